@@ -34,7 +34,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from slowcat_memory.tools.handlers import KINDS, Call, ToolCalls
+from slowcat_memory.tools.handlers import OFFERED, Call, ToolCalls
 from tests.support.asking_jobs import ASKING
 from tests.support.parroting_llm import MONDAY
 
@@ -58,7 +58,8 @@ def _tool(tool: str, **arguments: Any) -> Exit:
 
 
 def _every_type(engine: MemoryEngine, scope: str, local: bool) -> Any:
-    types = _tool("facts_list")(engine, scope, local).get("types", {})
+    listed = _tool("facts_list")(engine, scope, local).get("memories", [])
+    types = [line.partition(":")[0] for line in listed]
     return [types, [_tool("facts_read", name=name)(engine, scope, local) for name in types]]
 
 
@@ -151,7 +152,7 @@ def test_exits_every_method_of_the_engine_is_an_exit_or_none() -> None:
 
 
 def test_exits_every_tool_is_attacked() -> None:
-    assert set(KINDS) - {"remember"} == set(TOOL_EXITS)
+    assert set(OFFERED) - {"remember"} == set(TOOL_EXITS)
 
 
 def test_exits_every_spoken_answer_is_attacked(engine: MemoryEngine) -> None:
@@ -394,7 +395,15 @@ NOT_SHOWN = {
         "_read_aloud": "candidates for `corrected`, its only caller, which discloses",
     },
     "runtime/session/icebreakers.py": {"_all": "the owner's queue, and disclosed when taken"},
-    "tools/handlers.py": {"_held": "of disclosed relations", "_chunks_about": "ids"},
+    "mcp/answers.py": {
+        "_said_about": "ids",
+        "_stored": "of disclosed relations, and whether a note is there",
+        "_take_back": "whether a note is there",
+    },
+    "mcp/seen.py": {
+        "_talk": "disclosed by `View.show`",
+        "offered_at": "disclosed by `View.show`",
+    },
 }
 DOORS = (
     "engine/search.py",
@@ -403,6 +412,8 @@ DOORS = (
     "runtime/commands/executor.py",
     "runtime/session/head.py",
     "runtime/session/icebreakers.py",
+    "mcp/answers.py",
+    "mcp/seen.py",
     "tools/handlers.py",
     "tools/functions.py",
     "processor/turn.py",

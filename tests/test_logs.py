@@ -19,7 +19,7 @@ from slowcat_memory.fleet.shipper import Shipper
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.results import batch_of
 from slowcat_memory.idle.scheduler.step import StepResult
-from slowcat_memory.mcp import memory_server
+from slowcat_memory.mcp import answers, memory_server
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.processor.guard import Guard
@@ -155,7 +155,7 @@ def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 def mcp(home: Home, patch: pytest.MonkeyPatch) -> None:
     engine = home.open()
-    patch.setattr(memory_server, "_converted", fail)
+    patch.setattr(answers, "_words", fail)
     tools = memory_server.MemoryTools(lambda: engine, "anna")
     asyncio.run(tools.call(next(iter(tools.tools)), {"query": SAID}, "host"))
 

@@ -128,17 +128,17 @@ def test_replay_json_lines_keep_all_they_say(tmp_path: Path) -> None:
 
 BAD_LINES = [
     ('{"text": "cut off', "not JSON"),
-    ("[1, 2]", "not a JSON object"),
+    ("[1, 2]", "Expected `object`, got `array`"),
     ('{"speaker": "Anna"}', 'no "text"'),
-    ('{"text": 5}', '"text" is not a string'),
+    ('{"text": 5}', "Expected `str | null`, got `int` - at `$.text`"),
     ('{"text": "  "}', "the text is empty"),
     ('{"text": "\\u0000\\u202e"}', "the text is empty"),
-    ('{"text": "x", "role": "system"}', 'role \'system\' is neither "user" nor "assistant"'),
+    ('{"text": "x", "role": "judge"}', 'role \'judge\' is neither "user" nor "assistant"'),
     ('{"text": "x", "at": "tomorrow"}', "'tomorrow' is not a time"),
     ('{"text": "x", "at": "0001-01-01"}', "the year 1 is not between 1900 and 3000"),
-    ('{"text": "x", "at": 12}', "'12' is not a time"),
-    ('{"note": "x", "importance": 7}', '"importance" is not a number'),
-    ('{"sessions": 3}', '"sessions" is not a list'),
+    ('{"text": "x", "at": 12}', "Expected `str | null`, got `int` - at `$.at`"),
+    ('{"note": "x", "importance": 7}', "Expected `float` <= 1.0 - at `$.importance`"),
+    ('{"sessions": 3}', "Expected `array`, got `int` - at `$.sessions`"),
     ("[" * 100_000, "recursion"),
 ]
 
@@ -182,8 +182,8 @@ def test_replay_a_whole_conversation_a_line(tmp_path: Path) -> None:
     assert (first.text, first.origin, first.role) == ("Look! (photo: a dog)", "c/1", "user")
     assert (third.origin, third.role, third.at) == ("c/S1:3", "assistant", datetime(2024, 5, 13))
     assert faults == [
-        'line 1: session c/S1, turn 2: "text" is not a string',
-        "line 1: session 2: not a JSON object",
+        "line 1: session c/S1, turn 2: Expected `str | null`, got `int` - at `$.text`",
+        "line 1: session c/2: Expected `object`, got `str`",
     ]
 
 

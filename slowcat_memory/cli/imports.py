@@ -35,8 +35,7 @@ from slowcat_memory.errors import ProviderError, TranscriptError
 if TYPE_CHECKING:
     from slowcat_memory.engine.memory import Memory
     from slowcat_memory.transfer.import_ import Where
-    from slowcat_memory.transfer.reading import Options, Reading
-    from slowcat_memory.transfer.survey import Survey
+    from slowcat_memory.transfer.reading import Options, Reading, Survey
 
 SHOWN = 10  # faults, files beside the chats, or renamed conversations that are listed
 UNDATED_AGE = timedelta(days=30)  # so that nothing of a chat without a date reads as recent
@@ -111,7 +110,7 @@ def import_(
     r"""Import chats: files, folders and zip archives, also .gz and .zst.
 
     Recognised by content: exports of WhatsApp, Telegram, ChatGPT, Claude and Mem0, lists of messages
-    with roles, Markdown, CSV, WebVTT and SubRip, files written by [bold]export[/], JSON lines:
+    with roles, files written by [bold]export[/], JSON lines:
     [dim]{"speaker": "Anna", "text": "My dog is called Max.", "at": "2024-05-12T18:30"}[/]
 
     And plain text, one turn a line; a date on its own line dates what follows:
@@ -183,8 +182,7 @@ def _surveyed(
     paths: Sequence[Path], options: "Options"
 ) -> tuple[list[SurveyedFile], list[TranscriptError]]:
     """Read every file once; return the chats, and why other files of a folder are left out."""
-    from slowcat_memory.transfer.files import readings
-    from slowcat_memory.transfer.survey import survey
+    from slowcat_memory.transfer.reading import readings, survey
 
     files, beside = list[SurveyedFile](), list[TranscriptError]()
     for path in paths:

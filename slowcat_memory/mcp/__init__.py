@@ -1,1 +1,1 @@
-"""The memory as a Model Context Protocol server, for hosts such as desktop chat applications."""
+"""The tools that read and change a memory, and their door for hosts that speak MCP."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-import msgspec
 from loguru import logger
 from mcp import types
 from mcp.server import Server
@@ -18,11 +17,10 @@ from mcp.server.context import ServerRequestContext
 from slowcat_memory import __version__
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import SlowcatError, describe_error
-from slowcat_memory.mcp.answers import Answer, Reading, Unclear
-from slowcat_memory.mcp.arguments import TOOLS, Tool
-from slowcat_memory.mcp.seen import Seen
-from slowcat_memory.mcp.writing import Writing
+from slowcat_memory.mcp.answers import FAILED, Answer, Answers
+from slowcat_memory.mcp.seen import Call, Seen
 from slowcat_memory.records import CallEntry, WriteBatch
+from slowcat_memory.tools.arguments import BASIC, TOOLS, Tool
 
 NAME = "slowcat-memory"
 LEDGER = "mcp"  # the name of what writes the ledger's rows
@@ -32,7 +30,6 @@ INSTRUCTIONS = (
 )
 UNKNOWN = "unnamed"  # a host that does not say what it is
 LONGEST_NAME = 60  # characters of a host's name
-FAILED = "The memory cannot be used right now."
 
 OpenMemory = Callable[[], Memory]
 """Returns the memory, opened; called once on a worker thread, and again after it failed."""
@@ -53,9 +50,10 @@ class MemoryTools:
             every: Offer all tools, not only the basic ones.
         """
         self._open, self._scope, self._local = open_memory, scope, local
-        self.tools = {tool.name: tool for tool in TOOLS if every or tool.basic}
+        self.tools = {tool.name: tool for tool in TOOLS if every or tool.name in BASIC}
         self._opening = anyio.Lock()
-        self._parts: tuple[Memory, Reading, Writing] | None = None
+        self._answers = Answers()
+        self._seen: Seen | None = None
 
     async def open(self) -> Memory:
         """Open the memory, if it is not open yet.
@@ -63,22 +61,19 @@ class MemoryTools:
         Raises:
             SlowcatError: It cannot be opened.
         """
-        return (await self._opened())[0]
+        return (await self._opened()).memory
 
-    async def _opened(self) -> tuple[Memory, Reading, Writing]:
+    async def _opened(self) -> Seen:
         async with self._opening:
-            if self._parts is None:
+            if self._seen is None:
                 memory = await anyio.to_thread.run_sync(self._open)
-                seen = Seen(memory, self._scope, local=self._local)
-                await anyio.to_thread.run_sync(seen.warm)
-                reading = Reading(seen)
-                self._parts = memory, reading, Writing(seen, reading)
-            return self._parts
+                self._seen = Seen(Call(memory, self._scope, local=self._local))
+            return self._seen
 
     def close(self) -> None:
         """Release the memory, if it is open. Blocks."""
-        if self._parts is not None:
-            self._parts[0].release()
+        if self._seen is not None:
+            self._seen.memory.release()
 
     async def call(self, name: str, arguments: Any, client: str) -> Answer:
         """Answer a call, and write it into the ledger; raises nothing.
@@ -87,30 +82,16 @@ class MemoryTools:
             client: The name of the program that calls.
         """
         try:
-            parts = await self._opened()
+            seen = await self._opened()
         except (SlowcatError, OSError) as error:
             logger.error(f"the memory cannot be opened: {describe_error(error)}")
-            return Answer(_in_words(error), failed=True)
-        return await anyio.to_thread.run_sync(self._answer, parts, name, arguments, client)
+            return Answer(note=_in_words(error), failed=True)
+        return await anyio.to_thread.run_sync(self._answer, seen, name, arguments, client)
 
-    def _answer(
-        self, parts: tuple[Memory, Reading, Writing], name: str, arguments: Any, client: str
-    ) -> Answer:
-        memory, reading, writing = parts
+    def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Answer:
         began = time.perf_counter()
-        try:
-            tool = self.tools[name]
-            work = getattr(reading if tool.reads else writing, name)
-            answer: Answer = work(_converted(arguments, tool))
-        except msgspec.ValidationError as error:
-            answer = Answer(f"Wrong arguments: {error}.", failed=True)
-        except Unclear as error:
-            answer = Answer(str(error), failed=True)
-        except Exception as error:  # the host continues without an answer
-            memory.metrics.count("failures")
-            logger.error(f"the tool {name} failed: {describe_error(error)}")
-            answer = Answer(FAILED, failed=True)
-        self._note(memory, name, client, answer, 1000 * (time.perf_counter() - began))
+        answer = self._answers.answer(self.tools[name], arguments or {}, seen)
+        self._note(seen.memory, name, client, answer, 1000 * (time.perf_counter() - began))
         return answer
 
     def _note(self, memory: Memory, name: str, client: str, answer: Answer, ms: float) -> None:
@@ -120,7 +101,7 @@ class MemoryTools:
             tool=name,
             at=memory.clock(),
             ms=round(ms, 1),
-            memories=answer.memories,
+            memories=tuple(one.id for one in answer.memories),
             failed=answer.failed,
         )
         try:
@@ -142,7 +123,7 @@ def memory_server(tools: MemoryTools) -> "Server[Any]":
     ) -> types.CallToolResult:
         if params.name not in tools.tools:
             text = f"There is no such tool. There are: {', '.join(tools.tools)}."
-            answer = Answer(text, failed=True)
+            answer = Answer(note=text, failed=True)
         else:
             answer = await tools.call(params.name, params.arguments, _client(context))
         content = types.TextContent(type="text", text=answer.text)
@@ -170,16 +151,6 @@ def _listed(tool: Tool) -> types.Tool:
         input_schema=tool.schema(),
         annotations=hints,
     )
-
-
-def _converted(arguments: Any, tool: Tool) -> Any:
-    """Return a call's arguments as a record; what is null counts as not given.
-
-    Raises:
-        msgspec.ValidationError: They are not what the schema says.
-    """
-    given = {key: value for key, value in (arguments or {}).items() if value is not None}
-    return msgspec.convert(given, tool.arguments, strict=False)
 
 
 def _client(context: ServerRequestContext[Any]) -> str:

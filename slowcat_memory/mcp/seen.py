@@ -1,112 +1,48 @@
-"""What a host may see of one person's memory.
+"""What an LLM that calls tools may see of one person's memory.
 
-A host is another machine's LLM unless the user says otherwise: local-only memories never reach it,
-nor what was made from them, and muted memories reach nobody. Everything that a tool answers goes
-through ``Seen``; what is hidden is not counted either.
+Local-only memories never reach an LLM on another machine, nor what was made from them, and muted
+memories reach nobody. Everything that a tool answers goes through ``Seen``; what is hidden is not
+counted either.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import islice
-from threading import Lock
+from itertools import chain, islice
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import Reader, disclose_found, is_listed, is_uncertain
+from slowcat_memory.core.commands.mentions import mentions
+from slowcat_memory.core.disclosure import (
+    Reader,
+    disclose_found,
+    is_listed,
+    is_uncertain,
+    is_withheld,
+)
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import (
     BLOCK,
     CHUNK,
     FACT,
+    ICEBREAKER,
     NOTE,
     SESSION_SUMMARY,
     chunk,
     chunk_id,
+    family,
     searchable,
 )
 from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.search import SearchArguments
-from slowcat_memory.records import Disclosed, Hit, MemoryEvent, Session
+from slowcat_memory.records import Disclosed, Hit, Session, Turn
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
 
-BEGINNINGS = tuple(f"{kind}/" for kind in (FACT, NOTE, CHUNK))  # of the ids of what may be listed
 Test = Callable[[MemoryRecord], bool]
-
-
-class ListedMemories:
-    """What may be listed of one scope, without texts. Safe to use from several threads."""
-
-    def __init__(self, memory: Memory, scope: str) -> None:
-        self._scope, self._lock = scope, Lock()
-        self._words = Tokenizer(memory.config.memory.language)
-        self._rows: dict[str, tuple[MemoryRecord, frozenset[str]]] = {}
-        self._upto, self._epoch = -1, -1  # of the last change and of the last forgetting read
-        memory.subscribe(on_event=self._on_event)
-
-    def matching(self, snapshot: Snapshot, wanted: Test) -> list[str]:
-        """Return the ids of what passes a test: pinned ones first, then the latest.
-
-        Args:
-            wanted: A test of a memory whose text is left out.
-        """
-        rows = [row for row, _ in self._current(snapshot) if wanted(row)]
-        rows.sort(key=lambda row: (row.pinned, row.valid_from, row.id), reverse=True)
-        return [row.id for row in rows]
-
-    def about(self, snapshot: Snapshot, text: str, wanted: Test) -> list[str]:
-        """Return the ids of what passes a test and shares words with a text, the most first."""
-        asked = frozenset(self._words(text))
-        found = [
-            (len(asked & words), row.pinned, row.valid_from, row.id)
-            for row, words in self._current(snapshot)
-            if not asked.isdisjoint(words) and wanted(row)
-        ]
-        return [one[-1] for one in sorted(found, reverse=True)]
-
-    def _current(self, snapshot: Snapshot) -> list[tuple[MemoryRecord, frozenset[str]]]:
-        """Return every row as of a snapshot; an older one than the last leaves them."""
-        with self._lock:
-            number, epoch = snapshot.last_change(), snapshot.forget_epoch()
-            if epoch != self._epoch or self._is_trimmed(snapshot):
-                self._rows.clear()
-                for memory in _all(snapshot, self._scope):
-                    self._put(memory.id, memory)
-            else:
-                for id in snapshot.changed(self._scope, self._upto):
-                    if id.startswith(BEGINNINGS):
-                        self._put(id, snapshot.memory(self._scope, id))
-            self._upto, self._epoch = max(number, self._upto), epoch
-            return list(self._rows.values())
-
-    def _is_trimmed(self, snapshot: Snapshot) -> bool:
-        """Return whether changes were dropped that are not read yet: an index holds them now."""
-        sealed = snapshot.manifest(self._scope)
-        return sealed is not None and sealed.changes > self._upto
-
-    def _put(self, id: str, memory: MemoryRecord | None) -> None:
-        if memory is None or not is_listed(memory) or is_uncertain(memory):
-            self._rows.pop(id, None)
-            return
-        words = frozenset(self._words(f"{memory.speaker} {memory.text}"))
-        self._rows[id] = replace(memory, text="", facets={}), words
-
-    def _on_event(self, event: MemoryEvent) -> None:
-        if event.what == "forgotten":
-            with self._lock:
-                self._rows.clear()
-                self._upto = self._epoch = -1
-
-
-def _all(snapshot: Snapshot, scope: str) -> Iterator[MemoryRecord]:
-    for beginning in BEGINNINGS:
-        yield from snapshot.memories(scope, beginning)
-
-
 ABOUT_USER = (PROFILE, f"{BLOCK}/human")
 LATEST_ROWS = 50  # of the ledger, which has those of every scope
 LEADS = 3  # turns of a conversation that say what it is about
@@ -117,13 +53,11 @@ class View(Struct, frozen=True):
 
     Attributes:
         gone: Ids of memories forgotten by a voice command that can still be undone.
-        on_private: Called with each local-only memory that is shown.
     """
 
     snapshot: Snapshot
     reader: Reader
     gone: frozenset[str]
-    on_private: Callable[[Disclosed], object]
 
     def show(self, memory: MemoryRecord | None) -> Disclosed | None:
         """Return a memory as it may be seen; None if it must not be, or there is none."""
@@ -131,10 +65,7 @@ class View(Struct, frozen=True):
             return None
         if self.gone and any(chunk_id(turn) in self.gone for turn in memory.sources):
             return None
-        shown = disclose_found(memory, self.reader, self.snapshot.memory)
-        if shown is not None and shown.local_only:
-            self.on_private(shown)
-        return shown
+        return disclose_found(memory, self.reader, self.snapshot.memory)
 
 
 class Talk(Struct, frozen=True):
@@ -144,46 +75,112 @@ class Talk(Struct, frozen=True):
     about: tuple[Disclosed, ...]
 
 
+class Call(Struct, frozen=True):
+    """One call, and the state when it was made.
+
+    Attributes:
+        engine: Whose memory.
+        scope: The namespace; "" for guests and several speakers, who have no memory.
+        turn: Number of the current user turn. With a realtime service, which answers before the
+            turn is known, a turn counts when the user starts to speak.
+        said: That turn, None if it is not known yet.
+        now: When it was made; None for the memory's clock.
+        hidden: Memories that are the user's own messages in the LLM's context.
+        local: The LLM runs on this machine.
+        keeps: The conversation is on the record.
+        shown: Called, on the handler's thread, with the memories of an answer.
+        private: Whether the LLM could read local-only memories for this reply: what it asks to
+            remember is local-only then.
+        logged: Returns a turn with its id in the log, once that is known.
+    """
+
+    engine: Memory
+    scope: str
+    turn: int = 0
+    said: Turn | None = None
+    now: datetime | None = None
+    hidden: frozenset[str] = frozenset()
+    local: bool = False
+    keeps: bool = True
+    shown: Callable[[Iterable[MemoryRecord]], object] = lambda memories: None
+    private: bool = False
+    logged: Callable[[Turn], Turn] = lambda turn: turn
+
+
 class Seen:
-    """One person's memory, as one host may see it. Every method blocks."""
+    """One person's memory, as the LLM of some calls may see it. Every method blocks.
 
-    def __init__(self, memory: Memory, scope: str, *, local: bool) -> None:
-        """Look at a scope.
+    Attributes:
+        private: Whether the LLM may know what is local-only: its notes are local-only then.
+    """
 
-        Args:
-            local: Whether the host's LLM is on this machine.
-        """
-        self.memory, self.scope, self.local = memory, scope, local
-        self._lists = ListedMemories(memory, scope)
-        self.showed_private = False  # whether the host's LLM may know what is local-only
+    def __init__(self, call: Call) -> None:
+        self.call, self.memory, self.scope, self.local = call, call.engine, call.scope, call.local
+        self.private, self.config = call.private, call.engine.config
+        self.language = language_of(self.config.memory.language)
+        self._words = Tokenizer(self.config.memory.language)
+
+    @property
+    def now(self) -> datetime:
+        return self.call.now or self.memory.clock()
 
     def search(self, text: str, k: int, how: SearchArguments) -> list[Hit]:
         asked: SearchArguments = {**how, "local": self.local}
+        if self.call.said and "kinds" not in how:  # what was said before it may be the answer
+            asked["exclude"] = frozenset({chunk_id(self.call.logged(self.call.said).id)})
         found = self.memory.search(text, self.scope, k, **asked)
         with self._view() as view:
             return [hit for hit in found.hits if view.show(hit.memory)]
 
-    def listed(self, wanted: Test, most: int | None = None) -> list[Disclosed]:
-        """Return facts, notes and pinned memories: pinned ones first, then the latest.
+    def meant(self, what: str, most: int) -> list[Disclosed]:
+        """Return the memories that words surely mean, best first, and icebreakers with all of them.
 
-        Args:
-            wanted: A test of a memory whose text is left out.
+        What is hidden counts as it would if it could be seen: the like of it is not meant instead.
         """
+        hits = self.memory.search(
+            what,
+            self.scope,
+            most,
+            floor=self.config.recall.floor,
+            exclude=self.call.hidden,
+            local=self.local,
+            talk=True,
+        ).hits
+        asked, names = frozenset(self._words(what)), mentions(what, self._words)
+        best = hits[0].coverage if hits else 0.0
+        queued = list[MemoryRecord]()
         with self._view() as view:
-            ids = self._lists.matching(view.snapshot, wanted)
-            return list(islice(self._read(ids, view), most))
+            for one in view.snapshot.memories(self.scope):
+                if is_withheld(one) and (shared := asked.intersection(self._words(one.text))):
+                    best = max(best, len(shared) / len(asked))
+                if family(one.kind) == ICEBREAKER and one.retired_at is None and names(one.text):
+                    queued.append(one)
+            meant = [hit.memory for hit in hits if hit.coverage >= best / 2]
+            return [shown for one in (*meant, *queued) if (shown := view.show(one))]
+
+    def listed(self, wanted: Test, most: int | None = None) -> list[Disclosed]:
+        """Return facts, notes and pinned memories: pinned ones first, then the latest."""
+        with self._view() as view:
+            rows = [row for row in self._rows(view) if wanted(row)]
+            rows.sort(key=lambda row: (row.pinned, row.valid_from, row.id), reverse=True)
+            return list(islice(filter(None, map(view.show, rows)), most))
 
     def about(self, text: str, wanted: Test, most: int | None = None) -> list[Disclosed]:
         """Return those that share words with a text, those with most of them first."""
+        asked, found = frozenset(self._words(text)), list[tuple[int, MemoryRecord]]()
         with self._view() as view:
-            ids = self._lists.about(view.snapshot, text, wanted)
-            return list(islice(self._read(ids, view), most))
+            for row in filter(wanted, self._rows(view)):
+                if shared := asked.intersection(self._words(f"{row.speaker} {row.text}")):
+                    found.append((len(shared), row))
+            found.sort(key=lambda one: (one[0], one[1].pinned, one[1].valid_from, one[1].id))
+            rows = (row for _, row in reversed(found))
+            return list(islice(filter(None, map(view.show, rows)), most))
 
-    def _read(self, ids: Iterable[str], view: View) -> Iterator[Disclosed]:
-        for id in ids:
-            memory = view.snapshot.memory(self.scope, id)
-            if memory and searchable(memory) and (shown := view.show(memory)):
-                yield shown
+    def _rows(self, view: View) -> Iterator[MemoryRecord]:
+        kinds = (view.snapshot.memories(self.scope, f"{kind}/") for kind in (FACT, NOTE, CHUNK))
+        for memory in chain.from_iterable(kinds):
+            if is_listed(memory) and not is_uncertain(memory) and searchable(memory):
+                yield memory
 
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the block about them."""
@@ -240,16 +237,9 @@ class Seen:
             read = (snapshot.read(one.scope or self.scope, one.memory) for one in entry.offers)
             return [shown for one in read if (shown := view.show(one))]
 
-    def warm(self) -> None:
-        """Read what is listed, so that the first call need not."""
-        self.listed(lambda memory: False)
-
     @contextmanager
     def _view(self) -> Iterator[View]:
         with self.memory.snapshot() as snapshot:
             reader = self.memory.reader(self.scope, local=self.local)
             gone = waiting_to_be_erased(snapshot, self.scope)
-            yield View(snapshot, reader, gone, self._on_private)
-
-    def _on_private(self, memory: Disclosed) -> None:
-        self.showed_private = True
+            yield View(snapshot, reader, gone)

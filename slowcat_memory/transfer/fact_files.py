@@ -9,8 +9,8 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,21 @@ INDEX, VERSION = "index.json", 1
 INDEX_CHARS = 80  # characters of a fact in the index
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
-_OWN = ("subject", "predicate", "object", "quote", "confidence", "date", "said_in", "said_at")
+_STATED = ("subject", "predicate", "object", "quote", "confidence", "date")  # facets with a field
+_OWN = (*_STATED, "said_in", "said_at")
+_ALIKE = (
+    "id",
+    "scope",
+    "valid_from",
+    "valid_to",
+    "retired_at",
+    "importance",
+    "pinned",
+    "trust",
+    "local_only",
+    "muted",
+    "made",
+)  # fields of a memory and of its row
 
 
 class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -109,14 +123,13 @@ def export_facts(
     folder: Path,
     scopes: Iterable[str],
     zone: tzinfo,
-    drafting: Drafting | None = None,
+    drafting: Drafting,
 ) -> int:
     """Write facts to a folder, by days of ``zone``.
 
     The folder is created if missing, readable by its owner only. An earlier export of the same
     scopes is replaced, so what was forgotten since does not stay in its files; facts of other
-    scopes are kept. ``drafting`` is the store's; with it no unfinished file outlives a killed
-    process.
+    scopes are kept. ``drafting`` is the store's: no unfinished file outlives a killed process.
     """
     chosen, before = set(scopes), _indexed(folder)
     days = defaultdict[str, list[FactRow]](list)
@@ -153,31 +166,17 @@ def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
     elsewhere = facets.get("said_at", "")
     said = turn.at if turn else datetime.fromisoformat(elsewhere) if elsewhere else fact.valid_from
     numbers = tuple(int(n) for n in facets.get("said_in", "").split())
+    stated: dict[str, Any] = {name: facets[name] for name in _STATED if name in facets}
     return FactRow(
-        id=fact.id,
-        scope=fact.scope,
+        **{name: getattr(fact, name) for name in _ALIKE},
+        **({"confidence": "high"} | stated),
         type=type_of(fact),
         content=fact.text,
-        confidence=facets.get("confidence", "high"),  # type: ignore[arg-type]
         source_date=said,
         extracted_at=fact.recorded_at or fact.valid_from,
-        valid_from=fact.valid_from,
-        valid_to=fact.valid_to,
-        retired_at=fact.retired_at,
         speaker=fact.speaker,
-        subject=facets.get("subject", ""),
-        predicate=facets.get("predicate", ""),
-        object=facets.get("object", ""),
-        quote=facets.get("quote", ""),
-        date=facets.get("date", ""),
         sources=fact.sources or numbers,
-        trust=fact.trust,
-        importance=fact.importance,
-        pinned=fact.pinned,
-        local_only=fact.local_only,
-        muted=fact.muted,
         facets={name: value for name, value in facets.items() if name not in _OWN},
-        made=fact.made,
     )
 
 
@@ -201,19 +200,10 @@ def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _renaming(draft: Path, to: Path) -> Iterator[None]:
-    try:
-        yield
-        draft.replace(to)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _write(path: Path, value: Any, drafting: Drafting | None) -> None:
+def _write(path: Path, value: Any, drafting: Drafting) -> None:
     """Write a file atomically, readable by its owner only."""
     unfinished = path.with_name(f".{path.name}.unfinished")
-    with (drafting or _renaming)(unfinished, path):
+    with drafting(unfinished, path):
         fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             json.dump(value, file, ensure_ascii=False, indent=1)
@@ -327,7 +317,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         sources = tuple(turn.id for turn in there if turn is not None and turn.scope == row.scope)
     else:
         sources = tuple(turn.id for turn in said.get(row.source_date, ()) if _says(turn, row))[:1]
-    facets = {name: getattr(row, name) for name in _OWN[:6]}
+    facets = {name: getattr(row, name) for name in _STATED}
     if not sources:
         facets |= {
             "said_in": " ".join(map(str, row.sources)),
@@ -335,23 +325,13 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         }
     facets |= {name: clean(value)[0] for name, value in row.facets.items()}
     return Memory(
-        id=row.id,
+        **{name: getattr(row, name) for name in _ALIKE},
         kind=f"{FACT}/{row.type}",
-        scope=row.scope,
         speaker=clean(row.speaker)[0],
         text=clean(row.content)[0],
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
         recorded_at=row.extracted_at,
-        retired_at=row.retired_at,
         sources=sources,
-        importance=row.importance,
-        pinned=row.pinned,
-        trust=row.trust,
-        local_only=row.local_only,
-        muted=row.muted,
         facets={name: clean(value)[0] for name, value in facets.items() if value},
-        made=row.made,
     )
 
 

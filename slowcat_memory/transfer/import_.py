@@ -1,7 +1,7 @@
 """Imports files in steps that can be interrupted: at most ``ingest.BATCH`` turns a transaction.
 
-A session that cannot be stored is reported, and the others are imported. No file is held in
-memory: it is surveyed first (``transfer.survey``), and then its sessions come one by one.
+A session that cannot be stored is reported, and the others are imported. A path is read whole before
+anything of it is written (``transfer.reading``), within the limits of ``transfer.sources``.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -18,11 +19,8 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.transfer import ingest
-from slowcat_memory.transfer.files import readings
-from slowcat_memory.transfer.grouping import Grouped
-from slowcat_memory.transfer.reading import Options, Reading
+from slowcat_memory.transfer.reading import Options, Reading, Survey, readings, survey
 from slowcat_memory.transfer.session_match import Overlaps
-from slowcat_memory.transfer.survey import Survey, dated, survey
 from slowcat_memory.transfer.transcript import Note, Report, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
@@ -103,7 +101,7 @@ def import_file(
         found = survey(reading)
         for error in found.faults:
             on_error(error)
-        known |= set(names(reading, found))
+        known |= set(found.chats)
         import_reading(memory, reading, found, where, done, on_error=on_error, progress=progress)
     if conversations and not done.conversations:
         raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_listed(known)}.")
@@ -125,47 +123,31 @@ def import_reading(
     Raises:
         StoreError: The store cannot be written.
     """
-    total, walked = found.turns, Step(0, 0, 0)
-    done.conversations += sum(name in where.conversations or not where.conversations
-                              for name in names(reading, found))  # fmt: skip
-    overlaps = Overlaps()
-    for one in dated(reading, found, where.undated):
-        if not _is_chosen(one, reading, where):
+    own, turns = scope_of_user(memory.config.memory.user_id), 0
+    overlaps, numbers = Overlaps(), count(1)
+    for chat in reading.transcripts(where.undated):
+        name = chat.conversation
+        if where.conversations and name not in where.conversations:
             continue
-        target = check_scope(_target(memory, one, reading, where, done))
-        done.scopes.add(target)
-        if isinstance(one.what, Note):
-            done.notes += _keep_note(memory, target, one.what)
-            continue
-        try:
-            _log(memory, target, one.what, where.again, overlaps, done)
-        except ValueError as error:
-            on_error(TranscriptError(f"session {one.what.id}: {error}"))
-        turns = walked.turns + len(one.what.utterances)
-        walked = Step(walked.sessions + 1, turns, total)
-        progress(walked)
-
-
-def names(reading: Reading, found: Survey) -> list[str]:
-    """Return the names of a file's conversations, one for each scope that it was exported from."""
-    return [conversation or reading.name for conversation, _ in found.chats]
+        done.conversations += 1
+        scope = check_scope(target_scope(where.scope, name, chat.scope, own))
+        done.scopes.add(scope)
+        if BY_CONVERSATION in where.scope:
+            done.names[name] = scope
+        for note in chat.notes:
+            done.notes += _keep_note(memory, scope, note)
+        for session in chat.sessions:
+            try:
+                _log(memory, scope, session, where.again, overlaps, done)
+            except ValueError as error:
+                on_error(TranscriptError(f"session {session.id}: {error}"))
+            turns += len(session.utterances)
+            progress(Step(next(numbers), turns, found.turns))
 
 
 def _listed(known: set[str]) -> str:
     names = sorted(known)
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def _is_chosen(one: Grouped, reading: Reading, where: Where) -> bool:
-    return not where.conversations or (one.conversation or reading.name) in where.conversations
-
-
-def _target(memory: Memory, one: Grouped, reading: Reading, where: Where, done: Imported) -> str:
-    name = one.conversation or reading.name
-    target = target_scope(where.scope, name, one.scope, scope_of_user(memory.config.memory.user_id))
-    if BY_CONVERSATION in where.scope:
-        done.names[name] = target
-    return target
 
 
 def target_scope(scope: str, conversation: str, exported: str, default: str) -> str:

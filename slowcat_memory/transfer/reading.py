@@ -1,194 +1,36 @@
-"""Reads a source: which format it has, and its pieces as the user wants them taken."""
+"""Reads the files of a path: their formats, conversations and sessions, and who speaks in them.
 
-import codecs
-import gzip
-import io
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, tzinfo
-from io import BufferedReader
-from typing import IO
+Pieces with the same label form one session, wherever they stand. Without labels, a session ends
+where the file says so, or after an hour without a turn. Each conversation and each exporting scope
+of a file has sessions of its own.
+"""
 
-import zstandard
-from msgspec import Struct
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import count
+from pathlib import Path
+
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.transfer.formats import NotATranscriptError, Sample, recognise, refuse
-from slowcat_memory.transfer.formats.format import Break, Piece, Placed
-from slowcat_memory.transfer.formats.json_reader import JsonReader
-from slowcat_memory.transfer.formats.refused import OTHER, by_bytes
-from slowcat_memory.transfer.sources import Source
-from slowcat_memory.transfer.transcript import Line, Report, Utterance, fault
+from slowcat_memory.transfer.formats import NotATranscriptError, Text, recognise
+from slowcat_memory.transfer.formats.format import Break, Placed, Skipped
+from slowcat_memory.transfer.sources import Source, TooMuchError, content_of, sources
+from slowcat_memory.transfer.transcript import (
+    PACE,
+    Note,
+    Report,
+    Transcript,
+    TranscriptSession,
+    Utterance,
+    fault,
+)
 
-SAMPLE = 256_000  # bytes by which a format is recognised
-MOST_LINE = 16_000_000  # bytes of a line
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-BROKEN = (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, zstandard.ZstdError)
-UTF8 = "utf-8-sig"
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
-
-
-class Decoded:
-    """A source as text; see ``formats.format.Text``."""
-
-    def __init__(self, source: Source, encoding: str = "") -> None:
-        """Read its beginning.
-
-        Args:
-            encoding: As the user names it; "" to find out.
-
-        Raises:
-            TranscriptError: It cannot be opened, is empty, is no text, or its encoding is unknown.
-        """
-        self._source = source
-        with _opened(source) as bytes_:
-            start = _start(bytes_)
-            _check(source.name, start)
-            self.encoding = encoding or _encoding(source.name, start)
-            _check_text(source.name, start, self.encoding)
-        text = codecs.getincrementaldecoder(self.encoding)("replace").decode(start)
-        self.sample = Sample(source.name, text)
-
-    def lines(self, report: Report | None = None) -> Iterator[Line]:
-        """Yield the numbered lines without their ends; report those that cannot be decoded."""
-        with _opened(self._source) as bytes_:
-            if not self.encoding.startswith("utf-8"):
-                text = io.TextIOWrapper(bytes_, self.encoding, errors="replace")
-                yield from ((n, line.rstrip("\r\n")) for n, line in enumerate(text, start=1))
-                return
-            yield from _utf8_lines(bytes_, report or _ignore)
-
-    def json(self) -> JsonReader:
-        return JsonReader(self._characters())
-
-    def _characters(self) -> Callable[[int], str]:
-        """Return a function that reads on; the file is open until it is read to its end."""
-        parts = self._chunks()
-        kept = ""
-
-        def read(size: int) -> str:
-            nonlocal kept
-            while len(kept) < size and (part := next(parts, "")):
-                kept += part
-            out, kept = kept[:size], kept[size:]
-            return out
-
-        return read
-
-    def _chunks(self) -> Iterator[str]:
-        decoder = codecs.getincrementaldecoder(self.encoding)("strict")
-        with _opened(self._source) as bytes_:
-            while part := bytes_.read(SAMPLE):
-                try:
-                    text = decoder.decode(part)
-                except UnicodeDecodeError:
-                    raise ValueError(f"not {self.encoding.upper()} from here on") from None
-                if text:
-                    yield text
-
-
-def _ignore(error: TranscriptError) -> None:
-    pass
-
-
-def _utf8_lines(bytes_: BufferedReader, report: Report) -> Iterator[Line]:
-    number = 0
-    try:
-        while raw := bytes_.readline(MOST_LINE):
-            number += 1
-            if len(raw) == MOST_LINE and not raw.endswith(b"\n"):
-                report(fault(number, f"longer than {MOST_LINE // 10**6} MB"))
-                while raw and not raw.endswith(b"\n"):
-                    raw = bytes_.readline(MOST_LINE)
-                continue
-            try:
-                yield number, raw.decode(UTF8 if number == 1 else "utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                report(fault(number, "not UTF-8"))
-    except BROKEN as error:
-        report(fault(number + 1, f"the compressed file is truncated here ({error})"))
-
-
-@contextmanager
-def _opened(source: Source) -> Iterator[BufferedReader]:
-    try:
-        with source.open() as file:
-            yield _plain(BufferedReader(file, SAMPLE))  # type: ignore[arg-type]  # any raw reader
-    except OSError as error:
-        if isinstance(error, BROKEN):
-            raise TranscriptError(f"{source.name} is damaged: {error}") from error
-        raise TranscriptError(f"cannot read {source.name}: {error.strerror or error}") from error
-    except BROKEN as error:
-        raise TranscriptError(f"{source.name} is damaged: {error}") from error
-
-
-def _plain(file: BufferedReader) -> BufferedReader:
-    magic = file.peek(4)[:4]
-    if magic.startswith(GZIP):
-        return BufferedReader(gzip.GzipFile(fileobj=file), SAMPLE)
-    if magic == ZSTD:
-        unpack = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-        return BufferedReader(unpack, SAMPLE)
-    return file
-
-
-def _start(bytes_: IO[bytes]) -> bytes:
-    parts, size = list[bytes](), 0
-    try:
-        while size < SAMPLE and (part := bytes_.read(SAMPLE - size)):
-            parts.append(part)
-            size += len(part)
-    except BROKEN:
-        if not parts:
-            raise
-    return b"".join(parts)
-
-
-def _check(name: str, start: bytes) -> None:
-    if not start.strip():
-        raise NotATranscriptError(f"{name} is empty")
-    if kind := by_bytes(start):
-        raise refuse(name, kind)
-
-
-def _encoding(name: str, start: bytes) -> str:
-    """Return how a file's beginning is encoded; one wrong line among others is reported later."""
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    for encoding, nulls in (("utf-16-le", start[1:400:2]), ("utf-16-be", start[0:400:2])):
-        if len(nulls) > 3 and nulls.count(0) > 0.7 * len(nulls):
-            return encoding
-    lines = start.split(b"\n")[: -1 if len(start) >= SAMPLE else None]  # the last may be cut
-    wrong = [number for number, line in enumerate(lines, start=1) if not _is_utf8(line)]
-    others = any(not line.isascii() and _is_utf8(line) for line in lines)
-    if not wrong or others or _is_binary(start):
-        return UTF8
-    raise TranscriptError(
-        f"{name} is not UTF-8: by line {wrong[0]} it is Latin-1 (Windows-1252)",
-        hint="`--encoding cp1252` reads it as that.",
-    )
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _is_binary(start: bytes) -> bool:
-    odd = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in start[:64_000])
-    return odd + start[:64_000].count(0) > min(len(start), 64_000) / 50
-
-
-def _check_text(name: str, start: bytes, encoding: str) -> None:
-    if not encoding.startswith("utf-16") and _is_binary(start):
-        raise NotATranscriptError(f"{name} is not a text file", hint=OTHER)
+GAP = timedelta(hours=1)  # longest pause within an unlabelled session
+MOST_FAULTS = 1000  # that are kept of a file
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -211,55 +53,98 @@ class Options(Struct, frozen=True, kw_only=True):
     zone: tzinfo = UTC
 
 
+class _ReadSession(Struct):
+    """A session while its file is read."""
+
+    started: datetime | None = None
+    numbered: bool = False  # whether its name is its number alone
+    said: list[Utterance] = field(default_factory=list)
+    last: datetime | None = None  # when its last turn with a time was
+
+    def is_over(self, at: datetime | None) -> bool:
+        """Return whether a turn at a time is too late to belong to it."""
+        if at is None or self.last is None or not self.said:
+            return False
+        return (at.tzinfo is None) == (self.last.tzinfo is None) and abs(at - self.last) > GAP
+
+
+class _ReadChat(Struct):
+    """What a file holds of a conversation, or of a scope that it was exported from."""
+
+    sessions: dict[str, _ReadSession] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    current: _ReadSession | None = None
+
+    def begin(self, label: str = "", started: datetime | None = None) -> _ReadSession:
+        """Begin a session; without a ``label``, and with one that is taken, it is numbered."""
+        name, numbers = label, count(len(self.sessions) + 1)
+        while not name or name in self.sessions:
+            name = f"{label} ({next(numbers)})" if label else str(next(numbers))
+        made = _ReadSession(started=started, numbered=not label, last=started)
+        self.current = self.sessions[name] = made
+        return made
+
+    def add(self, said: Utterance, label: str) -> None:
+        if label:
+            session = self.sessions.setdefault(label, _ReadSession())
+        elif self.current is None or self.current.is_over(said.at):
+            session = self.begin()
+        else:
+            session = self.current
+        session.said.append(said)
+        session.last = said.at or session.last
+
+
 class Reading:
-    """A source whose format is known; its pieces can be read several times."""
+    """A file, read."""
 
     def __init__(self, source: Source, options: Options) -> None:
-        """Recognise the format.
+        """Read a file.
 
         Raises:
-            TranscriptError: The source cannot be read, or is of no known format.
+            TranscriptError: It cannot be read, or is of no known format.
         """
         self.source, self._options = source, options
-        self._text = Decoded(source, options.encoding)
-        self.encoding = self._text.encoding
-        self.format = recognise(self._text.sample)
+        self.chats: dict[tuple[str, str], _ReadChat] = {}  # by conversation and scope
+        self.skipped, self.unreadable = Counter[str](), 0
+        self.faults = list[TranscriptError]()  # at most ``MOST_FAULTS``
+        content, self.encoding = content_of(source, options.encoding, self._fail)
+        text = Text(source.name, content)
+        self.format = recognise(text)
+        refused: Break | None = None
+        for number, piece in enumerate(self.format.read(text, self._fail)):
+            if not number % 1000:
+                source.limits.spend()
+            if isinstance(piece, Break):
+                refused = piece if self._is_late(piece.line, piece.started) else None
+                if refused is None:
+                    self._chat(piece.conversation, "").begin(piece.label, piece.started)
+            elif isinstance(piece, Skipped):
+                self.skipped[piece.why] += 1
+            elif refused is None or piece.session not in ("", refused.label):
+                self._take(piece)
 
-    @property
-    def name(self) -> str:
-        """The name of a conversation that the file does not name: the file's, without endings."""
-        return self.source.name.replace("\\", "/").rpartition("/")[2].split(".")[0]
+    def _fail(self, error: TranscriptError) -> None:
+        self.unreadable += 1
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(error)
 
-    def pieces(self, report: Report) -> Iterator[Piece]:
-        """Yield the pieces; report what cannot be read, or is not taken.
+    def _chat(self, conversation: str, scope: str) -> _ReadChat:
+        return self.chats.setdefault((conversation, scope), _ReadChat())
 
-        Raises:
-            TranscriptError: The source cannot be opened any more.
-        """
-        refused_from: Break | None = None
-        try:
-            for piece in self.format.read(self._text, report):
-                if isinstance(piece, Break):
-                    refused_from = piece if self._is_late(piece.started) else None
-                    if refused_from:
-                        report(self._late(piece.line, piece.started))
-                if not isinstance(piece, Placed):
-                    yield piece
-                elif refused_from is None or piece.session not in ("", refused_from.label):
-                    yield from self._taken(piece, report)
-        except ValueError as error:
-            report(TranscriptError(f"the rest cannot be read: {error}"))
-
-    def _taken(self, piece: Placed, report: Report) -> Iterator[Placed]:
+    def _take(self, piece: Placed) -> None:
         if self._options.scoped and piece.scope:
             try:
                 check_scope(piece.scope)
             except ConfigError as error:
-                return report(fault(piece.line, error))
-        if self._is_late(piece.said.at):
-            return report(self._late(piece.line, piece.said.at))
-        said = self._as_cast(piece.said) if isinstance(piece.said, Utterance) else piece.said
-        yield replace(piece, said=said)
+                return self._fail(fault(piece.line, error))
+        if self._is_late(piece.line, piece.said.at):
+            return
+        chat = self._chat(piece.conversation, piece.scope)
+        if isinstance(piece.said, Note):
+            chat.notes.append(piece.said)
+        else:
+            chat.add(self._as_cast(piece.said), piece.session)
 
     def _as_cast(self, said: Utterance) -> Utterance:
         """Return an utterance with the role of its speaker, and the user's under no name."""
@@ -270,16 +155,170 @@ class Reading:
             return replace(said, role="assistant", written=said.who())
         return said
 
-    def _is_late(self, at: datetime | None) -> bool:
+    def _is_late(self, line: int, at: datetime | None) -> bool:
+        """Return whether a time is in the future; then it is reported."""
         latest = self._options.latest
-        return latest is not None and at is not None and self.utc(at) > latest
+        if latest is None or at is None or self.utc(at) <= latest:
+            return False
+        reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "`--allow-future` takes it."
+        self._fail(TranscriptError(f"line {line}: {reason}", hint=hint))
+        return True
+
+    @property
+    def name(self) -> str:
+        """The name of a conversation that the file does not name: the file's, without endings."""
+        return self.source.name.replace("\\", "/").rpartition("/")[2].split(".")[0]
 
     def utc(self, at: datetime) -> datetime:
         """Return a time of the file, in UTC."""
         return (at if at.tzinfo else at.replace(tzinfo=self._options.zone)).astimezone(UTC)
 
-    def _late(self, line: int, at: datetime | None) -> TranscriptError:
-        return TranscriptError(
-            f"line {line}: dated in the future: {at:%Y-%m-%d %H:%M}",
-            hint="`--allow-future` takes it.",
+    def transcripts(self, undated: datetime | None = None) -> Iterator[Transcript]:
+        """Yield the conversations; each session has a start.
+
+        It is the session's own, that of its first turn, or the end of the session before.
+
+        Args:
+            undated: When the first turn of a conversation without any date was said; None for so
+                long before the file was changed that its last turn is no later.
+        """
+        for (conversation, scope), chat in self.chats.items():
+            after, sessions = self._begin(chat, undated), list[TranscriptSession]()
+            for id, read in chat.sessions.items():
+                if read.said:
+                    started = read.started or read.said[0].at or after
+                    times = [said.at for said in read.said if said.at is not None]
+                    after = times[-1] + PACE if times else started + PACE * len(read.said)
+                    made = TranscriptSession(
+                        id=id,
+                        started=started,
+                        utterances=tuple(read.said),
+                        scope=scope,
+                        numbered=read.numbered,
+                    )
+                    sessions.append(made)
+            yield Transcript(
+                conversation=conversation or self.name,
+                sessions=tuple(sessions),
+                notes=tuple(chat.notes),
+                scope=scope,
+            )
+
+    def _begin(self, chat: _ReadChat, undated: datetime | None) -> datetime:
+        """Return the start of a conversation's first session, if it has none itself."""
+        times, turns = (
+            self.times(chat),
+            [said.at for s in chat.sessions.values() for said in s.said],
         )
+        if not times:
+            return undated or self.source.changed - PACE * len(turns)
+        before = next((n for n, at in enumerate(turns) if at is not None), len(turns))
+        return min(times) - PACE * before
+
+    def times(self, chat: _ReadChat) -> list[datetime]:
+        """Return every time of a conversation, in UTC."""
+        spoken = [session for session in chat.sessions.values() if session.said]
+        times = [session.started for session in spoken]
+        times += [said.at for session in spoken for said in session.said]
+        return [self.utc(at) for at in times if at is not None]
+
+
+class Survey(Struct):
+    """What a file contains, before anything of it is imported.
+
+    Attributes:
+        format: Its name, for a person.
+        encoding: As it was read.
+        chats: The names of its conversations, one for each scope that it was exported from.
+        sessions: How many there are.
+        turns: How many there are.
+        notes: How many there are.
+        undated: How many turns are in conversations that have no date at all.
+        times: The first and the last, none without any.
+        speakers: How many turns each has, by name and role.
+        skipped: How many things are left out, by what they are.
+        faults: What could not be read, at most ``MOST_FAULTS``.
+        unreadable: How many there are of them.
+    """
+
+    format: str
+    encoding: str
+    chats: list[str]
+    skipped: Counter[str]
+    faults: list[TranscriptError]
+    unreadable: int
+    sessions: int = 0
+    turns: int = 0
+    notes: int = 0
+    undated: int = 0
+    times: list[datetime] = field(default_factory=list)
+    speakers: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the first and the last time; None without any."""
+        return (min(self.times), max(self.times)) if self.times else None
+
+
+def survey(reading: Reading) -> Survey:
+    """Count what a file contains."""
+    found = Survey(
+        format=reading.format.name,
+        encoding=reading.encoding,
+        chats=[conversation or reading.name for conversation, _ in reading.chats],
+        skipped=reading.skipped,
+        faults=reading.faults,
+        unreadable=reading.unreadable,
+    )
+    for chat in reading.chats.values():
+        spoken = [session.said for session in chat.sessions.values() if session.said]
+        turns, times = sum(map(len, spoken)), reading.times(chat)
+        found.sessions += len(spoken)
+        found.turns += turns
+        found.notes += len(chat.notes)
+        found.undated += 0 if times else turns
+        found.times += [min(times), max(times)] if times else []
+        found.speakers.update((one.speaker, one.role) for said in spoken for one in said)
+    return found
+
+
+def readings(path: Path, options: Options, report: Report, beside: Report) -> Iterator[Reading]:
+    """Yield the files that a path stands for.
+
+    Args:
+        path: A file, a folder or a zip archive.
+        options: How they are read.
+        report: Called with an error for each file of a folder or an archive that cannot be read.
+        beside: Called for each that is no transcript, such as a picture or a list of accounts.
+
+    Raises:
+        TranscriptError: The path, or the only file that it stands for, cannot be read; or there is
+            too much of it.
+    """
+    for source in sources(path, report):
+        try:
+            yield Reading(source, options)
+        except TranscriptError as error:
+            if source.alone or isinstance(error, TooMuchError):
+                raise
+            (beside if isinstance(error, NotATranscriptError) else report)(error)
+
+
+def read(
+    path: Path, on_error: Report = lambda error: None, *, scoped: bool = True
+) -> Iterator[Transcript]:
+    """Read transcripts, whatever their format; see ``transfer.formats``.
+
+    Yields conversations; every session has a start, if necessary from the file's last change.
+
+    Args:
+        path: A file, a folder or a zip archive.
+        on_error: Called with an error for each unreadable part; the rest is read.
+        scoped: Whether a line's own scope must be a valid name, as it will be used.
+
+    Raises:
+        TranscriptError: The file cannot be read at all.
+    """
+    for reading in readings(Path(path), Options(scoped=scoped), on_error, lambda error: None):
+        for error in reading.faults:
+            on_error(error)
+        yield from reading.transcripts()

@@ -9,10 +9,10 @@ file was edited, is compared with the log itself.
 
 import hashlib
 import json
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import count
 
 from msgspec import Struct
@@ -24,7 +24,6 @@ from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
 
 ID_BYTES = 200  # longest id that is taken over from a file; table keys hold at most 511
-NO_TIME = timedelta()
 _UNMARKED = "unmarked "  # begins a cursor's note until pins are written
 
 
@@ -79,7 +78,6 @@ class Overlaps:
     def __init__(self) -> None:
         """Know nothing yet: a scope's sessions are read when they are needed first."""
         self._sessions: dict[str, list[Session]] = {}
-        self._longest: dict[str, timedelta] = {}
 
     def without(
         self,
@@ -124,11 +122,8 @@ class Overlaps:
         if scope not in self._sessions:
             rows = [row for row in snapshot.sessions(scope) if row.turns]
             self._sessions[scope] = sorted(rows, key=lambda row: row.started)
-            self._longest[scope] = max((row.last - row.started for row in rows), default=NO_TIME)
         every = self._sessions[scope]
-        begin = bisect_left(every, first - self._longest[scope], key=lambda row: row.started)
-        end = bisect_right(every, last, key=lambda row: row.started)
-        return (row for row in every[begin:end] if row.last >= first)
+        return (row for row in every if row.started <= last and row.last >= first)
 
 
 def _in_scope(snapshot: Snapshot, scope: str, name: str) -> tuple[str, Session | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec import Struct
 
@@ -85,6 +86,14 @@ def name_of(raw: object) -> str:
 
 def label_of(raw: object) -> str:
     return " ".join(clean("" if raw is None else str(raw), LABEL_CHARS)[0].split())
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content: a string, or a list of strings and text parts."""
+    if isinstance(content, list):
+        return "".join(map(text_of, content))
+    text = content.get("text") if isinstance(content, dict) else content
+    return text if isinstance(text, str) else ""
 
 
 def role_of(speaker: str) -> Role:

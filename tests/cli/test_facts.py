@@ -88,7 +88,7 @@ def test_import_facts_they_travel_as_files_and_come_back_the_same(known, tmp_pat
     with other.store.snapshot() as snapshot:
         assert all(not one.sources for one in snapshot.memories("user", "fact/")), "not our turns"
         assert not list(snapshot.keys("user"))
-        assert export_facts(snapshot, again, ["user"], UTC) == 6
+        assert export_facts(snapshot, again, ["user"], UTC, other.store.drafting) == 6
     other.close()
     for name in names:
         assert (again / name).read_text() == (out / name).read_text()

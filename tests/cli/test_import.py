@@ -40,7 +40,7 @@ def test_import_dry_run_shows_who_when_and_how_much_and_stores_nothing(sm) -> No
 
 def test_import_what_is_not_read_is_named_and_makes_no_store(sm) -> None:
     said = sm.fails("import", put(sm, "slack.json", REFUSED["slack.json"][0]))
-    assert "slack.json looks like a Slack export, which is not read" in said
+    assert "slack.json is JSON of no known kind" in said
     assert not sm.store.exists()
 
 
@@ -173,11 +173,11 @@ def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path)
     for name in ("claude.json", "whatsapp ios.txt"):
         (folder / name).write_bytes(content_of(EXPORTS[name].content))
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\0")
-    assert "left out: photo.jpg looks like a picture" in sm.ok("import", str(folder), "--dry-run")
+    assert "left out: photo.jpg is not a text file" in sm.ok("import", str(folder), "--dry-run")
     done = sm.ok("import", str(folder), "--no-embed")
     assert "4 turns in 2 sessions" in done and "1 other file left out, as no chats" in done
-    (folder / "slack.json").write_bytes(content_of(REFUSED["slack.json"][0]))
-    assert "looks like a Slack export" in sm.fails("import", str(folder), "--no-embed")
+    (folder / "latin.txt").write_bytes(content_of(REFUSED["latin.txt"][0]))
+    assert "by line 1 it is Latin-1" in sm.fails("import", str(folder), "--no-embed")
 
 
 def test_import_beside_a_bot_goes_through_the_bots_memory(sm) -> None:

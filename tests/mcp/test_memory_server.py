@@ -11,9 +11,9 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import StoreBusyError
 from slowcat_memory.mcp.answers import NOTES, NOTHING
-from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.records import CommandEntry, Memory, WriteBatch
+from slowcat_memory.tools.arguments import TOOLS
 from slowcat_memory.transfer import TranscriptSession, Utterance
 from slowcat_memory.transfer.ingest import ingest
 from tests.support.mcp_host import Host, asking
@@ -207,6 +207,31 @@ def test_forget_deletes_only_with_the_code_of_its_preview_and_only_once(engine) 
         assert (await host.ask("forget", confirm=code))[0], "a code works once"
 
     asking(engine, scenario)
+
+
+@pytest.mark.parametrize("mark", ["local_only", "muted"])
+def test_forget_of_what_is_hidden_previews_nothing_instead(engine, mark: str) -> None:
+    engine.remember("The code of the bank safe is 4711.", "user")
+    engine.remember("The code of the garden gate is 22.", "user")
+    asked = "the code of the bank safe"
+    assert "4711" in one(engine, "forget", what=asked)
+    [note] = [hit.memory for hit in engine.search(asked, "user", 1).hits]
+    engine.mark("user", note.id, **{mark: True})
+    assert "Nothing like that is stored" in one(engine, "forget", what=asked)
+    assert "garden gate" in one(engine, "forget", what="the code of the garden gate")
+
+
+def test_forget_finds_an_icebreaker_that_was_made_by_hand(engine) -> None:
+    engine.push_icebreaker("user", "Ask how the exam in Oslo went.")
+
+    async def scenario(host: Host) -> None:
+        preview = await host("forget", what="exam in Oslo")
+        assert "exam in Oslo" in preview
+        await host("forget", confirm=preview.rsplit(" ", 1)[1])
+
+    asking(engine, scenario)
+    with engine.snapshot() as snapshot:
+        assert not list(snapshot.memories("user", "icebreaker/"))
 
 
 def test_pin_and_mute_change_what_is_used(engine) -> None:

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.mcp.answers import NOTHING
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, memory_tools
-from slowcat_memory.tools.handlers import NOTHING, TOKENS, Call, ToolCalls
+from slowcat_memory.tools.handlers import TOKENS, Call, ToolCalls
 from tests.support.memories import remember
 from tests.support.processors import PETS
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -83,18 +84,17 @@ def test_functions_tool_search_by_speaker_and_by_time(engine):
         return " ".join(calls.answer("search_memory", query | more, call(engine))["memories"])
 
     assert "rabbit" in lines() and "Max" in lines() and "collar" in lines()
-    assert "rabbit" in lines(speaker="ben") and "Max" not in lines(speaker="ben")
+    assert "rabbit" in lines(who="ben") and "Max" not in lines(who="ben")
     week = (datetime.now(UTC) - timedelta(days=7)).date().isoformat()
-    assert "collar" in lines(since=week) and "Max" not in lines(since=week)
-    assert "Max" in lines(until=week) and "collar" not in lines(until=week)
-    assert "collar" in lines(since="last week", until="today")
+    since = f"{week}/{datetime.now(UTC).date().isoformat()}"
+    assert "collar" in lines(when=since) and "Max" not in lines(when=since)
 
 
 def test_functions_tool_time_that_the_index_did_not_propose_is_read(engine, monkeypatch):
     monkeypatch.setattr("slowcat_memory.engine.search.FILTERED", 1)
     arguments = {
         "query": "dog",
-        "until": (datetime.now(UTC) - timedelta(days=20)).date().isoformat(),
+        "when": "/".join(str((datetime.now(UTC) - timedelta(days=n)).date()) for n in (60, 20)),
     }
     told = ToolCalls().answer("search_memory", arguments, call(engine))
     assert any("called Max" in line for line in told["memories"])
@@ -102,7 +102,7 @@ def test_functions_tool_time_that_the_index_did_not_propose_is_read(engine, monk
 
 def test_functions_tool_nothing_is_said_to_be_nothing(engine):
     told = one(engine, "search_memory", query="xylophone quartet")
-    assert told == {"memories": [], "note": NOTHING}
+    assert told == {"note": NOTHING}
 
 
 def test_functions_tool_what_does_not_answer_is_said_not_to(config):
@@ -131,9 +131,9 @@ def test_functions_tool_remember_keeps_a_note_and_facts_list_it(engine):
         ("remember it", [ToolCall("remember", {"text": "Anna is allergic to nuts."})]),
         ("what facts", [ToolCall("facts_list"), ToolCall("facts_read", {"name": "note"})]),
     )
-    assert told[0] == {"kept": "Anna is allergic to nuts."}
-    assert told[1] == {"types": {"note": 1}}
-    assert "Anna is allergic to nuts." in told[2]["facts"][0]
+    assert told[0] == {"note": "Kept: Anna is allergic to nuts."}
+    assert told[1] == {"memories": ["note: 1"]}
+    assert "Anna is allergic to nuts." in told[2]["memories"][0]
 
 
 def test_functions_tool_facts_of_each_kind_are_listed_and_read(engine):
@@ -147,10 +147,12 @@ def test_functions_tool_facts_of_each_kind_are_listed_and_read(engine):
     engine.store.apply("test", WriteBatch(memories=(fact, gone, order))).wait(None)
     engine.mark("user", engine.search("dog called Max", "user", 1).hits[0].memory.id, pinned=True)
     calls = ToolCalls()
-    assert calls.answer("facts_list", {}, call(engine)) == {"types": {"pinned": 1, "preference": 1}}
+    assert calls.answer("facts_list", {}, call(engine)) == {
+        "memories": ["pinned: 1", "preference: 1"]
+    }
     read = calls.answer("facts_read", {"name": "Preference"}, call(engine))
-    assert len(read["facts"]) == 1 and "tea" in read["facts"][0]
-    assert "Max" in calls.answer("facts_read", {"name": "pinned"}, call(engine))["facts"][0]
+    assert len(read["memories"]) == 1 and "tea" in read["memories"][0]
+    assert "Max" in calls.answer("facts_read", {"name": "pinned"}, call(engine))["memories"][0]
     assert "pinned, preference" in calls.answer("facts_read", {"name": "x"}, call(engine))["error"]
 
 
@@ -167,8 +169,8 @@ def test_functions_tool_facts_that_are_over_uncertain_or_internal_are_not_listed
     rows.append(replace(one, id="fact/3", text="a joke", facets={"confidence": "low"}))
     engine.apply("test", WriteBatch(memories=(one, *rows)))
     calls = ToolCalls()
-    assert calls.answer("facts_list", {}, call(engine)) == {"types": {"person": 1}}
-    read = calls.answer("facts_read", {"name": "person"}, call(engine))["facts"]
+    assert calls.answer("facts_list", {}, call(engine)) == {"memories": ["person: 1"]}
+    read = calls.answer("facts_read", {"name": "person"}, call(engine))["memories"]
     assert len(read) == 1 and "Anna lives in Graz." in read[0]
 
 
@@ -176,7 +178,7 @@ def test_functions_tool_many_facts_are_cut_and_counted(engine):
     for n in range(60):
         engine.remember(f"Number {n} of the list is {'very ' * 30} nice.", "user")
     read = ToolCalls().answer("facts_read", {"name": "note"}, call(engine))
-    shown = len(read["facts"])
+    shown = len(read["memories"])
     assert 0 < shown < 60 and read["note"] == f"{60 - shown} more are not shown."
 
 
@@ -194,11 +196,9 @@ def test_functions_tool_what_held_then_and_is_over_now_says_until_when(engine):
     )  # fmt: skip
     engine.apply("test", WriteBatch(memories=(anna, home.memory())))
     asked_for = {"query": "where does Anna live", "date": str((now - timedelta(days=30)).date())}
-    held = ToolCalls().answer("memory_as_of", asked_for, call(engine))["held"]
+    held = ToolCalls().answer("memory_as_of", asked_for, call(engine))["memories"]
     month = f"{moved:%B}"
-    assert (
-        len(held) == 1 and held[0].startswith("(until ") and "Graz" in held[0] and month in held[0]
-    )
+    assert held[0].startswith("(until ") and "Graz" in held[0] and month in held[0]
 
 
 # ---------------------------------------------------------------- forget
@@ -211,13 +211,13 @@ def has_max(engine) -> bool:
 
 
 FORGET = ToolCall("forget", {"what": "dog called Max"})
-CONFIRM = ToolCall("forget", {"what": "dog called Max", "confirm": True})
+CONFIRM = ToolCall("forget", {"what": "dog called Max", "confirm": "yes"})
 
 
 def test_functions_tool_forget_asks_first_and_then_forgets(engine):
     told, _ = asked(engine, ("forget my dog Max", [FORGET]), ("yes please", [CONFIRM]))
-    assert any("called Max" in line for line in told[0]["would_forget"])
-    assert told[1]["forgotten"] == told[0]["would_forget"]
+    assert any("called Max" in line for line in told[0]["memories"])
+    assert told[1]["memories"] == told[0]["memories"]
     assert not engine.search("called Max", "user", floor=0.5).hits
     with engine.store.snapshot() as snapshot:
         left = [turn.text for turn in snapshot.turns("user")]
@@ -237,24 +237,25 @@ def test_functions_tool_forget_asks_first_and_then_forgets(engine):
 )
 def test_functions_tool_without_a_turn_in_which_the_user_agrees_nothing_is_forgotten(engine, turns):
     told, _ = asked(engine, *turns)
-    assert all(not one.get("forgotten") for one in told)
+    assert all("Deleted" not in one.get("note", "") for one in told)
     assert has_max(engine)
 
 
 def test_functions_tool_consent_goes_stale_and_is_of_one_scope(engine):
     calls = ToolCalls()
     arguments = {"what": "dog called Max"}
-    assert calls.answer("forget", arguments, call(engine, turn=1))["would_forget"]
-    yes = {**arguments, "confirm": True}
-    assert not calls.answer("forget", yes, call(engine, turn=9))["forgotten"]
-    assert not calls.answer("forget", yes, call(engine, turn=2, scope="ben"))["forgotten"]
+    assert calls.answer("forget", arguments, call(engine, turn=1))["memories"]
+    yes = {**arguments, "confirm": "yes"}
+    assert "error" in calls.answer("forget", yes, call(engine, turn=2, scope="ben"))
+    assert "error" in calls.answer("forget", yes, call(engine, turn=9))
     assert has_max(engine)
-    assert calls.answer("forget", yes, call(engine, turn=2))["forgotten"]
-    assert not calls.answer("forget", yes, call(engine, turn=3))["forgotten"]
+    assert calls.answer("forget", arguments, call(engine, turn=10))["memories"]
+    assert calls.answer("forget", yes, call(engine, turn=11))["memories"]
+    assert "error" in calls.answer("forget", yes, call(engine, turn=12))
 
 
 def test_functions_tool_what_is_not_there_cannot_be_forgotten(engine):
-    assert one(engine, "forget", what="xylophone quartet")["would_forget"] == []
+    assert "Nothing like that" in one(engine, "forget", what="xylophone quartet")["note"]
 
 
 # ---------------------------------------------------------------- memory_as_of
@@ -289,7 +290,7 @@ def test_functions_tool_as_of_finds_what_was_believed_then(engine):
     assert homes(5) == {new.text}
     day = (now - timedelta(days=20)).date()
     told = one(engine, "memory_as_of", query="Anna lives in", date=day.isoformat())
-    assert told["as_of"] == f"{day.day} {day:%B %Y}"
+    assert told["note"].startswith("As of ") and f"{day:%B}" in told["note"]
     text = " ".join(told["memories"])
     assert "Bergen" in text and "Porto" not in text and "collar" not in text
 
@@ -308,15 +309,15 @@ def test_functions_tool_as_of_reads_what_the_index_did_not_propose(engine, monke
     [
         ("search_memory", {}, "query"),
         ("search_memory", {"query": "  "}, "query is empty"),
-        ("search_memory", {"query": "dog", "since": "flurbday"}, "since is not clear"),
-        ("search_memory", {"query": "dog", "until": "2024-13-45"}, "until is not clear"),
+        ("search_memory", {"query": "dog", "when": "flurbday"}, "when is not clear"),
+        ("search_memory", {"query": "dog", "when": "2024-13-45"}, "when is not clear"),
         ("search_memory", {"query": ["dog"]}, "query"),
         ("search_memory", [], "object"),
         ("search_memory", None, "object"),
         ("remember", {"text": ""}, "text is empty"),
         ("remember", {"text": "x" * 5000}, "too long"),
-        ("forget", {"what": "", "confirm": False}, "what is empty"),
-        ("forget", {"what": "dog", "confirm": "maybe"}, "confirm"),
+        ("forget", {"what": "", "confirm": ""}, "what is empty"),
+        ("forget", {"what": "dog", "confirm": "maybe"}, "no preview"),
         ("facts_read", {"name": "no such type"}, "no facts of that type"),
         ("memory_as_of", {"query": "dog"}, "date"),
         ("memory_as_of", {"query": "dog", "date": "the day of the fish"}, "date is not clear"),
@@ -330,7 +331,7 @@ def test_functions_tool_wrong_arguments_are_explained_to_the_llm(engine, name, a
 
 def test_functions_tool_wrong_date_is_told_in_a_conversation_and_costs_nothing_else(engine):
     told, voice = asked(
-        engine, ("when", [ToolCall("search_memory", {"query": "dog", "since": "flurbday"})])
+        engine, ("when", [ToolCall("search_memory", {"query": "dog", "when": "flurbday"})])
     )
     assert "Write it like 2024-05-31" in told[0]["error"] and not voice.errors
     assert voice.turns[-1].content == "All right."
@@ -367,7 +368,7 @@ def test_functions_tool_another_scope_is_never_told(engine, config):
     engine.remember("Ben hides the key under the mat.", "ben")
     arguments: list[tuple[str, dict]] = [
         ("search_memory", {"query": "key under the mat"}),
-        ("search_memory", {"query": "key", "speaker": "ben"}),
+        ("search_memory", {"query": "key", "who": "ben"}),
         ("memory_as_of", {"query": "key mat", "date": "today"}),
         ("facts_read", {"name": "note"}),
         ("facts_list", {}),

@@ -186,83 +186,30 @@ EXPORTS: dict[str, Export] = {
         sessions=0,
     ),
     "messages.json": Export(
-        content=as_json(messages()), format="messages with roles", said=[USER, AGENT],
-    ),
-    "messages in an object.json": Export(
-        content=as_json({"model": "m", "messages": messages()}, 2),
-        format="messages with roles", said=[USER, AGENT],
-    ),
-    "messages, a conversation a line.jsonl": Export(
-        content=f"{as_json({'messages': messages()})}\n{as_json({'messages': messages()})}\n",
-        format="messages with roles", said=[USER, AGENT, USER, AGENT], sessions=2,
-    ),
-    "bold.md": Export(
-        content=f"# Talk of 2024-05-12\n\n**Anna:** {DOG}\n\n- **Assistant**: {GOOD}\n",
-        format="Markdown", said=ANNA_BOT,
-    ),
-    "headings.md": Export(
-        content=f"Exported by an app.\n\n## User\n\n{DOG}\n\n---\n\n## Assistant\n{GOOD}\n",
-        format="Markdown", said=[("User", "u", DOG), ("Assistant", "a", GOOD)],
-    ),
-    "table.csv": Export(
-        content=f'\ufeffTimestamp,Speaker,Message\n{UTC_TIME},Anna,"{DOG}"\n,Ben,"{GOOD}"\n',
-        format="CSV", said=TWO, first=UTC_TIME,
-    ),
-    "semicolons.csv": Export(
-        content=f'role;content\nuser;"{DOG[:9]}\n{DOG[10:]}"\nassistant;{GOOD}\n',
-        format="CSV", said=[("", "u", f"{DOG[:9]}\n{DOG[10:]}"), AGENT],
-    ),
-    "captions.vtt": Export(
-        content=f"WEBVTT\n\n1\n00:00:01.000 --> 00:00:02.000\n<v Anna>My dog is</v>\n\n"
-        "00:00:02.000 --> 00:00:03.000 align:start\n<v Anna>called Max.</v>\n\n"
-        f"00:04.000 --> 00:05.000\nBen: {GOOD}\n",
-        format="captions (WebVTT, SubRip)", said=[("Anna", "u", "My dog is\ncalled Max."), BEN],
-    ),
-    "captions.srt": Export(
-        content=f"1\n00:00:01,000 --> 00:00:02,000\nAnna: {DOG}\n\n"
-        f"2\n00:00:04,000 --> 00:00:05,000\n<i>Ben: {GOOD}</i>\n",
-        format="captions (WebVTT, SubRip)", said=TWO,
+        content=as_json(messages()), format="JSON lines", said=[USER, AGENT], skipped=3,
     ),
     "utf-16.txt": Export(
         content=f"Anna: {DOG}\r\nBen: {GOOD}\r\n".encode("utf-16"), format="plain text", said=TWO,
     ),
     "utf-16 without a mark.json": Export(
-        content=as_json(messages()).encode("utf-16-le"), format="messages with roles",
-        said=[USER, AGENT],
+        content=as_json(messages()).encode("utf-16-le"), format="JSON lines",
+        said=[USER, AGENT], skipped=3,
     ),
 }  # fmt: skip
 
 SLACK = {"type": "message", "user": "U1", "text": DOG, "ts": "1715531400.0002"}
-DISCORD = {"guild": {}, "channel": {}, "messages": [{"type": "Default", "content": DOG}]}
 MESSENGER = {
     "participants": [{"name": "Anna"}],
     "messages": [{"sender_name": "Anna", "timestamp_ms": 1, "content": DOG}],
 }
-GEMINI = [{"header": "Gemini Apps", "title": "Prompted", "titleUrl": "x", "products": ["Gemini"]}]
-MAIL = f"From anna@example.org Sun May 12 18:30:00 2024\nFrom: Anna\nSubject: Max\n\n{DOG}\n"
 
 REFUSED: dict[str, tuple[str | bytes, str]] = {
-    "slack.json": (as_json([SLACK]), "looks like a Slack export, which is not read"),
-    "discord.json": (as_json(DISCORD), "looks like a Discord export"),
-    "messenger.json": (as_json(MESSENGER), "looks like a Messenger or Instagram export"),
-    "gemini.json": (as_json(GEMINI), "looks like a Google activity export"),
-    "sharegpt.json": (
-        as_json([{"conversations": [{"from": "human", "value": DOG}]}]),
-        "looks like a ShareGPT data set",
-    ),
-    "lmstudio.json": (
-        as_json({"name": "x", "messages": [{"versions": [{"role": "user"}]}]}),
-        "looks like an LM Studio conversation",
-    ),
-    "line.txt": (f"[LINE] Chat history with Ben\n18:30\tAnna\t{DOG}\n", "looks like a LINE export"),
-    "mail.mbox": (MAIL, "looks like a mailbox of e-mail"),
-    "chat.html": (f"<!DOCTYPE html><p>{DOG}</p>", "looks like a web page"),
-    "paper.pdf": (b"%PDF-1.7\n\xff\xfe\0\0", "looks like a PDF document"),
-    "chat.db": (b"SQLite format 3\0" + bytes(90), "looks like an SQLite database"),
-    "voice.ogg": (b"OggS" + bytes(90), "looks like a recording"),
-    "chat.7z": (b"7z\xbc\xaf\x27\x1c" + bytes(90), "looks like a 7z archive"),
+    "slack.json": (as_json([SLACK]), "is JSON of no known kind"),
+    "messenger.json": (as_json(MESSENGER), "is JSON of no known kind"),
+    "chat.html": (f"<!DOCTYPE html><p>{DOG}</p>", "without names of speakers"),
+    "paper.pdf": (b"%PDF-1.7\n\xff\xfe\0\0", "is not a text file"),
+    "chat.7z": (b"7z\xbc\xaf\x27\x1c" + bytes(90), "is not a text file"),
     "latin.txt": ("Anna: Käse\nBen: Süß\n".encode("cp1252"), "by line 1 it is Latin-1"),
-    "unknown.json": (as_json({"nested": {"a": 1}}), "is JSON of no known kind"),
     "novel.txt": ("It was a dark and stormy night\nin May.\n", "without names of speakers"),
     "empty.txt": ("", "is empty"),
     "blank.txt": (" \n\n", "is empty"),

@@ -1,19 +1,24 @@
-"""What a format is: how its files are recognised, and how they are read into pieces.
-
-A format never sees a path. It recognises a ``Sample`` by content, and reads a ``Text`` once, from its
-beginning to its end, without holding more of it than one message or one conversation.
-"""
+"""What a format is: how its files are recognised, and how they are read into pieces."""
 
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
-from typing import Protocol
+from io import BytesIO
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
-from slowcat_memory.transfer.formats.json_reader import JsonReader
-from slowcat_memory.transfer.transcript import Line, Note, Report, Utterance
+from slowcat_memory.errors import TranscriptError
+from slowcat_memory.transfer.transcript import Line, Note, Report, Utterance, fault
+
+SAMPLE = 64_000  # bytes by which a format is recognised
+MOST_VALUES = 5_000_000  # of a JSON text; each costs memory, however short it is
+_JSON = re.compile(rb'\s*(?:\{|\[\s*[{"\[\]])')
+
+
+class NotATranscriptError(TranscriptError):
+    """The file is no transcript: in a folder or an archive, something that lies beside one."""
 
 
 class Break(Struct, frozen=True, kw_only=True):
@@ -29,7 +34,7 @@ class Placed(Struct, frozen=True, kw_only=True):
     """An utterance or a note with its place in the file."""
 
     said: Utterance | Note
-    line: int = 0  # of the file, or the number of its row; for faults
+    line: int = 0  # of the file, or the number of its message; for faults
     session: str = ""  # the label of its session; "" for the one that is open
     scope: str = ""  # the scope it was exported from; "" unless ``export`` wrote it
     conversation: str = ""
@@ -45,105 +50,67 @@ class Skipped(Struct, frozen=True, kw_only=True):
 Piece = Break | Placed | Skipped
 
 
-class Text(Protocol):
-    """A decoded file, which may be read several times."""
+class Text:
+    """The content of a file, in UTF-8."""
 
-    sample: "Sample"
+    def __init__(self, name: str, content: bytes) -> None:
+        """Keep the content; only errors and the recognition of damaged rows use the name."""
+        self.name, self.content = name, content
+        self.is_json = _JSON.match(content) is not None
+        self.is_list = self.is_json and content.lstrip().startswith(b"[")
+        start = content[:SAMPLE].decode(errors="replace").splitlines()
+        self.beginning = [line for line in start if line.strip()]
 
-    def lines(self, report: Report | None = None) -> Iterator[Line]:
-        """Yield the numbered lines without their ends; report those that cannot be decoded."""
-
-    def json(self) -> JsonReader: ...
-
-
-class Sample:
-    """The beginning of a file, by which its format is recognised."""
-
-    def __init__(self, name: str, text: str) -> None:
-        """Store the file's name, which only an error may mention, and its beginning."""
-        self.name, self.text = name, text.lstrip("\ufeff")
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines that are not blank."""
-        return [line for line in self.text.splitlines() if line.strip()]
-
-    @property
-    def first(self) -> str:
-        return self.lines[0] if self.lines else ""
+    def lines(self, report: Report) -> Iterator[Line]:
+        """Yield the numbered lines without their ends; report those that are not UTF-8."""
+        for number, raw in enumerate(BytesIO(self.content), start=1):
+            try:
+                yield number, raw.decode().rstrip("\r\n")
+            except UnicodeDecodeError:
+                report(fault(number, "not UTF-8"))
 
     @cached_property
-    def is_json(self) -> bool:
-        """Whether the text is JSON, perhaps damaged, and no line such as "[12.05.26] Anna: …"."""
-        start = self.text.lstrip()[:200]
-        after = start[1:].lstrip()[:1]
-        if start.startswith("["):
-            return after in '{["]' or (after.isdecimal() and not _looks_timed(start))
-        return start.startswith("{")
+    def objects(self) -> list[Raw]:
+        """The values of a JSON list, or the only value of other JSON; none of another text.
+
+        Raises:
+            TranscriptError: The JSON is damaged.
+        """
+        if not self.is_json:
+            return []
+        content = self.content if self.is_list else b"[%b]" % self.content
+        try:
+            check_values(content)
+            return msgspec.json.decode(content, type=list[Raw])
+        except (ValueError, RecursionError) as error:
+            hint = "Export it again: it may have been cut off."
+            raise TranscriptError(f"{self.name} is damaged: {error}", hint=hint) from None
 
     @cached_property
-    def paths(self) -> frozenset[str]:
-        """The paths of its JSON's keys, such as ".messages[].role"; none for other text."""
-        return outline(self.text) if self.is_json else frozenset()
-
-    def has(self, *paths: str) -> bool:
-        return all(path in self.paths for path in paths)
-
-
-def _looks_timed(start: str) -> bool:
-    """Return whether a line begins with a time in brackets."""
-    inside, closed, _ = start[1:].partition("]")
-    return bool(closed) and sum(char.isdecimal() for char in inside) >= 4 and "," not in inside[:2]
+    def keys(self) -> frozenset[str]:
+        """The keys of the first of its JSON objects."""
+        try:
+            return frozenset(msgspec.json.decode(self.objects[0], type=dict[str, Raw]))
+        except (IndexError, ValueError):
+            return frozenset()
 
 
-Read = Callable[[Text, Report], Iterator[Piece]]
-"""Yields a file's pieces in order; reports what cannot be read, and goes on.
+def check_values(text: bytes) -> None:
+    """Refuse JSON of so many values that they would not fit into memory.
 
-Raises ``ValueError`` where the file cannot be read any further.
-"""
+    Raises:
+        ValueError: There are more than ``MOST_VALUES``.
+    """
+    if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
 
 
 class Format(Struct, frozen=True, kw_only=True):
-    """One format of files."""
+    """One format of files.
+
+    ``read`` yields a file's pieces in order; it reports what cannot be read, and goes on.
+    """
 
     name: str  # for a person: "WhatsApp"
-    knows: Callable[[Sample], bool]
-    read: Read
-
-
-# ------------------------------------------------------------------- the outline of JSON
-# The paths of keys at the beginning of a JSON text, which may be cut off anywhere.
-
-
-_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")\s*(:?)|[{}\[\]]')
-DEEPEST = 8
-
-
-def outline(text: str) -> frozenset[str]:
-    """Return the paths of keys, for example {".messages", ".messages[].role"}.
-
-    A path begins at the text's outermost values, whichever of them it is. Keys deeper than eight
-    levels are left out.
-    """
-    found = set[str]()
-    containers, pending = [""], ""
-    for token in _TOKEN.finditer(text):
-        if token[1]:
-            pending = f"{containers[-1]}.{token[1][1:-1]}" if token[2] else ""
-            if pending and len(containers) <= DEEPEST:
-                found.add(pending)
-        elif token[0] in "{[":
-            containers.append(_inside(containers, pending, token[0]))
-            pending = ""
-        else:
-            pending = ""
-            if len(containers) > 1:
-                containers.pop()
-    return frozenset(found)
-
-
-def _inside(containers: list[str], key: str, opening: str) -> str:
-    """Return the path of what a bracket opens; too deep for any key, it does not grow."""
-    if len(containers) > DEEPEST:
-        return containers[-1]
-    return (key or containers[-1]) + ("[]" if opening == "[" else "")
+    knows: Callable[[Text], bool]
+    read: Callable[[Text, Report], Iterator[Piece]]

@@ -1,230 +1,232 @@
-"""Exports in JSON of chat programs and of memories; each format says what it reads.
+"""Exports in JSON of chat programs and of memories."""
 
-What is read becomes rows, which ``json_rows.pieces`` turns into utterances. Each conversation, and
-each message of Telegram, is read when it is needed: an export of years is hundreds of megabytes.
-"""
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
-from collections.abc import Iterator
-from typing import Any
+import msgspec
+from msgspec import Raw, Struct, field
 
-from slowcat_memory.transfer.formats.format import Format, Piece, Sample, Text
-from slowcat_memory.transfer.formats.json_reader import JsonReader
-from slowcat_memory.transfer.formats.json_rows import CHAT, SPOKEN, iso, objects, pieces, text_of
-from slowcat_memory.transfer.formats.rows import Row
-from slowcat_memory.transfer.transcript import Report
+from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.errors import TranscriptError
+from slowcat_memory.records import Role
+from slowcat_memory.transfer.formats.format import Format, Piece, Placed, Text
+from slowcat_memory.transfer.transcript import (
+    Note,
+    Report,
+    Utterance,
+    label_of,
+    name_of,
+    text_of,
+    time_of,
+)
+
+Decoded = TypeVar("Decoded")
+Time = str | float | None  # ISO 8601, or seconds since 1970
+
+
+def _decoded(
+    every: Iterable[Raw], kind: type[Decoded], noun: str, report: Report
+) -> Iterator[tuple[int, Decoded]]:
+    """Yield the numbered values that are of a kind; report the others."""
+    for number, raw in enumerate(every, start=1):
+        try:
+            yield number, msgspec.json.decode(raw, type=kind)
+        except (ValueError, RecursionError) as error:
+            report(TranscriptError(f"{noun} {number}: {error}"))
+
+
+def _time(at: Time) -> datetime | None:
+    if isinstance(at, str) and not at.isdecimal():
+        return time_of(at)
+    return datetime.fromtimestamp(float(at), UTC) if at else None
+
+
+def _turn(
+    number: int, role: Role, content: Any, at: Time, report: Report, **of: str
+) -> Iterator[Placed]:
+    """Yield the turn of a message; nothing without text, as of a picture.
+
+    Args:
+        of: "speaker", "session", "conversation" and "origin", as far as they are known.
+    """
+    text, cut = clean(text_of(content))
+    origin = of.pop("origin", str(number))
+    try:
+        said = Utterance(
+            speaker=name_of(of.pop("speaker", "")),
+            text=text, role=role, at=_time(at), origin=label_of(origin), cut=cut,
+        )  # fmt: skip
+    except (ValueError, OverflowError, OSError) as error:
+        report(TranscriptError(f"message {number}: {error}"))
+    else:
+        if text:
+            yield Placed(said=said, line=number, **{key: label_of(of[key]) for key in of})
+
 
 # ------------------------------------------------------------------- chatgpt
-# ChatGPT's conversations.json: a list of conversations, each a tree of messages.
-#
-# Edited and regenerated messages branch the tree; what is read is the branch that the app shows.
+# A list of conversations, each a tree of messages: edited and regenerated messages branch it. The
+# branch that the app shows is read.
 
 
-def _chatgpt_knows(sample: Sample) -> bool:
-    return sample.has("[].mapping") or sample.has(".mapping")
+class _Author(Struct):
+    role: str = ""
 
 
-def _chatgpt_read(text: Text, report: Report) -> Iterator[Piece]:
-    talks = enumerate(text.json().rows(), start=1)
-    return pieces((row for number, talk in talks for row in _chatgpt_rows(talk, number)), report)
+class _Content(Struct):
+    parts: Any = ""
 
 
-def _chatgpt_rows(talk: Row, number: int) -> Iterator[Row]:
-    label = str(talk.get("id") or talk.get("conversation_id") or f"conversation {number}")
-    for message in _chatgpt_branch(talk):
-        author, content = message.get("author"), message.get("content")
-        role = author.get("role") if isinstance(author, dict) else None
-        if role in SPOKEN and isinstance(content, dict):
-            at = iso(message.get("create_time") or talk.get("create_time"))
-            said = text_of(content.get("parts", ""))
-            yield {"role": role, "text": said, "at": at, "session": label}
+class _GptMessage(Struct):
+    author: _Author
+    content: _Content
+    create_time: Time = None
 
 
-def _chatgpt_branch(talk: Row) -> list[Row]:
-    """Return the messages that led to the last one shown."""
-    nodes = talk.get("mapping")
-    if not isinstance(nodes, dict):
-        return []
-    at, seen, messages = talk.get("current_node") or next(reversed(nodes), ""), set[str](), []
-    while isinstance(at, str) and isinstance(node := nodes.get(at), dict) and at not in seen:
-        seen.add(at)
-        if isinstance(node.get("message"), dict):
-            messages.append(node["message"])
-        at = node.get("parent") or ""
-    return messages[::-1]
+class _Node(Struct):
+    message: _GptMessage | None = None
+    parent: str | None = None
 
 
-CHATGPT = Format(name="ChatGPT", knows=_chatgpt_knows, read=_chatgpt_read)
+class _GptTalk(Struct):
+    mapping: dict[str, _Node]
+    current_node: str | None = None
+    id: str | None = None
+    conversation_id: str | None = None
+    create_time: Time = None
+
+
+def _chatgpt(text: Text, report: Report) -> Iterator[Piece]:
+    count = 0
+    for number, talk in _decoded(text.objects, _GptTalk, "conversation", report):
+        label = talk.id or talk.conversation_id or f"conversation {number}"
+        place, branch = talk.current_node or next(reversed(talk.mapping), ""), list[_GptMessage]()
+        while node := talk.mapping.pop(place, None):  # a circle ends, too
+            branch += [node.message] if node.message else []
+            place = node.parent or ""
+        for message in reversed(branch):
+            role: Role = "assistant" if message.author.role == "assistant" else "user"
+            if role == message.author.role:
+                count += 1
+                when = message.create_time or talk.create_time
+                yield from _turn(count, role, message.content.parts, when, report, session=label)
 
 
 # ------------------------------------------------------------------- claude
-# Claude's conversations.json: a list of conversations with their messages.
 
 
-def _claude_knows(sample: Sample) -> bool:
-    return sample.has("[].chat_messages") or sample.has(".chat_messages")
+class _ClaudeMessage(Struct):
+    sender: str = ""
+    text: Any = ""
+    content: Any = ""
+    created_at: Time = None
 
 
-def _claude_read(text: Text, report: Report) -> Iterator[Piece]:
-    talks = enumerate(text.json().rows(), start=1)
-    return pieces((row for number, talk in talks for row in _claude_rows(talk, number)), report)
+class _ClaudeTalk(Struct):
+    chat_messages: list[_ClaudeMessage]
+    uuid: str = ""
+    created_at: Time = None
 
 
-def _claude_rows(talk: Row, number: int) -> Iterator[Row]:
-    label = str(talk.get("uuid") or f"conversation {number}")
-    for message in objects(talk.get("chat_messages") or []):
-        at = message.get("created_at") or talk.get("created_at") or ""
-        said = message.get("text") or text_of(message.get("content", ""))
-        role = "assistant" if message.get("sender") == "assistant" else "user"
-        yield {"role": role, "text": said, "at": at, "session": label}
-
-
-CLAUDE = Format(name="Claude", knows=_claude_knows, read=_claude_read)
+def _claude(text: Text, report: Report) -> Iterator[Piece]:
+    count = 0
+    for number, talk in _decoded(text.objects, _ClaudeTalk, "conversation", report):
+        label = talk.uuid or f"conversation {number}"
+        for one in talk.chat_messages:
+            count += 1
+            role: Role = "assistant" if one.sender == "assistant" else "user"
+            said, at = one.text or one.content, one.created_at or talk.created_at
+            yield from _turn(count, role, said, at, report, session=label)
 
 
 # ------------------------------------------------------------------- telegram
-# Telegram's result.json: one chat, or all of them, as "Export as JSON" writes it.
-#
-# Each message is read when it is needed, for an export of years is hundreds of megabytes.
+# One chat, or all of them, as "Export as JSON" writes it.
 
 
-def _telegram_knows(sample: Sample) -> bool:
-    return (
-        sample.has(".messages[].date", ".messages[].type")
-        or sample.has(".chats.list[].messages")
-        or sample.has(".personal_information", ".chats")
-    )
+class _TelegramMessage(Struct):
+    type: str = "message"
+    sender: str | None = field(name="from", default=None)
+    from_id: str | None = None
+    text: Any = ""
+    date: str = ""
+    date_unixtime: Time = None
+    id: int = 0
 
 
-def _telegram_read(text: Text, report: Report) -> Iterator[Piece]:
-    return pieces(_telegram_document(text.json()), report)
+class _TelegramChat(Struct):
+    messages: list[Raw] = []
+    name: str | None = None
 
 
-def _telegram_document(json: JsonReader) -> Iterator[Row]:
-    """Yield the rows of a chat, or of each chat under "chats"."""
-    me = ""
-    for key in json.members():
-        if key == "messages" and json.peek() == "[":
-            yield from _telegram_messages(json, "", "")
-        elif key == "chats" and json.peek() == "{":
-            yield from _telegram_chats(json, me)
-        else:
-            value = json.value()
-            if key == "personal_information" and isinstance(value, dict):
-                me = f"user{value.get('user_id')}"
+class _TelegramChats(Struct):
+    list: list[_TelegramChat]
 
 
-def _telegram_chats(json: JsonReader, me: str) -> Iterator[Row]:
-    for key in json.members():
-        if key == "list" and json.peek() == "[":
-            for number, _ in enumerate(json.elements(), start=1):
-                yield from _telegram_chat(json, f"chat {number}", me)
-        else:
-            json.value()
+class _Account(Struct):
+    user_id: int | str = ""
 
 
-def _telegram_chat(json: JsonReader, name: str, me: str) -> Iterator[Row]:
-    for key in json.members():
-        if key == "messages" and json.peek() == "[":
-            yield from _telegram_messages(json, name, me)
-        else:
-            value = json.value()
-            name = str(value) if key == "name" and value else name
+class _Telegram(_TelegramChat):
+    chats: _TelegramChats | None = None
+    personal_information: _Account | None = None
 
 
-def _telegram_messages(json: JsonReader, chat: str, me: str) -> Iterator[Row]:
-    for _ in json.elements():
-        message = json.value()
-        if isinstance(message, dict) and message.get("type", "message") == "message":
-            yield _telegram_row(message, chat, me)
+def _telegram(text: Text, report: Report) -> Iterator[Piece]:
+    for _, export in _decoded(text.objects, _Telegram, "export", report):
+        if export.chats is None:
+            yield from _telegram_chat(export.messages, "", "", report)
+            continue
+        me = f"user{export.personal_information.user_id}" if export.personal_information else ""
+        for number, chat in enumerate(export.chats.list, start=1):
+            name = chat.name or f"chat {number}"
+            yield from _telegram_chat(chat.messages, name, me, report)
 
 
-def _telegram_row(message: dict[str, Any], chat: str, me: str) -> Row:
-    mine = bool(me) and message.get("from_id") == me
-    return {
-        "speaker": "" if mine else message.get("from") or "Somebody",
-        "role": "user" if mine else None,
-        "text": text_of(message.get("text", "")),
-        "at": iso(message.get("date_unixtime")) or message.get("date", ""),
-        "id": message.get("id"),
-        CHAT: chat,
-    }
-
-
-TELEGRAM = Format(name="Telegram", knows=_telegram_knows, read=_telegram_read)
+def _telegram_chat(messages: list[Raw], chat: str, me: str, report: Report) -> Iterator[Piece]:
+    for number, one in _decoded(messages, _TelegramMessage, "message", report):
+        if one.type == "message":
+            speaker = "" if me and one.from_id == me else one.sender or "Somebody"
+            at, id = one.date_unixtime or one.date, str(one.id or number)
+            yield from _turn(
+                number, "user", one.text, at, report, speaker=speaker, origin=id, conversation=chat
+            )
 
 
 # ------------------------------------------------------------------- mem0
-# What Mem0's ``get_all`` returns, as JSON: a list of memories, or {"results": […]}.
-#
-# A memory becomes a note, which holds since the memory was made.
+# What ``get_all`` returns: a list of memories, or {"results": […]}. A memory becomes a note, which
+# holds since the memory was made.
 
 
-def _mem0_knows(sample: Sample) -> bool:
-    return any(sample.has(f"{place}.memory") for place in ("", "[]", ".results[]", "[].results[]"))
+class _Mem0Memory(Struct):
+    memory: str
+    created_at: Time = None
 
 
-def _mem0_read(text: Text, report: Report) -> Iterator[Piece]:
-    return pieces(_mem0_rows(text.json().rows()), report, "memory")
+class _Mem0Results(Struct):
+    results: list[Raw]
 
 
-def _mem0_rows(documents: Iterator[Row]) -> Iterator[Row]:
-    for document in documents:
-        for one in objects(document.get("results", document)):
-            if isinstance(one.get("memory"), str):
-                yield {"note": one["memory"], "at": one.get("created_at") or ""}
-
-
-MEM0 = Format(name="Mem0", knows=_mem0_knows, read=_mem0_read)
-
-
-# ------------------------------------------------------------------- messages
-# Lists of messages with "role" and "content", as LLM services take them.
-#
-# A list, {"messages": […]}, a list of those, or one of those a line, as for fine-tuning. Messages of
-# the system and of tools are left out.
-
-
-_PLACES = (".messages[]", "[].messages[]", "[]")
-
-
-def _messages_knows(sample: Sample) -> bool:
-    return any(
-        sample.has(f"{place}.role") or sample.has(f"{place}.text", f"{place}.speaker")
-        for place in _PLACES
-    ) or sample.has("[].text")
-
-
-def _messages_read(text: Text, report: Report) -> Iterator[Piece]:
-    return pieces(_messages_rows(text), report)
-
-
-def _messages_rows(text: Text) -> Iterator[Row]:
-    several = _messages_a_line_each(text.sample) or text.sample.has("[].messages")
-    for number, one in enumerate(text.json().rows(), start=1):
-        if "messages" in one:
-            label = str(one.get("id") or (f"conversation {number}" if several else ""))
-            for message in objects(one["messages"]):
-                yield from _messages_row(message, label)
+def _mem0(text: Text, report: Report) -> Iterator[Piece]:
+    memories = text.objects
+    if "results" in text.keys:
+        memories = msgspec.json.decode(text.objects[0], type=_Mem0Results).results
+    for number, one in _decoded(memories, _Mem0Memory, "memory", report):
+        try:
+            note = Note(text=clean(one.memory)[0], at=_time(one.created_at))
+        except ValueError as error:
+            report(TranscriptError(f"memory {number}: {error}"))
         else:
-            yield from _messages_row(one, "")
+            yield Placed(said=note, line=number)
 
 
-def _messages_a_line_each(sample: Sample) -> bool:
-    return all(line[0] == "{" for line in sample.lines[:2]) and len(sample.lines) > 1
+def _format(name: str, read: Callable[[Text, Report], Iterator[Piece]], *keys: set[str]) -> Format:
+    """Return a format that knows its files by some sets of keys."""
+    return Format(name=name, read=read, knows=lambda text: any(k <= text.keys for k in keys))
 
 
-def _messages_row(message: Row, label: str) -> Iterator[Row]:
-    if message.get("role") not in (*SPOKEN, "human", None):
-        return
-    at: Any = message.get("at") or message.get("timestamp") or message.get("created_at") or ""
-    known = {name: message[name] for name in ("speaker", "role", "id") if message.get(name)}
-    said = text_of(message.get("content", message.get("text", "")))
-    yield {
-        **known,
-        "text": said,
-        "at": at if isinstance(at, str) else iso(at),
-        "session": label or message.get("session"),
-    }
-
-
-MESSAGES = Format(name="messages with roles", knows=_messages_knows, read=_messages_read)
+FORMATS = (
+    _format("ChatGPT", _chatgpt, {"mapping"}),
+    _format("Claude", _claude, {"chat_messages"}),
+    _format("Telegram", _telegram, {"messages", "type"}, {"chats", "personal_information"}),
+    _format("Mem0", _mem0, {"memory"}, {"results"}),
+)

@@ -14,12 +14,75 @@ continues the turn before it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from slowcat_memory.transfer.formats.format import Break, Format, Piece, Sample, Text
-from slowcat_memory.transfer.formats.text_turns import Bad, More, Part, Turn, joined
-from slowcat_memory.transfer.transcript import Report, label_of, time_of
+from msgspec import Struct
+
+from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.errors import TranscriptError
+from slowcat_memory.transfer.formats.format import Break, Format, Piece, Placed, Skipped, Text
+from slowcat_memory.transfer.transcript import (
+    Line,
+    Report,
+    Utterance,
+    fault,
+    label_of,
+    name_of,
+    role_of,
+    time_of,
+)
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """A line that begins a turn."""
+
+    line: int
+    who: str
+    said: str
+    at: datetime | None = None
+    empty: str = ""  # why it may have no text, as in ``Skipped``; "" when that is a fault
+
+
+Part = Turn | Line | TranscriptError | Break | Skipped
+"""A line that begins a turn, that continues the one before it, or that begins one and is faulty."""
+
+
+def joined(parts: Iterable[Part], report: Report) -> Iterator[Piece]:
+    """Yield the pieces of a file's parts; report turns without text, and lines without a speaker."""
+    turn: Turn | None = None
+    lines = list[str]()
+    for part in parts:
+        if isinstance(part, tuple):
+            if turn is None:
+                report(fault(part[0], 'no speaker; a turn is "Name: text"'))
+            else:
+                lines.append(part[1])
+            continue
+        yield from _finished(turn, lines, report)
+        turn, lines = (part, [part.said]) if isinstance(part, Turn) else (None, [])
+        if isinstance(part, TranscriptError):
+            report(part)
+        elif isinstance(part, Break | Skipped):
+            yield part
+    yield from _finished(turn, lines, report)
+
+
+def _finished(turn: Turn | None, lines: list[str], report: Report) -> Iterator[Piece]:
+    if turn is None:
+        return
+    text, cut = clean("\n".join(lines))
+    if not text and turn.empty:
+        yield Skipped(line=turn.line, why=turn.empty)
+        return
+    if not text:
+        return report(fault(turn.line, "the text is empty"))
+    who = name_of(turn.who)
+    said = Utterance(
+        speaker=who, text=text, role=role_of(who), at=turn.at, origin=str(turn.line), cut=cut
+    )
+    yield Placed(said=said, line=turn.line)
+
 
 # A continuation line may contain a colon too: a name has at most three words, and a name of several
 # words is not in lower case.
@@ -33,8 +96,8 @@ _DATE = re.compile(
 _PARTICLES = frozenset("al bin da de del den der di dos du el la le van von".split())
 
 
-def _knows(sample: Sample) -> bool:
-    return any(_turn(line) for line in sample.lines)
+def _knows(text: Text) -> bool:
+    return not text.is_json and any(map(_turn, text.beginning))
 
 
 def _read(text: Text, report: Report) -> Iterator[Piece]:
@@ -61,21 +124,21 @@ def _parts(text: Text, report: Report) -> Iterator[Part]:
 def _part(number: int, line: str) -> Part:
     match = _turn(line)
     if match is None:
-        return More(line=number, said=line)
+        return number, line
     try:
         at = time_of(match["at"])
     except ValueError as error:
-        return Bad(line=number, why=str(error))
+        return fault(number, error)
     return Turn(line=number, who=match["name"], said=match["said"] or "", at=at)
 
 
 def _turn(line: str) -> re.Match[str] | None:
     """Return the match of a line that begins a turn."""
     match = _TURN.fullmatch(line)
-    return match if match and is_name(match["name"]) else None
+    return match if match and _is_name(match["name"]) else None
 
 
-def is_name(name: str) -> bool:
+def _is_name(name: str) -> bool:
     words = name.split()
     return len(words) == 1 or not any(w[0].islower() and w not in _PARTICLES for w in words)
 

@@ -1,4 +1,4 @@
-"""Our own JSON lines: each is a turn, a note, or a whole conversation.
+"""Our own rows, as JSON lines or in a JSON list: turns, notes and whole conversations.
 
 A turn, as ``export`` writes it; only "text" is required::
 
@@ -7,9 +7,9 @@ A turn, as ``export`` writes it; only "text" is required::
 
 "at" is ISO 8601. "role" is "user" or "assistant", by default "assistant" for a speaker of the name
 "assistant", "agent" or "bot". "session" groups turns; without it, a pause of an hour separates
-sessions. "id" is kept as the turn's origin. "content" is read as "text", as in chat logs. Our export
-adds "scope" and, where they apply, "channel", "interrupted", "tools", "cut", "aside", "pinned",
-"local_only" and "muted".
+sessions. "id" is kept as the turn's origin. "content" is read as "text", as in the messages that an
+LLM takes; those of the system and of tools are left out. Our export adds "scope" and, where they
+apply, "channel", "interrupted", "tools", "cut", "aside", "pinned", "local_only" and "muted".
 
 A note: ``{"note": "Allergic to nuts.", "speaker": "Anna", "pinned": true}``.
 
@@ -19,14 +19,25 @@ A conversation, as in evaluation sets: ``{"conversation_id", "sessions": [{"sess
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Role
-from slowcat_memory.transfer.formats.format import Break, Format, Piece, Placed, Sample, Text
+from slowcat_memory.transfer.formats.format import (
+    MOST_VALUES,
+    Break,
+    Format,
+    Piece,
+    Placed,
+    Skipped,
+    Text,
+    check_values,
+)
 from slowcat_memory.transfer.transcript import (
     AGENTS,
-    Line,
     Note,
     Report,
     Utterance,
@@ -34,178 +45,167 @@ from slowcat_memory.transfer.transcript import (
     label_of,
     name_of,
     role_of,
+    text_of,
     time_of,
 )
 
 MOST_TOOLS = 100
 MOST_CUT = 2**53  # the largest integer that every JSON reader keeps
 PEOPLE = frozenset({"user", "human"})
-Row = dict[str, Any]
-_KEYS = (".text", ".note", ".content", ".sessions")
+MACHINES = frozenset({"system", "developer", "tool", "function"})
+Name = str | int | float | None
+_TEXTS = frozenset({"text", "note", "content", "sessions"})
 _NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
 
 
-def _knows(sample: Sample) -> bool:
-    """Return whether the lines are rows; of a damaged first line the others, or the name, decide."""
-    if sample.is_json and any(sample.has(key) for key in _KEYS):
+class _Row(Struct, kw_only=True):
+    """A turn or a note; ``Any`` where odd values of other programs cost nothing but themselves."""
+
+    text: str | None = None
+    content: str | list[Any] | None = None
+    note: str | None = None
+    speaker: Name = None
+    role: Any = None
+    at: str | None = None
+    session: Name = None
+    id: Name = None
+    turn_id: Name = None
+    scope: str | None = None
+    image_caption: str | None = None
+    importance: Annotated[float, Meta(ge=0, le=1)] = 0.8
+    channel: Any = None
+    tools: Any = None
+    cut: Any = 0
+    interrupted: bool = False
+    aside: bool = False
+    pinned: bool = False
+    local_only: bool = False
+    muted: bool = False
+
+    def marks(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
+
+
+class _Session(Struct):
+    turns: list[Any]
+    session_id: Name = None
+    started_at: str | None = None
+
+
+class _Conversation(Struct):
+    sessions: list[Any]
+    conversation_id: Name = None
+
+
+def _knows(text: Text) -> bool:
+    """Return whether there are rows; of a damaged first line the others, or the name, decide."""
+    if text.name.endswith(_NAMES) or any(map(_is_row, text.beginning[:50])):
         return True
-    return sample.name.endswith(_NAMES) or any(map(_is_row, sample.lines[:50]))
+    return bool(text.is_json and text.keys & {"role", "speaker"} and text.keys & _TEXTS)
 
 
 def _is_row(line: str) -> bool:
     try:
-        row = _object(line) if line.startswith("{") else {}
+        return line.startswith("{") and not _TEXTS.isdisjoint(json.loads(line))
     except (ValueError, RecursionError):
         return False
-    return any(key[1:] in row for key in _KEYS)
 
 
 def _read(text: Text, report: Report) -> Iterator[Piece]:
-    for number, line in text.lines(report):
+    rows = text.lines(report)
+    if text.is_list:
+        rows = ((number, str(raw, "utf-8")) for number, raw in enumerate(text.objects, start=1))
+    for number, line in rows:
         if line.strip():
-            yield from _pieces((number, line), report)
+            try:
+                yield from _pieces(line, number, report)
+            except (ValueError, RecursionError) as error:
+                report(fault(number, error))
 
 
-def _pieces(line: Line, report: Report) -> Iterator[Piece]:
-    number, text = line
+def _pieces(line: str, number: int, report: Report) -> Iterator[Piece]:
+    if len(line) > MOST_VALUES:
+        check_values(line.encode(errors="replace"))
     try:
-        row = _object(text)
-        if "sessions" in row:
-            yield from _conversation(row, number, report)
-        else:
-            yield placed(row, number)
-    except (ValueError, RecursionError) as error:
-        report(fault(number, error))
-
-
-def _object(text: str) -> Row:
-    try:
-        row = json.loads(text)
+        row = json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
-    if not isinstance(row, dict):
-        raise ValueError("not a JSON object")
-    return row
+    if isinstance(row, dict) and "sessions" in row:
+        yield from _conversation(msgspec.convert(row, _Conversation), number, report)
+        return
+    read = msgspec.convert(row, _Row)
+    scope, label = label_of(read.scope), label_of(read.session)
+    role = str(read.role).casefold() if read.role is not None else ""
+    if read.note is not None:
+        yield Placed(said=_note(read), line=number, scope=scope)
+    elif role in MACHINES or (role in AGENTS and read.text is None and not read.content):
+        yield Skipped(line=number, why="messages of the system and of tools")
+    else:
+        if role and role not in AGENTS | PEOPLE:
+            raise ValueError(f'role {role[:40]!r} is neither "user" nor "assistant"')
+        said = _utterance(read, read.id, str(number))
+        yield Placed(said=said, line=number, session=label, scope=scope)
 
 
-def placed(row: Row, number: int) -> Placed:
-    """Return the turn or note of a row.
+def _conversation(row: _Conversation, number: int, report: Report) -> Iterator[Piece]:
+    name = label_of(row.conversation_id) or f"line {number}"
+    for place, raw in enumerate(row.sessions, start=1):
+        label = f"{name}/{place}"
+        try:
+            session = msgspec.convert(raw, _Session)
+            label = label_of(session.session_id) or label
+            started = time_of(session.started_at)
+        except ValueError as error:
+            report(fault(number, f"session {label}: {error}"))
+            continue
+        yield Break(line=number, label=label, started=started, conversation=name)
+        for turn, raw_turn in enumerate(session.turns, start=1):
+            try:
+                read = msgspec.convert(raw_turn, _Row)
+                said = _utterance(read, read.turn_id, f"{label}:{turn}")
+            except ValueError as error:
+                report(fault(number, f"session {label}, turn {turn}: {error}"))
+            else:
+                yield Placed(said=said, line=number, session=label, conversation=name)
 
-    Raises:
-        ValueError: It is neither.
-    """
-    said = _note(row) if "note" in row else _utterance(row, _role(row), str(number))
-    session = "" if "note" in row else label_of(row.get("session"))
-    return Placed(said=said, line=number, session=session, scope=label_of(row.get("scope")))
 
-
-def _note(row: Row) -> Note:
-    importance = row.get("importance", 0.8)
-    if not isinstance(importance, int | float) or not 0 <= importance <= 1:
-        raise ValueError('"importance" is not a number from 0 to 1')
+def _note(row: _Row) -> Note:
     return Note(
-        text=_text(row, "note")[0],
-        speaker=name_of(row.get("speaker")),
-        at=time_of(row.get("at")),
-        pinned=row.get("pinned") is True,
-        importance=float(importance),
-        local_only=row.get("local_only") is True,
-        muted=row.get("muted") is True,
+        text=_clean(row.note or "")[0],
+        speaker=name_of(row.speaker),
+        at=time_of(row.at),
+        importance=row.importance,
+        **row.marks("pinned", "local_only", "muted"),
     )
 
 
-def _utterance(row: Row, role: Role, origin: str, id_key: str = "id") -> Utterance:
-    text, cut = _text(row, "text" if "text" in row else "content")
-    already = row.get("cut", 0)
-    tools = row.get("tools") or ()
+def _utterance(row: _Row, id: Name, origin: str) -> Utterance:
+    """Read a turn; the speakers of a conversation may have any role, such as "A" and "B"."""
+    said = text_of(row.content) if row.text is None else row.text
+    if row.text is None and row.content is None:
+        raise ValueError('no "text"')
+    text, cut = _clean(f"{said} (photo: {row.image_caption})" if row.image_caption else said)
+    speaker, tools = name_of(row.speaker), row.tools if isinstance(row.tools, list) else []
+    role: Role = "assistant" if str(row.role).casefold() in AGENTS else "user"
+    already = row.cut if isinstance(row.cut, int) and row.cut > 0 else 0
     return Utterance(
-        speaker=name_of(row.get("speaker")),
+        speaker=speaker,
         text=text,
-        role=role,
-        at=time_of(row.get("at")),
-        origin=label_of(row.get(id_key)) or origin,
-        cut=cut + _count(already),
-        channel="voice" if row.get("channel") == "voice" else "text",
-        interrupted=row.get("interrupted") is True,
-        aside=row.get("aside") is True,
-        tools=tuple(map(name_of, tools[:MOST_TOOLS])) if isinstance(tools, list) else (),
-        pinned=row.get("pinned") is True,
-        local_only=row.get("local_only") is True,
-        muted=row.get("muted") is True,
+        role=role_of(speaker) if row.role is None else role,
+        at=time_of(row.at),
+        origin=label_of(id) or origin,
+        cut=cut + min(already, MOST_CUT),
+        channel="voice" if row.channel == "voice" else "text",
+        tools=tuple(map(name_of, tools[:MOST_TOOLS])),
+        **row.marks("interrupted", "aside", "pinned", "local_only", "muted"),
     )
 
 
-def _count(value: object) -> int:
-    """Return a number of characters that a record can hold, 0 for anything else."""
-    return min(value, MOST_CUT) if isinstance(value, int) and value > 0 else 0
-
-
-def _text(row: Row, key: str) -> tuple[str, int]:
-    said = row.get(key)
-    if not isinstance(said, str):
-        raise ValueError('no "text"' if said is None else f'"{key}" is not a string')
-    if caption := row.get("image_caption"):
-        said = f"{said} (photo: {caption})".strip()
+def _clean(said: str) -> tuple[str, int]:
     text, cut = clean(said)
     if not text:
         raise ValueError("the text is empty")
     return text, cut
-
-
-def _role(row: Row) -> Role:
-    role = row.get("role")
-    if role is None:
-        return role_of(name_of(row.get("speaker")))
-    known = str(role).casefold()
-    if known in AGENTS:
-        return "assistant"
-    if known in PEOPLE:
-        return "user"
-    raise ValueError(f'role {str(role)[:40]!r} is neither "user" nor "assistant"')
-
-
-def _conversation(row: Row, number: int, report: Report) -> Iterator[Piece]:
-    name = label_of(row.get("conversation_id")) or f"line {number}"
-    for place, session in enumerate(_list(row, "sessions"), start=1):
-        try:
-            yield from _session(session, name, place, number, report)
-        except ValueError as error:
-            report(fault(number, f"session {place}: {error}"))
-
-
-def _session(row: Any, name: str, place: int, number: int, report: Report) -> Iterator[Piece]:
-    if not isinstance(row, dict):
-        raise ValueError("not a JSON object")
-    turns = _list(row, "turns")
-    label = label_of(row.get("session_id")) or f"{name}/{place}"
-    started = None
-    try:
-        started = time_of(row.get("started_at"))
-    except ValueError as error:
-        report(fault(number, f"session {label}: {error}"))
-    yield Break(line=number, label=label, started=started, conversation=name)
-    for at, turn in enumerate(turns, start=1):
-        try:
-            said = _turn(turn, f"{label}:{at}")
-        except ValueError as error:
-            report(fault(number, f"session {label}, turn {at}: {error}"))
-        else:
-            yield Placed(said=said, line=number, session=label, conversation=name)
-
-
-def _turn(row: Any, origin: str) -> Utterance:
-    """Read a turn of a conversation; its speakers may have any role, such as "A" and "B"."""
-    if not isinstance(row, dict):
-        raise ValueError("not a JSON object")
-    role: Role = "assistant" if str(row.get("role")).casefold() in AGENTS else "user"
-    return _utterance(row, role, origin, "turn_id")
-
-
-def _list(row: Row, key: str) -> list[Any]:
-    value = row.get(key)
-    if not isinstance(value, list):
-        raise ValueError(f'"{key}" is not a list')
-    return value
 
 
 FORMAT = Format(name="JSON lines", knows=_knows, read=_read)

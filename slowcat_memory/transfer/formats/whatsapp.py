@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from slowcat_memory.transfer.formats.format import Format, Piece, Sample, Skipped, Text
-from slowcat_memory.transfer.formats.text_turns import Bad, More, Part, Turn, joined, unmarked
-from slowcat_memory.transfer.transcript import Report, time_of
+from slowcat_memory.transfer.formats.format import Format, Piece, Skipped, Text
+from slowcat_memory.transfer.formats.plain_text import Part, Turn, joined
+from slowcat_memory.transfer.transcript import Report, fault, time_of
 
 _LINE = re.compile(
     r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})\.?,?\s+(?:à\s+|um\s+)?"
@@ -25,17 +25,18 @@ _MEDIA = re.compile(
     r"|Du hast diese Nachricht gelöscht|Missed (?:voice|video) call)\.?"
 )
 _EDITED = re.compile(r"\s*\u200e?<[^<>]*(?:edited|bearbeitet)[^<>]*>$")
+_MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")  # of direction
 _APP = "\u200e"  # begins what the app, and nobody else, wrote
 MEDIA, NOTICES = "media and deleted messages", "notices of the app"
 YEAR, DAY, MONTH = "year first", "day first", "month first"
 
 
-def _knows(sample: Sample) -> bool:
-    return any(map(_LINE.fullmatch, sample.lines[:3]))
+def _knows(text: Text) -> bool:
+    return any(map(_LINE.fullmatch, text.beginning[:3]))
 
 
 def _read(text: Text, report: Report) -> Iterator[Piece]:
-    order = _order(line for _, line in text.lines())
+    order = _order(line for _, line in text.lines(lambda error: None))
     return joined(_parts(text, order, report), report)
 
 
@@ -44,7 +45,7 @@ def _parts(text: Text, order: str, report: Report) -> Iterator[Part]:
         if match := _LINE.fullmatch(line):
             yield _part(number, match, order)
         elif line.strip():
-            yield More(line=number, said=unmarked(line))
+            yield number, _unmarked(line)
 
 
 def _part(number: int, match: re.Match[str], order: str) -> Part:
@@ -54,16 +55,20 @@ def _part(number: int, match: re.Match[str], order: str) -> Part:
     try:
         at = _time(match, order)
     except ValueError as error:
-        return Bad(line=number, why=str(error))
+        return fault(number, error)
     said = _EDITED.sub("", named[2] or "")
-    own = said.startswith(_APP) or _MEDIA.fullmatch(unmarked(said).strip())
+    own = said.startswith(_APP) or _MEDIA.fullmatch(_unmarked(said).strip())
     return Turn(
         line=number,
-        who=unmarked(named[1]).strip().lstrip("~").strip(),
-        said="" if own else unmarked(said),
+        who=_unmarked(named[1]).strip().lstrip("~").strip(),
+        said="" if own else _unmarked(said),
         at=at,
         empty=MEDIA if own or not said.strip() else "",
     )
+
+
+def _unmarked(text: str) -> str:
+    return _MARKS.sub("", text)
 
 
 def _time(match: re.Match[str], order: str) -> datetime | None:

@@ -1,4 +1,4 @@
-"""The tools of the MCP server: their names, descriptions, hints and arguments.
+"""The tools: their names, descriptions, hints and arguments, for a conversation's LLM and for hosts.
 
 Schemas are flat objects of strings, integers and booleans, without unions or nesting: one schema
 that a host cannot convert makes some hosts refuse the whole server. Descriptions are short, because
@@ -101,7 +101,6 @@ class Tool(Struct, frozen=True, kw_only=True):
         reads: It changes nothing.
         destroys: It may delete something.
         repeats: Calling it again with the same arguments changes nothing more.
-        basic: It is listed by default; the others with ``--tools all``.
     """
 
     name: str
@@ -110,7 +109,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     reads: bool = True
     destroys: bool = False
     repeats: bool = True
-    basic: bool = True
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of its arguments: one flat object."""
@@ -123,6 +121,9 @@ class Tool(Struct, frozen=True, kw_only=True):
         }
 
 
+# MCP lists these by default, the others with ``--tools all``. A conversation's LLM has the second.
+BASIC = ("search_memory", "about_me", "recent", "memory_as_of", "remember", "forget")
+SPOKEN = ("search_memory", "memory_as_of", "remember", "forget", "facts_list", "facts_read")
 TOOLS = (
     Tool(
         name="search_memory",
@@ -163,39 +164,33 @@ TOOLS = (
         name="facts_list",
         description="The types of stored facts, with how many there are of each.",
         arguments=Nothing,
-        basic=False,
     ),
     Tool(
         name="facts_read",
         description="The facts of one type, latest first.",
         arguments=FactsRead,
-        basic=False,
     ),
     Tool(
         name="timeline",
         description="What changed when about somebody or something.",
         arguments=Timeline,
-        basic=False,
     ),
     Tool(
         name="why",
         description="Which memories the voice agent was given for a turn.",
         arguments=Why,
-        basic=False,
     ),
     Tool(
         name="pin",
         description="Always keep a memory in mind. Only when the user asks for it.",
         arguments=Marked,
         reads=False,
-        basic=False,
     ),
     Tool(
         name="mute",
         description="Keep a memory, but never use it again. Only when the user asks for it.",
         arguments=Marked,
         reads=False,
-        basic=False,
     ),
     Tool(
         name="undo",
@@ -203,6 +198,5 @@ TOOLS = (
         arguments=Nothing,
         reads=False,
         repeats=False,
-        basic=False,
     ),
 )
