@@ -19,6 +19,7 @@ Verdict = Literal["own", "unclear", "new"]
 """The agent's own statement; unclear which text; or a statement of its own, which corrects none."""
 
 _WORD = re.compile(r"[^\W_]+")
+_SENTENCE_END = re.compile(r"[.!?;]\s")
 _IN = re.compile(r"\b(?:in|at|nach|aus|from) (\w+)", re.IGNORECASE)  # a place, in both languages
 _KINDS = {"W": "weekday", "M": "month", "m": "month", "P": "part", "D": "day", "s": "season"}
 _SMALL_TALK = 2  # new words of a reply that only acknowledges a statement
@@ -124,13 +125,15 @@ def replaced_value(
 ) -> tuple[str, str] | None:
     """Return the wrong value of a text and the right one, as they are written; None if unclear.
 
+    A correction in a whole sentence replaces the whole text.
+
     Args:
         correction: As in ``find_corrected``, for which the text was found.
         answer: The agent's reply that was wrong.
     """
     parts = _parts(correction, language)
     if not parts.is_value:
-        return None
+        return text, correction
     new = parts.right
     if not new or parts.wrong:
         return (parts.wrong, new) if new else None
@@ -228,6 +231,8 @@ def _parts(correction: str, language: Language) -> _Correction:
         wrong = (groups.get("y") or groups.get("z") or "").strip(" ,.")
         rest = (groups.get("x") or groups.get("w") or "").strip(" ,.")
     rest = compiled(table.spelt, re.IGNORECASE).sub("", rest).strip(" ,.")
+    if value or named:  # "it's Tuesday. They moved it": the value is in the first sentence
+        rest = _SENTENCE_END.split(rest)[0]
     vague = compiled(table.right_vague, re.IGNORECASE).match(text) is not None
     return _Correction(rest, wrong, value is not None or bool(named), vague)
 
