@@ -40,18 +40,18 @@ def why(
     from slowcat_memory.engine.search import why as ledger_of
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
-        latest = turn or _latest(engine)
+        with engine.snapshot() as snapshot:
+            latest = turn or next((one.turn for one in snapshot.ledger_tail(1)), 0)
+            found = ledger_of(snapshot, latest)
         if not latest:
             if as_json:
                 return print_json(None)
             raise NotFound("no recall has been recorded yet", hint=NEXT_STEP)
-        with engine.snapshot() as snapshot:
-            found = ledger_of(snapshot, latest)
         if found is None:
-            reason = (
-                f"no recall was recorded for turn {latest}: only turns said to an agent have one"
+            raise NotFound(
+                f"no recall was recorded for turn {latest}: only turns said to an agent have one",
+                hint="`slowcat-memory show --last 20` shows the turns",
             )
-            raise NotFound(reason, hint="`slowcat-memory show --last 20` shows the turns")
         entry, stored = found
         called = engine.reader(entry.scope, local=True).called
         memories = {id: renamed(one, called) for id, one in stored.items()}
@@ -63,24 +63,14 @@ def why(
     return None
 
 
-def _latest(engine: "MemoryEngine") -> int:
-    with engine.snapshot() as snapshot:
-        tail = snapshot.ledger_tail(1)
-    return tail[0].turn if tail else 0
-
-
 def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
     from slowcat_memory.runtime.recall.query import asked_text
 
+    config = engine.config
     with engine.snapshot() as snapshot:
-        turn = snapshot.turn(entry.turn)
-        return (
-            asked_text(
-                snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
-            )
-            if turn
-            else ""
-        )
+        if turn := snapshot.turn(entry.turn):
+            return asked_text(snapshot, turn, config.ask, config.gate, config.memory.language)
+    return ""
 
 
 def _print(
@@ -91,18 +81,21 @@ def _print(
     *,
     everything: bool,
 ) -> None:
+    from slowcat_memory.core.disclosure import present_name
+
     with engine.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)
     console = out()
     console.print(f"[bold]turn {entry.turn}[/] {when(entry.at, engine.zone)}, scope {entry.scope}")
     if turn:
-        console.print(f"{turn.speaker}: {turn.text}", markup=False)
-    if turn and asked != turn.text:
-        console.print(f"searched for: {asked}", markup=False, style="dim")
+        called = engine.reader(turn.scope, local=True).called
+        speaker = present_name(turn.speaker, turn.scope, called)
+        console.print(f"{speaker}: {turn.text}", markup=False)
+        if asked != turn.text:
+            console.print(f"searched for: {asked}", markup=False, style="dim")
     if not entry.offers:
         warn("The LLM got no memories for this turn.")
-    if entry.offers or entry.left_out or entry.visible:
-        weighed = sorted(verdicts(entry), key=lambda one: one.verdict != OFFERED)
+    if weighed := sorted(verdicts(entry), key=lambda one: one.verdict != OFFERED):
         shown = weighed if everything else weighed[: len(entry.offers) + NEXT_BEST]
         console.print(_listed(engine, shown, memories))
         if more := len(weighed) - len(shown):
