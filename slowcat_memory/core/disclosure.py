@@ -17,15 +17,7 @@ from typing import NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import (
-    FACT,
-    NOTE,
-    QUARANTINED,
-    chunk_id,
-    family,
-    is_derived,
-    turn_of,
-)
+from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family, turn_of
 from slowcat_memory.records import Disclosed, Memory
 
 Origin = tuple[str, str]  # (scope, id); the scope of a turn's chunk is "": turn ids are global
@@ -111,7 +103,7 @@ def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
             continue
         whole = re.compile(rf"\b{re.escape(one.before)}\b")
         speaker = present_name(memory.speaker, memory.scope, (one,))
-        derived = is_derived(memory)
+        derived = memory.made is not None and not turn_of(memory.id)
         now = one.now.replace("\\", "")
         text = whole.sub(now, memory.text) if derived else memory.text
         facets = {

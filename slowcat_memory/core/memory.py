@@ -47,11 +47,6 @@ def turn_of(memory_id: str) -> int:
     return int(number) if kind == CHUNK and number.isdecimal() else 0
 
 
-def is_derived(memory: Memory) -> bool:
-    """Return whether idle work wrote a memory's text, so that nobody said it in these words."""
-    return memory.made is not None and not turn_of(memory.id)
-
-
 def chunk(turn: Turn) -> Memory:
     """Return the chunk of a numbered turn: a memory in the speaker's own words."""
     return Memory(

@@ -50,6 +50,9 @@ class _Values(NamedTuple):
         return frozenset(value for value in self.closed if value[0] in kinds)
 
 
+_NOTHING = _Values(frozenset(), frozenset())
+
+
 class _Correction(NamedTuple):
     """A correction's parts; ``wrong`` is "" unless it was named."""
 
@@ -74,6 +77,8 @@ def find_corrected(
         _values(text, language, tokenize)
         for text in (parts.right, parts.wrong, said.question, said.answer, *texts)
     )
+    # A text that has the right value is right: "it's not Friday anymore, it's Tuesday".
+    candidates = [one if right.closed.isdisjoint(one.closed) else _NOTHING for one in candidates]
     if parts.wrong:
         return _named(wrong, parts.wrong, answer, candidates, texts)
     kinds = frozenset(kind for kind, _ in right.closed)
@@ -155,7 +160,7 @@ def _fits(
 
     A whole statement needs no use where it has most of the text's words.
     """
-    if kinds and (not one.of(kinds) or not right.closed.isdisjoint(one.closed)):
+    if kinds and not one.of(kinds):
         return False
     if not kinds and right.words and right.words <= one.words:  # that is what it says
         return False
@@ -177,7 +182,7 @@ def _stated(one: _Values, answer: _Values) -> _Values:
     """Return what of a user's statement may be wrong: all, if the reply only acknowledges it."""
     more = answer.words - one.words
     talks = len(more) > _SMALL_TALK or answer.closed - one.closed
-    return _Values(frozenset(), frozenset()) if talks else one
+    return _NOTHING if talks else one
 
 
 def _first_of_best(scores: dict[int, tuple[int, int]]) -> int:

@@ -205,7 +205,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
         recent: ``{text}`` of the last session's summary.
         of_week: ``{text}`` of the latest week's summary, which began on ``{day}``.
         of_day: The same of a day.
-        topics: ``{topics}`` of the last day.
         profile: By profile field; ``{}`` is the value.
     """
 
@@ -218,7 +217,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
     recent: str
     of_week: str
     of_day: str
-    topics: str
     profile: Mapping[str, str]
 
 

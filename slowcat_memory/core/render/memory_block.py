@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, Language, language_of
-from slowcat_memory.core.memory import BLOCK, family, is_derived
+from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.in_clear_words import in_clear_words
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
@@ -90,12 +90,8 @@ def pack(
     words = language_of(language)
     used = estimate_tokens(OPEN) + estimate_tokens(CLOSE)
     notes: list[str] = []
-    if (
-        options.now == "always"
-        and (hits or unknown or unchanged)
-        or options.now == "asked"
-        and asks_time
-    ):
+    always = options.now == "always" and (hits or unknown or unchanged)
+    if always or (options.now == "asked" and asks_time):
         notes.append(f"- {spoken_now(now, zone, words)}")
     if unknown:
         notes.append(f"- {words.memory_block.unknown}")
@@ -151,7 +147,7 @@ def memory_line(
         when = f"{when}; {over}" if memory.facets.get("over") else over
     if memory.facets.get("earlier"):
         when = words.earlier.format(when)
-    if is_derived(memory):
+    if memory.made is not None and not turn_of(memory.id):
         return f"- ({when}) {text}"
     who = words.agent if memory.role == "assistant" else neutralise(memory.speaker)
     return f"- ({when}) {who}: {text}"

@@ -183,8 +183,9 @@ class CommandExecutor:
         note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
         if was in ("", old.text):
-            text = quote(right, 60)
-            return self._outcome(command, "corrected", entry=entry, old=wrong, text=text)
+            return self._outcome(
+                command, "corrected", entry=entry, old=wrong, text=quote(right, 60)
+            )
         return self._outcome(
             command, "changed", entry=entry, was=quote(was), new=quote(new), old=wrong
         )

@@ -25,31 +25,21 @@ TABLE = [
     # A weekday for a weekday, a word for a word, a number for a number.
     ("when does the plumber come", "He comes on Thursday.", [PLUMBER],
      "that's wrong, it's Tuesday", PLUMBER),
-    ("when does the plumber come", "On Thursday.", [DOG, PLUMBER, SISTER],
-     "no that's wrong it's on Tuesday", PLUMBER),
-    ("when does the plumber come", "He comes on Thursday.", [PLUMBER],
-     "that's wrong, it's Klara", "unclear"),
     ("what is my sister called", "Your sister is called Hannah.", [SISTER],
      "that's wrong it's Annika", SISTER),
     ("what is my sister called", "Hannah, and your dog is Max.", [SISTER, DOG],
      "that's wrong it's Annika", "unclear"),
     ("what is my sister called", "Your sister is called Hannah.", [SISTER, CLARA],
      "that's wrong it's Annika", SISTER),
-    ("what is my sister called", "Your sister is called Hannah.", [SISTER],
-     "that's wrong it's four", "unclear"),
     ("when is the dentist", "The dentist is at four.", [DENTIST], "that's wrong it's five", DENTIST),
-    ("when is the dentist", "At 4.", [DENTIST], "that's wrong it's 5", DENTIST),
     ("when is the dentist", "At four. It has rained for 9 days.", [DOG],
      "that's wrong it's five", "own"),
-    ("where does my sister live", "She lives in Vienna.", [CLARA],
-     "that's wrong, it's in Salzburg", CLARA),
+    ("when does June see the doctor", "On Friday.", ["It's not Friday anymore, it's Tuesday"],
+     "no it's Tuesday not Friday", "own"),
     # The wrong value is named.
-    ("when does the plumber come", "Soon.", [DOG, PLUMBER], "no it's Tuesday not Thursday", PLUMBER),
-    ("how are you", "Fine.", [DOG, SISTER], "no, it's not Hannah it's Anna", SISTER),
     ("what's my name", "You are Katrin.", [SISTER, "My friend is called Katrin"],
      "no it's Karin not Catrin", "My friend is called Katrin"),
     ("what day is it", "It is Monday.", [DOG], "no it's Tuesday not Monday", "own"),
-    ("what day is it", "I am not sure.", [DOG], "no it's Tuesday not Monday", "unclear"),
     # Whole statements.
     ("where do I live", "You live in Lisbon.", [LISBON, DOG],
      "no that's not true i live in porto", LISBON),
@@ -69,11 +59,8 @@ TABLE = [
      "that's wrong, it's in Salzburg", CLARA),
     ("what is on", "The plumber comes on Thursday. Your dog is Max. The dentist is at four.",
      [DOG, PLUMBER, DENTIST], "that's wrong it's Friday", PLUMBER),
-    ("what is on", "The plumber comes on Thursday. Your dog is Max. The dentist is at four.",
-     [DOG, PLUMBER, DENTIST], "no that's wrong it's half past five", DENTIST),
     # Nothing was offered.
     ("what is the capital", "It is Sydney.", [], "that's wrong it's Canberra", "own"),
-    ("how are you", "", [], "that's wrong it's Tuesday", "unclear"),
 ]  # fmt: skip
 
 

@@ -165,14 +165,8 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
     options: BlocksOptions = context.options
     language = language_of(context.language)
     if label == BACKGROUND:
-        lines = rules.background(
-            seen.memories,
-            context.now,
-            context.zone,
-            topics_h=options.topics_h,
-            threads=options.threads,
-            language=language,
-        )
+        now, zone = context.now, context.zone
+        lines = rules.background(seen.memories, now, zone, options.threads, language)
         return Material(by_rule=lines)
     lasting = human(seen.memories, context.now)
     summaries = to_lines(one.summary for one in seen.sessions if one.summary)
