@@ -91,13 +91,18 @@ def disclose(memory: Memory, reader: Reader) -> Disclosed | None:
     return cast(Disclosed, replace(memory, context="") if hides else memory)
 
 
+def present_name(name: str, scope: str, called: Iterable[Called]) -> str:
+    """Return the present name for an earlier one of a scope's user; other names stay."""
+    return next((one.now for one in called if (one.scope, one.before) == (scope, name)), name)
+
+
 def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
     """Return a memory with the user's present name, in derived texts too; what was said stays."""
     for one in called:
         if one.scope != memory.scope or one.before not in f"{memory.speaker} {memory.text}":
             continue
         whole = re.compile(rf"\b{re.escape(one.before)}\b")
-        speaker = one.now if memory.speaker == one.before else memory.speaker
+        speaker = present_name(memory.speaker, memory.scope, (one,))
         derived = memory.made is not None and not turn_of(memory.id)
         now = one.now.replace("\\", "")
         text = whole.sub(now, memory.text) if derived else memory.text

@@ -11,6 +11,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import Called, present_name
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import describe_error
 from slowcat_memory.runtime.namespaces.registry import check_scope
@@ -198,6 +199,13 @@ class PageContext:
         if not self.everyone:
             return [self.person]
         return sorted({self.person, *snapshot.scopes()})
+
+    def called(self, scope: str) -> tuple[Called, ...]:
+        return self.memory.reader(scope, local=True).called
+
+    def name(self, scope: str, name: str) -> str:
+        """Return the present name of a scope's user for an earlier one; other names stay."""
+        return present_name(name, scope, self.called(scope))
 
     def scope(self, given: Mapping[str, Any]) -> str:
         """Return the scope that a request names, by default the page's person.

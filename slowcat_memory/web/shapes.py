@@ -3,13 +3,15 @@
 The page is on this machine, so local-only texts are shown; whether one is local-only is shown too.
 """
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from slowcat_memory.core.disclosure import Called, renamed
+from slowcat_memory.core.disclosure import renamed
+from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family
 from slowcat_memory.records import Memory, Session, Turn
+from slowcat_memory.web.catalogue import Catalogue
+from slowcat_memory.web.context import PageContext
 
 JOBS = {  # what a job does, in words for "by which rule or model"
     "facts": "facts from what was said",
@@ -25,9 +27,9 @@ def time_of(at: datetime | None) -> str | None:
     return None if at is None or at.year < 2 else at.isoformat()
 
 
-def memory_row(memory: Memory, called: Iterable[Called] = ()) -> dict[str, Any]:
+def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
     """Return a memory with all that is shown of it beside its words: see ``proof`` for these."""
-    memory = renamed(memory, called)
+    memory = renamed(memory, page.called(memory.scope))
     facets, made = memory.facets, memory.made
     return {
         "id": memory.id,
@@ -68,14 +70,14 @@ def how_known(memory: Memory) -> str:
     return "said" if memory.facets.get("quote") else "inferred"
 
 
-def turn_row(turn: Turn, chunk: Memory | None = None) -> dict[str, Any]:
+def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict[str, Any]:
     """Return a turn, with the marks of its memory if it has any."""
     return {
         "id": chunk_id(turn.id),
         "turn": turn.id,
         "scope": turn.scope,
         "session": turn.session,
-        "speaker": turn.speaker,
+        "speaker": page.name(turn.scope, turn.speaker),
         "role": turn.role,
         "text": turn.text,
         "at": time_of(turn.at),
@@ -89,7 +91,17 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> dict[str, Any]:
     }
 
 
-def session_row(session: Session, first: Turn | None) -> dict[str, Any]:
+def relation_words(page: PageContext, memory: Memory, catalogue: Catalogue) -> dict[str, str]:
+    """Return a relation's two sides by name, and what it says of them."""
+    words = {"what": predicate_in_words(memory.facets["predicate"])}
+    for side in ("subject", "object"):
+        entity = catalogue.get(memory.facets[side])
+        name = entity.name if entity and entity.name else memory.facets[side]
+        words[side] = page.name(memory.scope, name)
+    return words
+
+
+def session_row(page: PageContext, session: Session, first: Turn | None) -> dict[str, Any]:
     """Return a conversation, with the words that it begins with."""
     return {
         "id": session.id,
@@ -99,6 +111,6 @@ def session_row(session: Session, first: Turn | None) -> dict[str, Any]:
         "open": session.ended is None,
         "turns": session.turns,
         "first_turn": session.first_turn,
-        "speaker": first.speaker if first else "",
+        "speaker": page.name(first.scope, first.speaker) if first else "",
         "words": first.text[:160] if first else "",
     }

@@ -15,7 +15,11 @@ from slowcat_memory.web.replies import Refusal, moment, text
 from slowcat_memory.web.shapes import memory_row, turn_row
 
 JOB = "person"  # who made a change, in its row
-MARKS = ("pinned", "local_only", "muted")
+MARKS = {
+    "pinned": ("Unpinned", "Pinned"),
+    "local_only": ("May leave this machine", "Kept on this machine"),
+    "muted": ("Unmuted", "Muted"),
+}
 PREVIEWED = 8  # rows of a preview
 WRONG = -1.0  # weight of a memory that does not answer a question
 PAUSE = "page/paused"  # the activity that holds idle work back
@@ -34,17 +38,9 @@ def mark(page: PageContext, given: Given) -> dict[str, Any]:
         raise Refusal(404, "That is not remembered any more.")
     ((name, on),) = marks.items()
     back = {name: not on}
-    undo = page.undo.add(_words(name, on), lambda: page.memory.mark(scope, id_, **back))
-    return {"memory": memory_row(changed), "undo": undo, "words": _words(name, on)}
-
-
-def _words(name: str, on: bool) -> str:
-    words = {
-        "pinned": ("Pinned", "Unpinned"),
-        "local_only": ("Kept on this machine", "May leave this machine"),
-        "muted": ("Muted", "Unmuted"),
-    }
-    return words[name][0 if on else 1]
+    words = MARKS[name][on]
+    undo = page.undo.add(words, lambda: page.memory.mark(scope, id_, **back))
+    return {"memory": memory_row(page, changed), "undo": undo, "words": words}
 
 
 def correct(page: PageContext, given: Given) -> dict[str, Any]:
@@ -60,7 +56,7 @@ def correct(page: PageContext, given: Given) -> dict[str, Any]:
     if made is None:
         raise Refusal(409, "What was said stays as it was said: mute or forget it instead.")
     undo = page.undo.add("Corrected", lambda: _restore(page, before, made))
-    return {"memory": memory_row(made), "undo": undo, "words": "Corrected"}
+    return {"memory": memory_row(page, made), "undo": undo, "words": "Corrected"}
 
 
 def _restore(page: PageContext, before: Memory, made: Memory) -> None:
@@ -91,7 +87,7 @@ def _edit_block(page: PageContext, before: Memory, words: str) -> dict[str, Any]
     if made is None:
         raise Refusal(409, "The block was not changed.")
     undo = page.undo.add("Rewritten", lambda: _restore(page, before, made))
-    return {"memory": memory_row(made), "undo": undo, "words": "Rewritten"}
+    return {"memory": memory_row(page, made), "undo": undo, "words": "Rewritten"}
 
 
 # ------------------------------------------------------------------- forgetting
@@ -108,8 +104,8 @@ def preview(page: PageContext, given: Given) -> dict[str, Any]:
     return {
         "turns": len(gone.turns),
         "memories": len(derived),
-        "rows": [turn_row(one) for one in turns],
-        "made": [memory_row(one, page.memory.reader(one.scope, local=True).called) for one in made],
+        "rows": [turn_row(page, one) for one in turns],
+        "made": [memory_row(page, one) for one in made],
         "seconds": page.undo.window_s,
     }
 

@@ -43,7 +43,6 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         persona_days: Days between two rewrites of the persona, which seldom changes; only an LLM
             writes it.
         sessions: Number of latest sessions searched for tone and advice.
-        topics_h: Hours for which topics count as active.
         threads: Open threads listed as background.
     """
 
@@ -54,7 +53,6 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     background_chars: Chars = 500
     persona_days: Annotated[float, Meta(ge=0, le=3650)] = 7.0
     sessions: Annotated[int, Meta(ge=0, le=10_000)] = 40
-    topics_h: Annotated[float, Meta(ge=0, le=8760)] = 24.0
     threads: Annotated[int, Meta(ge=0, le=100)] = 5
 
     def chars_of(self, label: str) -> int:

@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.render.speech import full_date, spoken_day
@@ -16,6 +17,7 @@ from slowcat_memory.records import Memory
 THREAD, EVENT = "fact/open_thread", "fact/event"
 DATED = frozenset((EVENT, "fact/plan", "fact/work", "fact/decision", "fact/health", THREAD))
 AHEAD, BEHIND = timedelta(days=14), timedelta(days=2)
+_OF_CLAUSES = frozenset("and before after und davor danach".split())
 AHEAD_WEIGHT, OPEN_WEIGHT, PAST_WEIGHT = 1.4, 1.2, 0.6
 
 
@@ -47,9 +49,16 @@ def coming_lines(
     lines = [
         _line(memory, weight, zone, language)
         for memory, weight in weighed
-        if not is_ruled(memory) or (weight == AHEAD_WEIGHT and not is_of_another_day(memory))
+        if not is_ruled(memory) or (weight == AHEAD_WEIGHT and _is_clear(memory))
     ]
     return lines[:most]
+
+
+def _is_clear(memory: Memory) -> bool:
+    """Return whether rules read a plan to its end, with no other clause behind it."""
+    words = memory.text.rstrip(".").split()
+    clause = not _OF_CLAUSES.isdisjoint(words) or " '" in memory.text
+    return not (clause or is_of_another_day(memory)) and bool(content(words[-1]))
 
 
 def coming_facts(memories: Sequence[Memory], now: datetime, zone: tzinfo) -> list[Memory]:

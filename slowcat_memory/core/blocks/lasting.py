@@ -34,10 +34,14 @@ _BY_PREDICATE = frozenset(
     ("diet", "allergic_to", "has_illness", "has_pet", "has_child", "has_daughter", "has_son", "age")
 )
 # Slots that rules read with high precision, by what their value must be.
-_PEOPLE = frozenset(("name", "has_son", "has_daughter", "has_brother", "has_sister", *PARTNERS))
+_PEOPLE = frozenset(("has_son", "has_daughter", "has_brother", "has_sister", *PARTNERS))
 _NAMED = frozenset(("lives_in", "works_at", "has_pet"))
-_PLAIN = frozenset(("allergic_to", "likes", "loves", "dislikes"))
+_HEALTH = frozenset(("allergic_to", "health", "diet"))
+_TASTES = frozenset(("likes", "loves", "dislikes"))
+_TASTE = re.compile(r"(?!this |dies)[^\W\d_]+(?:[ -][^\W\d_]+){,2}", re.IGNORECASE)
+_GOES_ON = r" (?:and|or|that|fan|itself|und|oder)\b"
 _OCCUPATION = re.compile(r" (?:is an?|works as an?|ist(?: eine?)?|arbeitet als) ")
+_BEGINS = re.compile(r" (?:starts?|starting|fängt|beginnt) ")  # is true until that day
 _SELF, _KEY, _OWN, _NEW = 0.8, 0.3, 0.2, 0.2
 
 
@@ -50,12 +54,12 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
     every = list(memories)
     facts = [m for m in valid_of_kind(every, "fact", now) if m.kind not in _PASSING]
     facts = [m for m in facts if not (_is_over(m, now) or _is_passing(m))]
-    names = {m.id: m.facets.get("name", "") for m in every if m.kind.startswith("entity/")}
+    names = names_by_id(every)
     stated = {_matter(claim_of(m)) for m in facts}
     relations = [
         m
         for m in valid_of_kind(every, "relation", now)
-        if _matter(_named(claim_of(m), names)) not in stated
+        if _matter(with_names(claim_of(m), names)) not in stated
     ]
     known = {m.id: m for m in (*facts, *relations)}
     lines = (one for one in to_lines([*facts, *relations]) if keepable(one.text))
@@ -64,12 +68,11 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
     return sorted(_distinct(weighed, speakers), key=lambda one: one.at)
 
 
-def plain(lines: Iterable[SourcedLine], memories: Iterable[Memory]) -> list[SourcedLine]:
+def plain(lines: Iterable[SourcedLine], memories: Sequence[Memory]) -> list[SourcedLine]:
     """Return the lines that may be stated although no LLM has read them."""
-    every = {m.id: m for m in memories}
-    names = {id: m.facets["name"] for id, m in every.items() if "name" in m.facets}
-    sure = {id for id, m in every.items() if is_plain(m, _named(claim_of(m), names))}
-    return [one for one in lines if one.of in sure]
+    names = names_by_id(memories)
+    sure = {m.id for m in memories if is_plain(m, with_names(claim_of(m), names))}
+    return [one for one in lines if one.of in sure and not _BEGINS.search(one.text)]
 
 
 def is_plain(memory: Memory, said: Claim) -> bool:
@@ -86,7 +89,10 @@ def is_plain(memory: Memory, said: Claim) -> bool:
     if said.predicate == "works_as":
         return bool(_OCCUPATION.search(memory.text))
     quote = memory.facets.get("quote", "")
-    return said.predicate in _PLAIN and not quote.endswith(f", {said.object}")
+    if said.predicate in _TASTES:  # "the concert" was one evening, "to know" half a sentence
+        plain = _TASTE.fullmatch(said.object) and content(first)
+        return bool(plain) and not re.search(re.escape(said.object) + _GOES_ON, quote)
+    return said.predicate in _HEALTH and not quote.endswith(f", {said.object}")
 
 
 def is_ruled(memory: Memory) -> bool:
@@ -103,8 +109,8 @@ def is_of_another_day(memory: Memory) -> bool:
 
 def named(memories: Iterable[Memory]) -> list[str]:
     """Return the names of the people, animals and things that are known."""
-    entities = (m for m in memories if m.kind.startswith("entity/") and not m.retired_at)
-    return [name for m in entities if (name := m.facets.get("name", ""))]
+    names = names_by_id(m for m in memories if not m.retired_at)
+    return [name for name in names.values() if name]
 
 
 def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
@@ -115,8 +121,7 @@ def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
 
 def by_importance(lines: Iterable[SourcedLine]) -> list[SourcedLine]:
     """Return lines with the weightiest first; of equals, the newest."""
-    newest_first = sorted(lines, key=lambda one: one.at, reverse=True)
-    return sorted(newest_first, key=lambda one: -one.weight)
+    return sorted(lines, key=lambda one: (one.weight, one.at), reverse=True)
 
 
 def _is_over(memory: Memory, now: datetime | None) -> bool:
@@ -151,7 +156,11 @@ def _distinct(lines: Iterable[SourcedLine], names: Iterable[str]) -> Iterator[So
             yield one
 
 
-def _named(one: Claim, names: Mapping[str, str]) -> Claim:
+def names_by_id(memories: Iterable[Memory]) -> dict[str, str]:
+    return {m.id: m.facets.get("name", "") for m in memories if m.kind.startswith("entity/")}
+
+
+def with_names(one: Claim, names: Mapping[str, str]) -> Claim:
     """Return a relation's triple with names in place of ids."""
     subject, object_ = names.get(one.subject), names.get(one.object)
     return replace(one, subject=subject or one.subject, object=object_ or one.object)

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.lasting import is_plain
+from slowcat_memory.core.blocks.lasting import is_plain, names_by_id, with_names
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
@@ -95,17 +95,15 @@ def by_rule(memories: Iterable[Memory], user: str, now: datetime | None = None) 
     """
     known = list(memories)
     found = dict[str, Field]()
-    names = {m.id: m.facets.get("name", "") for m in known if m.kind.startswith("entity/")}
+    names = names_by_id(known)
     every = [*valid_of_kind(known, "fact", now), *valid_of_kind(known, "relation", now)]
     for memory in sorted(every, key=lambda m: (m.valid_from, m.id)):
-        said = claim_of(memory)
+        said = with_names(claim_of(memory), names)
         field = "" if said.over else _field(said.predicate)
-        subject = names.get(said.subject, said.subject)
-        value = names.get(said.object, said.object)
-        mine = fingerprint(subject) in ("", fingerprint(user), "user", "the user", "i")
-        plain = is_plain(memory, replace(said, subject=memory.speaker, object=value))
-        if field and mine and plain and _fits(field, value):
-            _add(found, field, value, memory.valid_from, memory.sources, memory.id)
+        mine = fingerprint(said.subject) in ("", fingerprint(user), "user", "the user", "i")
+        plain = is_plain(memory, replace(said, subject=memory.speaker))
+        if field and mine and plain and _fits(field, said.object):
+            _add(found, field, said.object, memory.valid_from, memory.sources, memory.id)
     return found
 
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from itertools import groupby
 
 from msgspec import Struct
@@ -13,7 +13,6 @@ from slowcat_memory.core.blocks.lasting import is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
-from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.query.overview import without_repeats
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
@@ -136,6 +135,7 @@ def _day(at: datetime, zone: tzinfo, language: Language) -> str:
 
 SUMMARY = "summary/session"
 ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300
+LEAST_SPACES = 2  # in advice: "You should." answers a question that is not there
 MOST_STEPS = 3  # of the tone line
 TONE_WEIGHT = 2.0  # of the tone line: more than any single session
 _PART = re.compile(r"[,;.:(]| - ")
@@ -224,7 +224,8 @@ def advice(
     turns = (turn for session in sessions for turn in session.turns if turn.role == "assistant")
     for turn in turns:
         for sentence in sentences(turn.text):
-            if _ADVICE.search(sentence) and not sentence.endswith("?") and keepable(sentence):
+            usable = sentence.count(" ") >= LEAST_SPACES and not sentence.endswith("?")
+            if usable and _ADVICE.search(sentence) and keepable(sentence):
                 text = language.blocks.advised.format(
                     day=full_date(turn.at, zone, language.dates),
                     text=shorten_to_chars(neutralise(sentence), ADVICE_CHARS),
@@ -238,37 +239,18 @@ def background(
     memories: Iterable[Memory],
     now: datetime,
     zone: tzinfo,
-    *,
-    topics_h: float,
     threads: int,
     language: Language = ENGLISH,
 ) -> list[SourcedLine]:
-    """Return lines "Recent: …", "Active topics: a, b", "- …" (near days, open threads).
-
-    Topics are those of the last ``topics_h`` hours.
-    """
+    """Return lines "Recent: …" and "- …" (near days, open threads)."""
     every = [m for m in memories if not (m.kind.startswith("summary/") and is_ruled(m))]
     summaries = valid_of_kind(every, SUMMARY)
     lines = list[SourcedLine]()
     told = [(one, text) for one in summaries if (text := keepable_part(one.text))]
     if told:
         last, text = told[-1]
-        recent = shorten_to_chars(neutralise(text), RECENT_CHARS)
-        text = language.blocks.recent.format(text=recent)
+        text = language.blocks.recent.format(text=shorten_to_chars(neutralise(text), RECENT_CHARS))
         at, sources = last.valid_from, last.sources
         lines.append(SourcedLine(text=text, at=at, sources=sources, weight=3.0, of=last.id))
     lines += rollup_lines(every, [text for _, text in told[-1:]], zone, language)
-    since = now - timedelta(hours=topics_h)
-    fresh = [one for one in summaries if one.valid_from >= since]
-    topics = dict.fromkeys(
-        neutralise(topic.strip())
-        for one in reversed(fresh)
-        for topic in one.facets.get("topics", "").split(";")
-        if topic.strip() and not doubt(topic)
-    )
-    if topics:
-        sources = tuple(turn for one in fresh for turn in one.sources)
-        text = language.blocks.topics.format(topics=", ".join(topics))
-        ids = tuple(one.id for one in fresh)
-        lines.append(SourcedLine(text=text, at=now, sources=sources, weight=2.0, also=ids))
     return lines + coming_lines(every, now, zone, threads, language)

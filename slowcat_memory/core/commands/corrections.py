@@ -19,6 +19,7 @@ Verdict = Literal["own", "unclear", "new"]
 """The agent's own statement; unclear which text; or a statement of its own, which corrects none."""
 
 _WORD = re.compile(r"[^\W_]+")
+_SENTENCE_END = re.compile(r"[.!?;]\s")
 _IN = re.compile(r"\b(?:in|at|nach|aus|from) (\w+)", re.IGNORECASE)  # a place, in both languages
 _KINDS = {"W": "weekday", "M": "month", "m": "month", "P": "part", "D": "day", "s": "season"}
 _SMALL_TALK = 2  # new words of a reply that only acknowledges a statement
@@ -49,6 +50,9 @@ class _Values(NamedTuple):
         return frozenset(value for value in self.closed if value[0] in kinds)
 
 
+_NOTHING = _Values(frozenset(), frozenset())
+
+
 class _Correction(NamedTuple):
     """A correction's parts; ``wrong`` is "" unless it was named."""
 
@@ -73,6 +77,8 @@ def find_corrected(
         _values(text, language, tokenize)
         for text in (parts.right, parts.wrong, said.question, said.answer, *texts)
     )
+    # A text that has the right value is right: "it's not Friday anymore, it's Tuesday".
+    candidates = [one if right.closed.isdisjoint(one.closed) else _NOTHING for one in candidates]
     if parts.wrong:
         return _named(wrong, parts.wrong, answer, candidates, texts)
     kinds = frozenset(kind for kind, _ in right.closed)
@@ -124,13 +130,15 @@ def replaced_value(
 ) -> tuple[str, str] | None:
     """Return the wrong value of a text and the right one, as they are written; None if unclear.
 
+    A correction in a whole sentence replaces the whole text.
+
     Args:
         correction: As in ``find_corrected``, for which the text was found.
         answer: The agent's reply that was wrong.
     """
     parts = _parts(correction, language)
     if not parts.is_value:
-        return None
+        return text, correction
     new = parts.right
     if not new or parts.wrong:
         return (parts.wrong, new) if new else None
@@ -152,7 +160,7 @@ def _fits(
 
     A whole statement needs no use where it has most of the text's words.
     """
-    if kinds and (not one.of(kinds) or not right.closed.isdisjoint(one.closed)):
+    if kinds and not one.of(kinds):
         return False
     if not kinds and right.words and right.words <= one.words:  # that is what it says
         return False
@@ -174,7 +182,7 @@ def _stated(one: _Values, answer: _Values) -> _Values:
     """Return what of a user's statement may be wrong: all, if the reply only acknowledges it."""
     more = answer.words - one.words
     talks = len(more) > _SMALL_TALK or answer.closed - one.closed
-    return _Values(frozenset(), frozenset()) if talks else one
+    return _NOTHING if talks else one
 
 
 def _first_of_best(scores: dict[int, tuple[int, int]]) -> int:
@@ -228,6 +236,8 @@ def _parts(correction: str, language: Language) -> _Correction:
         wrong = (groups.get("y") or groups.get("z") or "").strip(" ,.")
         rest = (groups.get("x") or groups.get("w") or "").strip(" ,.")
     rest = compiled(table.spelt, re.IGNORECASE).sub("", rest).strip(" ,.")
+    if value or named:  # "it's Tuesday. They moved it": the value is in the first sentence
+        rest = _SENTENCE_END.split(rest)[0]
     vague = compiled(table.right_vague, re.IGNORECASE).match(text) is not None
     return _Correction(rest, wrong, value is not None or bool(named), vague)
 

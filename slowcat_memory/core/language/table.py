@@ -151,7 +151,6 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
         search: System prompt text about the search tool ``{tool}``.
         now: ``{weekday}``, ``{date}`` and ``{time}``.
         agent: The agent as the speaker of a memory.
-        line: A memory: ``{when}``, ``{who}``, ``{text}``.
         earlier: When a memory was said that a later one changes: ``{}``.
         unchanged: For a turn that asks for a change of the memory and is no command.
     """
@@ -162,7 +161,6 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
     unknown: str
     unchanged: str
     agent: str
-    line: str
     earlier: str
 
 
@@ -207,7 +205,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
         recent: ``{text}`` of the last session's summary.
         of_week: ``{text}`` of the latest week's summary, which began on ``{day}``.
         of_day: The same of a day.
-        topics: ``{topics}`` of the last day.
         profile: By profile field; ``{}`` is the value.
     """
 
@@ -220,7 +217,6 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
     recent: str
     of_week: str
     of_day: str
-    topics: str
     profile: Mapping[str, str]
 
 

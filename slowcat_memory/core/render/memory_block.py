@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, Language, language_of
-from slowcat_memory.core.memory import family
+from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.in_clear_words import in_clear_words
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
@@ -90,12 +90,8 @@ def pack(
     words = language_of(language)
     used = estimate_tokens(OPEN) + estimate_tokens(CLOSE)
     notes: list[str] = []
-    if (
-        options.now == "always"
-        and (hits or unknown or unchanged)
-        or options.now == "asked"
-        and asks_time
-    ):
+    always = options.now == "always" and (hits or unknown or unchanged)
+    if always or (options.now == "asked" and asks_time):
         notes.append(f"- {spoken_now(now, zone, words)}")
     if unknown:
         notes.append(f"- {words.memory_block.unknown}")
@@ -139,17 +135,22 @@ def memory_line(
 ) -> str:
     """Return one line of the block, as in ``- (12 May) Anna: My dog is called Max``.
 
-    ``cut`` cuts its text; None keeps its beginning.
+    A text that nobody said has no speaker, and what is kept in mind no date: it was only written
+    then. ``cut`` cuts its text; None keeps its beginning.
     """
+    text = (cut or shorten)(neutralise(_told(memory, language)), limit)
+    if family(memory.kind) == BLOCK:
+        return f"- {text}"
     when = spoken_date(memory.valid_from, now, zone, language.dates)
     words, over = language.memory_block, mark_of(memory, now, zone, language)
     if over:
         when = f"{when}; {over}" if memory.facets.get("over") else over
     if memory.facets.get("earlier"):
         when = words.earlier.format(when)
+    if memory.made is not None and not turn_of(memory.id):
+        return f"- ({when}) {text}"
     who = words.agent if memory.role == "assistant" else neutralise(memory.speaker)
-    text = (cut or shorten)(neutralise(_told(memory, language)), limit)
-    return f"- {words.line.format(when=when, who=who, text=text)}"
+    return f"- ({when}) {who}: {text}"
 
 
 def mark_of(memory: Disclosed, now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str:
@@ -185,8 +186,7 @@ def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
         one.memory.valid_from <= other.memory.valid_from for (one, _), (other, _) in pairwise(lines)
     ):
         return lines
-    texts = (line.partition(": ")[2] for _, line in lines)
-    about = [frozenset(map(str.casefold, content_words(text))) for text in texts]
+    about = [frozenset(map(str.casefold, content_words(hit.memory.text))) for hit, _ in lines]
     ordered = list(lines)
     for first in range(len(lines)):
         places = [

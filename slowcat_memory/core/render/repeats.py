@@ -20,7 +20,7 @@ REACH = 4  # words behind a denial that it is about
 SHARE = 0.8  # of a sentence's words that another one has
 # Words that say no more than "is" where something else is said.
 _LIGHT = frozenset(
-    "work works doe has have got get called named name arbeitet hat heißt namens".split()
+    "work works doe has have got get called named name arbeitet als ist hat heißt namens".split()
 )
 _BETWEEN = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[.!?…][”\"'])\s+"

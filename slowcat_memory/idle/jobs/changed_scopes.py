@@ -1,12 +1,11 @@
 """Finds the namespaces that changed since a job's cursor, and their last sessions."""
 
 from collections.abc import Iterable
-
-from msgspec import Struct
+from itertools import chain, islice
 
 from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
 from slowcat_memory.core.disclosure import is_withheld
-from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.records import Cursor, Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 
@@ -30,6 +29,17 @@ def recent_sessions(
         )
         for one in (ended[-most:] if most else [])
     ]
+
+
+def user_of(snapshot: Snapshot, scope: str) -> str:
+    """Return what a scope's user is called: as in the latest turn that no recogniser named.
+
+    Without such a turn, as in the latest turn, or in a note.
+    """
+    latest = islice(snapshot.latest_turns(scope), MOST_TURNS)
+    turns = sorted((one for one in latest if one.role == "user"), key=lambda one: not one.unnamed)
+    notes = (one.speaker for one in snapshot.memories(scope, f"{NOTE}/"))
+    return next(chain((one.speaker for one in turns), notes), "User")
 
 
 def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
@@ -71,26 +81,13 @@ def _readable(snapshot: Snapshot, session: Session, turn: Turn) -> bool:
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them
 
 
-class Seen(Struct, frozen=True):
-    """How far a job has read.
+def cursor_of(job: str, snapshot: Snapshot, mark: str = "") -> Cursor:
+    """Return the position of a job that has read everything up to now.
 
-    Attributes:
-        events: Id of the log's last event.
-        changes: Number of the last change of memories and vectors.
+    Args:
         mark: Anything else that must not have changed, in the job's own format.
     """
-
-    events: int
-    changes: int
-    mark: str
-
-
-def now_seen(snapshot: Snapshot, mark: str = "") -> Seen:
-    return Seen(snapshot.last_id(), snapshot.last_change(), mark)
-
-
-def cursor_of(job: str, seen: Seen) -> Cursor:
-    return Cursor(name=job, position=seen.events, note=f"{seen.changes} {seen.mark}")
+    return Cursor(name=job, position=snapshot.last_id(), note=f"{snapshot.last_change()} {mark}")
 
 
 def touched(
@@ -107,7 +104,7 @@ def touched(
     All namespaces if the job has no cursor yet.
 
     Args:
-        mark: As in ``Seen``; if it differs, every namespace counts.
+        mark: As in ``cursor_of``; if it differs, every namespace counts.
         ignoring: Prefix of the ids that this job writes; they count only if the user wrote them.
         made: Whether memories and vectors count, besides turns.
     """

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger, Upkeep
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.records import Task, WriteBatch
 
 Stop = Callable[[], bool]
@@ -109,7 +109,7 @@ class UpkeepJob:
         if mark is None:
             return None
         with context.snapshot() as snapshot:
-            cursor = cursor_of(row.name, now_seen(snapshot, mark))
+            cursor = cursor_of(row.name, snapshot, mark)
             scopes = touched(snapshot, row.name, mark, context.scopes(), made=row.derived)
         if not scopes:
             return None

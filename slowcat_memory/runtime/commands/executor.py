@@ -165,10 +165,9 @@ class CommandExecutor:
     ) -> Outcome:
         right, wrong = command.argument, quote(old.text, 60)
         answers = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
-        changed = replaced_value(
+        was, new = replaced_value(
             right, targets.answer_of(said), old.text, self._language, self._tokenize
-        )
-        was, new = changed or ("", "")
+        ) or ("", "")
         if was and was in old.text:  # "the plumber comes on Friday"
             corrected = old.text.replace(was, new, 1)
         else:
@@ -183,9 +182,10 @@ class CommandExecutor:
         facets = {**note.facets, targets.RIGHT: right}
         note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
-        if changed is None:
-            text = quote(right, 60)
-            return self._outcome(command, "corrected", entry=entry, old=wrong, text=text)
+        if was in ("", old.text):
+            return self._outcome(
+                command, "corrected", entry=entry, old=wrong, text=quote(right, 60)
+            )
         return self._outcome(
             command, "changed", entry=entry, was=quote(was), new=quote(new), old=wrong
         )

@@ -5,14 +5,13 @@ from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
 from slowcat_memory.core.graph.build import attributes_of, names_of
-from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, family
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.catalogue import Catalogue, Listed, is_current, is_fact
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal
-from slowcat_memory.web.shapes import memory_row, time_of, turn_row
+from slowcat_memory.web.shapes import memory_row, relation_words, time_of, turn_row
 
 FACTS_OF_PERSON = 20
 _MARKS: dict[str, Callable[[Listed], bool]] = {
@@ -33,9 +32,8 @@ def facts(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         catalogue = page.catalogue(scope, snapshot)
         wanted = _wanted(given.get("kind", FACT), given.get("mark", ""), bool(given.get("past")))
         found, after = catalogue.page(wanted, PAGE, given.get("after", ""))
-        called = page.memory.reader(scope, local=True).called
         read = (snapshot.read(scope, one.id) for one in found)
-        rows = [memory_row(one, called) for one in read if one is not None]
+        rows = [memory_row(page, one) for one in read if one is not None]
         counts = catalogue.counts()
     return {"rows": rows, "after": after, "counts": _by_kind(counts)}
 
@@ -64,18 +62,14 @@ def _by_kind(counts: Mapping[str, int]) -> dict[str, int]:
 def blocks(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """Return what the agent always keeps in mind."""
     scope = page.scope(given)
-    called = page.memory.reader(scope, local=True).called
     with page.memory.snapshot() as snapshot:
-        current = [one for one in history(snapshot.memories(scope, f"{BLOCK}/")) if _stands(one)]
+        versions = history(snapshot.memories(scope, f"{BLOCK}/"))
     rows = [
-        {**memory_row(one, called), "label": label_of(one), "owner": owner_of(one)}
-        for one in current
+        {**memory_row(page, one), "label": label_of(one), "owner": owner_of(one)}
+        for one in versions
+        if one.retired_at is None
     ]
     return {"rows": rows}
-
-
-def _stands(memory: Memory) -> bool:
-    return memory.retired_at is None
 
 
 def people(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -88,7 +82,12 @@ def people(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         catalogue = page.catalogue(scope, snapshot)
         found, after = catalogue.people(bool(given.get("every")), PAGE, given.get("after", ""))
     rows = [
-        {"id": one.id, "name": one.name, "type": one.kind.partition("/")[2], "relations": n}
+        {
+            "id": one.id,
+            "name": page.name(scope, one.name),
+            "type": one.kind.partition("/")[2],
+            "relations": n,
+        }
         for one, n in found
     ]
     return {"rows": rows, "after": after}
@@ -100,7 +99,6 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     Parameters: ``id`` (an entity's).
     """
     scope = page.scope(given)
-    called = page.memory.reader(scope, local=True).called
     with page.memory.snapshot() as snapshot:
         entity = snapshot.memory(scope, given.get("id", ""))
         if entity is None or entity.retired_at is not None:
@@ -112,14 +110,15 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         stated = catalogue.facts_about(names, FACTS_OF_PERSON)
         quoted = {one.facets.get("quote") for one in relations}
         facts = [one for one in _read(snapshot, scope, stated) if _adds(one, quoted)]
-        rows = [memory_row(one, called) for one in facts]
+        rows = [memory_row(page, one) for one in facts]
+    name, *also = dict.fromkeys(page.name(scope, one) for one in names)
     return {
         "id": entity.id,
-        "name": names[0],
-        "also": list(names[1:]),
+        "name": name,
+        "also": also,
         "type": entity.facets.get("type", ""),
         "attributes": attributes_of(entity),
-        "relations": [_relation(one, entity.id, catalogue) for one in relations],
+        "relations": [_relation(page, one, entity.id, catalogue) for one in relations],
         "more": max(0, len(every) - PAGE),
         "facts": rows,
     }
@@ -135,26 +134,21 @@ def _read(snapshot: Snapshot, scope: str, wanted: list[Listed]) -> list[Memory]:
     return [one for one in read if one is not None]
 
 
-def _relation(memory: Memory, entity: str, catalogue: Catalogue) -> dict[str, Any]:
+def _relation(
+    page: PageContext, memory: Memory, entity: str, catalogue: Catalogue
+) -> dict[str, Any]:
     facets = memory.facets
     return {
         "id": memory.id,
         "own": facets["subject"] == entity,
-        "subject": _named(catalogue, facets["subject"]),
-        "what": predicate_in_words(facets["predicate"]),
-        "object": _named(catalogue, facets["object"]),
+        **relation_words(page, memory, catalogue),
         "object_id": facets["object"] if catalogue.get(facets["object"]) else "",
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
         "quote": facets.get("quote", ""),
-        "speaker": memory.speaker,
+        "speaker": page.name(memory.scope, memory.speaker),
         "turn": memory.sources[0] if memory.sources else 0,
     }
-
-
-def _named(catalogue: Catalogue, id_: str) -> str:
-    one = catalogue.get(id_)
-    return one.name if one and one.name else id_
 
 
 def memory(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -163,24 +157,21 @@ def memory(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     Parameters: ``id``.
     """
     scope, id_ = page.scope(given), given.get("id", "")
-    called = page.memory.reader(scope, local=True).called
     with page.memory.snapshot() as snapshot:
         found = snapshot.read(scope, id_) if id_ else None
         if found is None:
             raise Refusal(404, "That is not remembered any more.")
         turns = [turn for n in found.sources[:8] if (turn := snapshot.turn(n)) is not None]
-        said = [turn_row(turn, snapshot.memory(turn.scope, chunk_id(turn.id))) for turn in turns]
+        said = [
+            turn_row(page, turn, snapshot.memory(turn.scope, chunk_id(turn.id))) for turn in turns
+        ]
         later = snapshot.memory(scope, found.facets.get("superseded_by", "") or "-")
         origins = [snapshot.read(where or scope, one) for where, one in found.derived_from[:8]]
-        readable = [one for one in origins if one is not None and _shown(page, one)]
+        readable = [m for m in origins if m and (page.everyone or m.scope == page.person)]
     return {
-        **memory_row(found, called),
+        **memory_row(page, found),
         "context": found.context,
         "said": [one for one in said if one["scope"] == scope or page.everyone],
-        "replaced": memory_row(later, called) if later else None,
-        "origins": [memory_row(one, called) for one in readable],
+        "replaced": memory_row(page, later) if later else None,
+        "origins": [memory_row(page, one) for one in readable],
     }
-
-
-def _shown(page: PageContext, memory: Memory) -> bool:
-    return page.everyone or memory.scope == page.person

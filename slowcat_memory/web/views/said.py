@@ -5,7 +5,7 @@ from typing import Any
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import mark_of
-from slowcat_memory.records import Session, Turn
+from slowcat_memory.records import Session
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.context import PageContext
@@ -25,7 +25,7 @@ def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]
         for session, cursor in _latest_sessions(snapshot, scope, before):
             if len(rows) == PAGE:
                 break
-            rows.append(session_row(session, snapshot.turn(session.first_turn)))
+            rows.append(session_row(page, session, snapshot.turn(session.first_turn)))
             after = cursor
         else:
             after = 0
@@ -73,11 +73,11 @@ def turns(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
             if len(rows) == PAGE:
                 more = rows[-1]["turn"]
                 break
-            rows.append(turn_row(turn, snapshot.memory(scope, chunk_id(turn.id))))
+            rows.append(turn_row(page, turn, snapshot.memory(scope, chunk_id(turn.id))))
         return {
             "rows": rows,
             "after": more,
-            "session": session_row(session, snapshot.turn(session.first_turn)),
+            "session": session_row(page, session, snapshot.turn(session.first_turn)),
         }
 
 
@@ -97,16 +97,12 @@ def search(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
             turn = snapshot.turn(hit.memory.sources[0]) if hit.memory.sources else None
             rows.append(
                 {
-                    **memory_row(hit.memory),
+                    **memory_row(page, hit.memory),
                     "over": mark_of(hit.memory, page.memory.clock(), page.memory.zone),
                     "score": round(hit.score, 3),
                     "likely": round(hit.probability, 3),
                     "views": {name: round(value, 3) for name, value in hit.views.items()},
-                    "session": _session(turn),
+                    "session": turn.session if turn else "",
                 }
             )
     return {"rows": rows, "stage": found.stage}
-
-
-def _session(turn: Turn | None) -> str:
-    return turn.session if turn else ""

@@ -64,12 +64,11 @@ def rejected(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """
     scope = page.scope(given)
     with page.memory.snapshot() as snapshot:
-        catalogue = page.catalogue(scope, snapshot)
-        found, after = catalogue.page(
+        found, after = page.catalogue(scope, snapshot).page(
             lambda one: one.kind == QUARANTINED, PAGE, given.get("after", "")
         )
         read = (snapshot.memory(scope, one.id) for one in found)
-        rows = [memory_row(one) for one in read if one is not None]
+        rows = [memory_row(page, one) for one in read if one is not None]
     for row in rows:
         row["reason"] = WHY.get(row["why"], "did not pass a check")
     return {"rows": rows, "after": after}

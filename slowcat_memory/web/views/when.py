@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory import RELATION, family
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.catalogue import Catalogue, Listed, is_fact
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, moment
-from slowcat_memory.web.shapes import memory_row, time_of
+from slowcat_memory.web.shapes import memory_row, relation_words, time_of
 
 
 def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -35,13 +34,12 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     with page.memory.snapshot() as snapshot:
         catalogue = page.catalogue(scope, snapshot)
         found, after = catalogue.page(_unless_replaced(wanted), PAGE, given.get("after", ""), at)
-        called = page.memory.reader(scope, local=True).called
         rows = []
         for one in found:
             memory = snapshot.memory(scope, one.id)
             if memory is not None:
-                row = _row(snapshot, memory, catalogue)
-                rows.append({**memory_row(memory, called), **row, "held": held(one)})
+                row = _row(page, snapshot, memory, catalogue)
+                rows.append({**memory_row(page, memory), **row, "held": held(one)})
         span = catalogue.span()
     return {
         "rows": rows,
@@ -56,15 +54,12 @@ def _unless_replaced(wanted: Callable[[Listed], bool]) -> Callable[[Listed], boo
     return lambda one: wanted(one) and not (one.family == RELATION and one.retired is not None)
 
 
-def _row(snapshot: Snapshot, memory: Memory, catalogue: Catalogue) -> dict[str, Any]:
+def _row(
+    page: PageContext, snapshot: Snapshot, memory: Memory, catalogue: Catalogue
+) -> dict[str, Any]:
     """Return what took a fact's place, and a relation in words."""
-    facets = memory.facets
-    later = snapshot.memory(memory.scope, facets.get("superseded_by", "") or "-")
-    found: dict[str, Any] = {"replacement": later.text if later else ""}
+    later = snapshot.memory(memory.scope, memory.facets.get("superseded_by", "") or "-")
+    found: dict[str, Any] = {"replacement": memory_row(page, later)["text"] if later else ""}
     if family(memory.kind) == RELATION:
-        names = {}
-        for side in ("subject", "object"):
-            one = catalogue.get(facets[side])
-            names[side] = one.name if one and one.name else facets[side]
-        found |= {**names, "what": predicate_in_words(facets["predicate"])}
+        found |= relation_words(page, memory, catalogue)
     return found

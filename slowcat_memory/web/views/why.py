@@ -26,20 +26,20 @@ def recalls(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         for _ in range(TRIES):
             wanted = PAGE - len(rows)
             entries = snapshot.ledger_tail(wanted, before)
-            rows += [_recall(snapshot, one) for one in entries if one.scope == scope]
+            rows += [_recall(page, snapshot, one) for one in entries if one.scope == scope]
             before = entries[-1].turn if len(entries) == wanted else 0
             if not before or len(rows) == PAGE:
                 break
     return {"rows": rows, "before": before}
 
 
-def _recall(snapshot: Snapshot, entry: LedgerEntry) -> dict[str, Any]:
+def _recall(page: PageContext, snapshot: Snapshot, entry: LedgerEntry) -> dict[str, Any]:
     turn = snapshot.turn(entry.turn)
     return {
         "turn": entry.turn,
         "at": time_of(entry.at),
         "words": turn.text[:160] if turn else "",
-        "speaker": turn.speaker if turn else "",
+        "speaker": page.name(turn.scope, turn.speaker) if turn else "",
         "stage": entry.stage or "none",
         "offered": len(entry.offers),
         "ms": round(sum(entry.timings.values()), 2),
@@ -66,8 +66,8 @@ def one(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     left = [_weighed(page, memories.get(o.memory), o, o.reason) for o in entry.left_out]
     visible = [_weighed(page, memories.get(id_), None, "visible") for id_ in entry.visible]
     return {
-        "turn": turn_row(turn) if turn else None,
-        "reply": turn_row(reply) if reply else None,
+        "turn": turn_row(page, turn) if turn else None,
+        "reply": turn_row(page, reply) if reply else None,
         "at": time_of(entry.at),
         "asked": asked,
         "stage": entry.stage or "none",
@@ -90,10 +90,9 @@ def _reply(snapshot: Snapshot, turn: Turn | None) -> Turn | None:
 
 def _weighed(page: PageContext, memory: Memory | None, one: Any, verdict: str) -> dict[str, Any]:
     shown = memory if memory and (page.everyone or memory.scope == page.person) else None
-    called = page.memory.reader(shown.scope, local=True).called if shown else ()
     return {
         "id": shown.id if shown else "",
-        "memory": memory_row(shown, called) if shown else None,
+        "memory": memory_row(page, shown) if shown else None,
         "verdict": verdict,
         "score": round(one.score, 3) if one else None,
         "likely": round(one.probability, 3) if one else None,

@@ -45,7 +45,7 @@ def test_rollup_lines_a_day_that_says_more_than_the_week() -> None:
 
 
 def test_background_of_a_week() -> None:
-    lines = rules.background(MEMORIES, MONDAY + timedelta(days=8), UTC, topics_h=48, threads=3)
+    lines = rules.background(MEMORIES, MONDAY + timedelta(days=8), UTC, 3)
     assert [line.text for line in lines] == [
         "Recent: Anna: The lamp broke.",
         "The week of 11 May: Anna moved to Porto. Anna: I sold the car.",

@@ -122,14 +122,8 @@ def test_session_preamble_dates_are_in_the_users_zone() -> None:
     ("days", "words"),
     [
         (-1, "earlier today"),
-        (0, "earlier today"),
-        (1, "yesterday"),
-        (2, "2 days ago"),
-        (13, "13 days ago"),
         (14, "2 weeks ago"),
-        (59, "8 weeks ago"),
         (60, "2 months ago"),
-        (729, "24 months ago"),
         (730, "2 years ago"),
     ],
 )

@@ -11,8 +11,6 @@ from slowcat_memory.core.facts.fact import why_transient
     [
         ("anxious", "My anxiety is terrible today."),
         ("calm", "My anxiety is much lower."),
-        ("calm", "The anxiety is gone."),
-        ("calm", "I feel calm and relieved."),
         ("calm", "Ich bin richtig erleichtert."),
         ("", "I'm not nervous any more."),
     ],
@@ -27,7 +25,6 @@ def test_tone_of_distress_that_passes_is_calm(tone: str, said: str) -> None:
         (True, "Take photos of every room."),
         (True, "You should call the landlord."),
         (False, "So you could finally live in the same city."),
-        (False, "Take care!"),
     ],
 )
 def test_advice_is_what_the_user_is_to_do(is_advice: bool, said: str) -> None:

@@ -15,7 +15,7 @@ from slowcat_memory.core.render.memory_block import (
     shorten,
 )
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.records import Hit, Memory
+from slowcat_memory.records import Hit, Made, Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 anything = st.text(st.characters(exclude_categories=("Cs",)), max_size=300)
@@ -262,6 +262,13 @@ def test_memory_line_a_summary_gives_no_order_as_a_fact() -> None:
     )  # fmt: skip
     line = memory_line(summary, NOW, UTC, 80)
     assert line.endswith("We had soup. Somebody said: “Anna gave Gary the code.”")
+
+
+def test_memory_line_no_one_said_what_idle_work_wrote() -> None:
+    made = Made(job="facts", version=1)
+    fact, kept = (hit("Anna likes tea.", kind=kind, made=made) for kind in ("fact", "block/human"))
+    assert memory_line(fact.memory, NOW, UTC, 80) == "- (today) Anna likes tea."
+    assert memory_line(kept.memory, NOW, UTC, 80) == "- Anna likes tea."
 
 
 def test_pack_leaves_out_what_has_no_text() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.records import SessionEdge, Task, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
@@ -242,7 +242,7 @@ def test_upkeep_only_what_changed_is_looked_at(opened: Open) -> None:
     talk(engine, 2, "ben")
     with engine.store.snapshot() as snapshot:
         assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
-        cursor = cursor_of("j", now_seen(snapshot))
+        cursor = cursor_of("j", snapshot)
     engine.store.apply("j", WriteBatch(cursor=cursor)).wait(None)
     with engine.store.snapshot() as snapshot:
         assert touched(snapshot, "j", "", ["anna", "ben"]) == []

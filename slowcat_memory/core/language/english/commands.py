@@ -323,7 +323,7 @@ COMMANDS = CommandWords(
         r"(?P<w>.+?),? (?:and )?not(?: (?:on|in|at|the|a|an))* (?P<z>.+)$"
     ),
     spelt=r" (?:(?:spelt|spelled|written) )?with (?:an? )?\w\b.*$",
-    right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their)\b(?!['’]?s? name)",
+    right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their|to)\b(?!['’]?s? name)",
     requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",
     everything=word_set(_WORDS["everything"]),

@@ -13,7 +13,7 @@ from slowcat_memory.core.facts.fact import fact_id, fact_memory
 from slowcat_memory.core.facts.noted import facts_of_note
 from slowcat_memory.core.memory import FACT, NOTE
 from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.idle.jobs.extraction.facts import merge_task
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
@@ -33,7 +33,7 @@ class NoteFacts:
         """Plan a task for each namespace with notes that changed."""
         with context.snapshot() as snapshot:
             mark = str(VERSION)
-            cursor = cursor_of(NAME, now_seen(snapshot, mark))
+            cursor = cursor_of(NAME, snapshot, mark)
             if snapshot.cursor(NAME) == cursor:
                 return None
             scopes = touched(snapshot, NAME, mark, context.scopes(), f"{FACT}/")

@@ -49,7 +49,7 @@ from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, llm_of
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, recent_sessions, touched, user_of
 from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
@@ -125,7 +125,7 @@ class Blocks:
             epoch = f"{snapshot.forget_epoch()} {today}"
             mark = f"{VERSION}.{epoch}.{llm}.{_retry_mark(snapshot, context)}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
-            cursor = cursor_of(NAME, now_seen(snapshot, mark))
+            cursor = cursor_of(NAME, snapshot, mark)
             if snapshot.cursor(NAME) == cursor:
                 return None
         labels = [label for label in LABELS if options.chars_of(label)]
@@ -139,10 +139,11 @@ class Blocks:
             memories = list(snapshot.memories(task.scope))
             sessions = recent_sessions(snapshot, task.scope, memories, options.sessions)
             asked = read_asked(snapshot.cursor(_asked_name(task)))
+            user = user_of(snapshot, task.scope)
         before = current(memories, label)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
-        seen = BlockInput(memories=memories, sessions=sessions, user=_name(sessions))
+        seen = BlockInput(memories=memories, sessions=sessions, user=user)
         found = material(label, seen, context)
         draft = draft_of(label, found, before, asked, context)
         cursor = None
@@ -164,14 +165,8 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
     options: BlocksOptions = context.options
     language = language_of(context.language)
     if label == BACKGROUND:
-        lines = rules.background(
-            seen.memories,
-            context.now,
-            context.zone,
-            topics_h=options.topics_h,
-            threads=options.threads,
-            language=language,
-        )
+        now, zone = context.now, context.zone
+        lines = rules.background(seen.memories, now, zone, options.threads, language)
         return Material(by_rule=lines)
     lasting = human(seen.memories, context.now)
     summaries = to_lines(one.summary for one in seen.sessions if one.summary)
@@ -359,11 +354,6 @@ def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
     if failed is None or not context.llm or context.now.timestamp() - failed.position < RETRY_S:
         return before.note.rpartition(".")[2] if before else ""
     return str(failed.position)
-
-
-def _name(sessions: Sequence[SessionView]) -> str:
-    said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
-    return next(said, "User")
 
 
 def _agent(sessions: Sequence[SessionView]) -> str:

@@ -33,7 +33,7 @@ from slowcat_memory.core.proactive.open_threads import (
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, recent_sessions, touched, user_of
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -61,7 +61,7 @@ class BringUp:
         with context.snapshot() as snapshot:
             mark = f"{VERSION}.{snapshot.forget_epoch()} {today}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "icebreaker/")
-            cursor = cursor_of(NAME, now_seen(snapshot, mark))
+            cursor = cursor_of(NAME, snapshot, mark)
             if snapshot.cursor(NAME) == cursor:
                 return None
         return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
@@ -71,6 +71,7 @@ class BringUp:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
             sessions = recent_sessions(snapshot, task.scope, memories, SESSIONS)
+            user = user_of(snapshot, task.scope)
         later = later_of((turn for one in sessions for turn in one.turns), memories)
         matters = found(memories, sessions, later, context)
         known = {memory.id: memory for memory in memories}
@@ -80,7 +81,7 @@ class BringUp:
         still = {matter.source for matter in matters}
         stale = [m for m in mine if m.facets["source"] not in still]
         made = [
-            await _phrased(matter, task.scope, _speaker(sessions), context)
+            await _phrased(matter, task.scope, user, context)
             for id_, matter in wanted.items()
             if not _waits(known.get(id_), matter) or _failed(known[id_])
         ]
@@ -175,11 +176,6 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
         made=Made(job=NAME, version=VERSION, model=model),
     )
     return replace(made, facets=made.facets | {FAILED: "yes"}) if failed else made
-
-
-def _speaker(sessions: Sequence[SessionView]) -> str:
-    said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
-    return next(said, "User")
 
 
 def _task(scope: str, context: JobContext) -> Task:

@@ -38,7 +38,7 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, llm_of
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched, user_of
 from slowcat_memory.idle.jobs.options import ProfileOptions
 from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
 from slowcat_memory.idle.prompt_gate import names_of
@@ -66,7 +66,7 @@ class Profile:
             today = context.now.astimezone(context.zone).date()  # what holds from or until a day
             mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''} {today}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
-            cursor = cursor_of(NAME, now_seen(snapshot, mark))
+            cursor = cursor_of(NAME, snapshot, mark)
             if snapshot.cursor(NAME) == cursor:
                 return None
         return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
@@ -75,10 +75,10 @@ class Profile:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
             asked = read_asked(snapshot.cursor(_asked_name(task)))
+            user = user_of(snapshot, task.scope)
         before = current(memories, PROFILE)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
-        user = _user(memories)
         found = by_rule(memories, user, context.now)
         earlier = still_proposed(before, memories, context.now)
         fields, model = {**earlier, **found}, _model(before) if earlier else ""
@@ -131,11 +131,6 @@ async def _asked(
         return None
     ground = ground_of(statements, (user,), context.zone)
     return proposed(answer.value, statements, ground, fields), answer.model
-
-
-def _user(memories: list[Memory]) -> str:
-    told = [m for m in memories if m.speaker and not m.retired_at and m.kind.startswith("fact/")]
-    return max(told, key=lambda m: (m.valid_from, m.id)).speaker if told else "User"
 
 
 def _model(before: Memory | None) -> str:
