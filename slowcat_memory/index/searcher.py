@@ -12,11 +12,10 @@ from slowcat_memory.core.ranking.vector_bytes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.text.rare_words import MAX_CHARS
-from slowcat_memory.index.candidates import Candidates, CandidateSelector
+from slowcat_memory.index.candidates import Candidates, CandidateSelector, Lexical, TermLookup
 from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
 from slowcat_memory.index.files.header import read_header
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
-from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
 from slowcat_memory.index.lexical.view_set import DocumentTerms, LexicalViews
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
@@ -84,11 +83,6 @@ class Searcher:
     def warm(self) -> None:
         with self._lock:
             self.names.warm()
-
-    @property
-    def lock(self) -> threading.RLock:
-        """The lock that every method holds, for callers that must not wait for it."""
-        return self._lock
 
     # ---------------------------------------------------------------- size
 

@@ -19,7 +19,7 @@ from slowcat_memory.core.disclosure import disclose_all, is_listed, is_uncertain
 from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import SUMMARY, believed, chunk_id, types_of
-from slowcat_memory.core.ranking.calibration import best_of_top
+from slowcat_memory.core.ranking.offering import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_until
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.frame import Row
+from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher, build
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
@@ -135,7 +135,7 @@ def test_searcher_a_document_without_a_vector_has_no_cosine() -> None:
     made = searcher(doc("1", "max"), dim=32)
     made.add(doc("2", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
-    cosines = dict(zip(candidates.ids, candidates.views["dense"], strict=True))
+    cosines = dict(zip(candidates.ids, candidates.block[Row.DENSE], strict=True))
     assert cosines["1"] == pytest.approx(1.0) and np.isnan(cosines["2"])
 
 
@@ -143,7 +143,7 @@ def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
     made = Searcher(TOKENS, OPTIONS, 32)
     made.add(doc("1", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
-    assert set(candidates.views) == {"turn", "window"}
+    assert candidates.known == {"turn", "window"}
 
 
 def test_searcher_the_mean_length_is_that_of_the_living() -> None:
@@ -288,9 +288,7 @@ def test_searcher_searching_beside_a_writer_never_fails() -> None:
             try:
                 candidates = made.candidates(made.lexical("max moritz"), vector)
                 assert made.mean_words >= 0
-                assert {len(values) for values in candidates.views.values()} <= {
-                    len(candidates.ids)
-                }
+                assert len(candidates) == len(candidates.ids)
             except Exception as error:
                 trouble.append(error)
                 return
@@ -332,8 +330,7 @@ def test_searcher_another_query_in_between_changes_nothing(tmp_path: Path) -> No
     made.lexical("e", sealed=False)
     later = made.candidates(first)
     assert later.ids == alone.ids
-    for view in alone.views:
-        assert np.array_equal(later.views[view], alone.views[view])
+    assert np.array_equal(later.block, alone.block, equal_nan=True)
 
 
 def test_searcher_ten_thousand_words_are_a_query() -> None:

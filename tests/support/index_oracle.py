@@ -10,7 +10,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
-from slowcat_memory.index.lexical.postings import idf
+from slowcat_memory.index.lexical.view_set import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")

@@ -10,10 +10,10 @@ import numpy as np
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, key_text, split_key_id
 from slowcat_memory.index.files.header import COLUMNS, FORMAT, Header, write_header
-from slowcat_memory.index.files.ids import Ids, chunk_of
 from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.table import Ids, chunk_of
 from slowcat_memory.index.vectors.key_view import KeyWriter
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, VectorSpool
 

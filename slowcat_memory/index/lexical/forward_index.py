@@ -4,15 +4,16 @@ A document's own terms and those of its keys are counted apart, since windows sh
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
-from slowcat_memory.index.lexical.postings import Counts
 
+Counts = Mapping[str, int]
+"""Occurrences by term."""
 NAME = "words"  # prefix of the names of the files
 OWN, KEYS = f"{NAME}.own", f"{NAME}.keys"
 NONE: Counts = {}

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.index.lexical.forward_index import KEYS, OWN, Vocabulary
-from slowcat_memory.index.lexical.postings import SealedPostings
+from slowcat_memory.index.lexical.view_set import SealedPostings
 from slowcat_memory.index.options import IndexOptions, View
 
 BLOCK = 20_000  # documents counted at a time

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.calibration import probability
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.offering import probability
+from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Hit, Memory
 from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
