@@ -6,12 +6,12 @@ from weakref import ReferenceType, ref
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.ranking.score import VIEWS, Candidates, Row
+from slowcat_memory.core.ranking.score import Candidates, Row
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.files.arrays import split_rows
 from slowcat_memory.index.files.document import ASKED, KEYS
-from slowcat_memory.index.lexical.view_set import LexicalViews
-from slowcat_memory.index.options import WINDOW, IndexOptions
+from slowcat_memory.index.lexical.windows import Windows
+from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import IdSequence, Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
@@ -26,8 +26,8 @@ class Lexical(Struct, frozen=True, eq=False, weakref=True):
     Attributes:
         also: Words possibly meant, each with its share of their weight.
         sealed: Whether the sealed part was searched too.
-        best: Document numbers by view, unordered.
-        ceiling: Upper bound of all scores of the window view: every word, saturated.
+        best: Document numbers, unordered.
+        ceiling: Upper bound of all scores: every word, saturated.
         weights: The query's tokens, each with its idf.
         known: How many document numbers existed: later documents are not proposed.
     """
@@ -35,19 +35,32 @@ class Lexical(Struct, frozen=True, eq=False, weakref=True):
     text: str
     also: tuple[tuple[str, float], ...]
     sealed: bool
-    best: dict[str, np.ndarray]
+    best: np.ndarray
     ceiling: float
     weights: dict[str, float]
     known: int
 
 
-class TermLookup:
-    """Searches the lexical views. Not safe to use from several threads."""
+WIDER = 4  # factor on the number of candidates, where most of them say nothing
 
-    def __init__(self, words: LexicalViews, tokenizer: Tokenizer, options: IndexOptions) -> None:
-        self._words, self._options = words, options
+
+class CandidateSelector:
+    """Chooses candidates. Not safe to use from several threads."""
+
+    def __init__(
+        self,
+        table: Table,
+        words: Windows,
+        tokenizer: Tokenizer,
+        dense: VectorView,
+        keys: Mapping[str, KeyView],
+        options: IndexOptions,
+    ) -> None:
+        """Connect the parts; ``keys`` are the key views by name."""
+        self._table, self._words, self._options = table, words, options
+        self._dense, self._keys = dense, keys
         self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
-        # The query whose scores are in the views; its words are freed with it.
+        # The query whose scores are in the windows; its words are freed with it.
         self._scored: ReferenceType[Lexical] | None = None
 
     def best(
@@ -65,22 +78,19 @@ class TermLookup:
             also: Words possibly meant, each with its share of their weight.
             sealed: False searches the tail only.
             known: How many document numbers exist.
-            count: How many each view proposes; 0 for the option's.
+            count: How many it proposes; 0 for the option's.
         """
         tokens = list(dict.fromkeys(self._tokenize(text)))
         own = len(tokens)
         tokens, shares = self._add(tokens, also)
         self._scored = None
         rows = self._words.forward.vocabulary.rows(tokens)
-        best, ceiling, weights = {}, 0.0, dict[str, float]()
-        for view in self._words.chosen:
-            best[view.name], idf = self._words.views[view.name].search(
-                tokens, rows, count or self._options.candidates, sealed=sealed, shares=shares
-            )
-            if view is WINDOW:  # the meant word replaces the spoken one: it counts once
-                ceiling = sum(idf[:own])
-                weights = dict(zip(tokens, idf, strict=True))
-        found = Lexical(text, also, sealed, best, ceiling, weights, known)
+        best, idf = self._words.view.search(
+            tokens, rows, count or self._options.candidates, sealed=sealed, shares=shares
+        )
+        weights = dict(zip(tokens, idf, strict=True))
+        # The meant word replaces the spoken one: it counts once.
+        found = Lexical(text, also, sealed, best, sum(idf[:own]), weights, known)
         self._scored = ref(found)
         return found
 
@@ -97,7 +107,7 @@ class TermLookup:
         return list(shares), list(shares.values())
 
     def widened(self, lexical: Lexical, count: int) -> Lexical:
-        """Return the result for the same query with more documents by view."""
+        """Return the result for the same query with more documents."""
         return self.best(
             lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known, count=count
         )
@@ -106,24 +116,17 @@ class TermLookup:
         self._scored = None
 
     def score(self, lexical: Lexical) -> None:
-        """Make the views hold the scores of a query, again if another one came between."""
+        """Make the windows hold the scores of a query, again if another one came between."""
         if self._scored is None or self._scored() is not lexical:
             self.best(lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known)
             self._scored = ref(lexical)
-
-    def scores(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the scores of living documents by view for the query of ``score``.
-
-        ``numbers`` has shape (n,), each result too, float32.
-        """
-        return {name: view.scores(numbers) for name, view in self._words.views.items()}
 
     def unknown(self, words: Sequence[str]) -> list[bool]:
         """Return which words of a query never occurred here; False for stop words."""
         tokenized = [self._tokenize(word) for word in words]
         tokens = list(dict.fromkeys(token for each in tokenized for token in each))
         rows = self._words.forward.vocabulary.rows(tokens)
-        window = self._words.views[WINDOW.name]
+        window = self._words.view
         new = {
             token
             for token, row in zip(tokens, rows, strict=True)
@@ -134,34 +137,13 @@ class TermLookup:
     def knows(self, word: str) -> bool:
         tokens = self._tokenize(word)
         rows = self._words.forward.vocabulary.rows(tokens)
-        frequency = self._words.views[WINDOW.name].frequency
+        frequency = self._words.view.frequency
         return not tokens or any(map(frequency, tokens, rows))
 
     def postings(self, text: str) -> int:
         tokens = list(dict.fromkeys(self._tokenize(text)))
         rows = self._words.forward.vocabulary.rows(tokens)
-        return sum(
-            view.sealed_frequency(row) for view in self._words.views.values() for row in rows
-        )
-
-
-WIDER = 4  # factor on the number of candidates, where most of them say nothing
-
-
-class CandidateSelector:
-    """Chooses candidates. Not safe to use from several threads."""
-
-    def __init__(
-        self,
-        table: Table,
-        lookup: TermLookup,
-        dense: VectorView,
-        keys: Mapping[str, KeyView],
-        options: IndexOptions,
-    ) -> None:
-        """Connect the parts; ``keys`` are the key views by name."""
-        self._table, self._lookup, self._options = table, lookup, options
-        self._dense, self._keys = dense, keys
+        return sum(map(self._words.view.sealed_frequency, rows))
 
     def select(
         self,
@@ -186,13 +168,12 @@ class CandidateSelector:
             if 2 * (says & fresh).sum() >= fresh.sum() or count >= len(table):
                 break  # else copies of a question may have taken the places of its answer
             count *= WIDER
-            lexical = self._lookup.widened(lexical, count)
-        self._lookup.score(lexical)
-        numbers, known = numbers[says], set(lexical.best)
+            lexical = self.widened(lexical, count)
+        self.score(lexical)
+        numbers, known = numbers[says], {"window"}
         block = self._columns(numbers)
         block[Row.VISIBLE] = ~fresh[says]
-        for name, scores in self._lookup.scores(numbers).items():
-            block[VIEWS[name]] = scores
+        block[Row.WINDOW] = self._words.view.scores(numbers)
         if vector is not None:
             own = vector if own is None else own
             block[Row.DENSE] = block[Row.COSINE] = self._dense.cosines(vector, numbers)
@@ -204,7 +185,7 @@ class CandidateSelector:
 
     def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
         """Return the best documents of each view, not unique."""
-        proposed = list(lexical.best.values())
+        proposed = [lexical.best]
         if vector is not None:
             proposed.append(self._dense.nearest(vector, count))
             keys = (view for view in self._keys.values() if len(view.dense))

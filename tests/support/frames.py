@@ -28,7 +28,6 @@ def frame_at_random(
     about = np.where(some(random, size, 0.5), NAN, NOW - 300 * DAY * random.random(size))
     columns = {
         "window": random.gamma(1, 4, size) * some(random, size, 0.8),
-        "turn": random.gamma(1, 4, size) * some(random, size, 0.5),
         "dense": np.where(some(random, size, 0.2), none, random.normal(0.2, 0.2, size)),
         "keys": np.where(some(random, size, 0.5), none, random.normal(0.3, 0.2, size)),
         "asked": np.where(some(random, size, 0.5), zero, random.normal(0, 1, size)),

@@ -32,8 +32,7 @@ LINE_CHARS = 300
 UNLIKELY = 0.05  # a probability below which a hit answers nothing
 SUREST = 0.99  # a probability is never certainty
 VIEWS = {
-    "turn": "its words",
-    "window": "the words around it",
+    "window": "its words and those around it",
     "session": "its conversation",
     "dense": "meaning",
     "tokens": "the meaning of single words",

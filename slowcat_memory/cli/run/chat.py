@@ -33,7 +33,7 @@ SPOKEN = (
     ("Off the record, please.", "keeps nothing until you say: back on the record"),
 )
 _WORD = re.compile(r"\s*\S+|\s+")
-_VIEWS = ("window", "turn", "dense")
+_VIEWS = ("window", "dense")
 _UNPRINTABLE = {c: None for c in (*range(32), *range(127, 160)) if c not in (9, 10)}
 
 

@@ -29,8 +29,7 @@ OF_SESSION = 3  # candidates that count for a session
 # Mean cosine of unrelated tokens over a query (MaxSim of all-MiniLM-L6-v2): zero of that field.
 UNRELATED_TOKENS = 0.2
 UNRELATED_KEY = 0.2  # cosine of an unrelated question and key
-FIELDS = ("dense", "tokens", "window", "turn", "session", "keys")
-WITH_KEYS = ("turn", "window")  # fields with another weight where memories have keys
+FIELDS = ("dense", "tokens", "window", "session", "keys")
 SOFTNESS = 0.5  # width of the soft edges of a named time span, as a share of its length
 LEAST_SCALE, MOST_SCALE = 6 * 3_600.0, 90 * 86_400.0  # seconds, for the decay outside an interval
 
@@ -39,7 +38,6 @@ class Row(IntEnum):
     """The columns of candidates, a row each."""
 
     WINDOW = 0  # BM25 over a turn and its neighbours, 0 or more
-    TURN = auto()  # BM25 over the turn alone, 0 or more
     DENSE = auto()  # cosine, NaN without a vector
     KEYS = auto()  # cosine of the best key, NaN without one
     ASKED = auto()  # votes of judged queries
@@ -133,17 +131,12 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         dense: Weight of the memory's vector.
         tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by all other fields.
         window: Weight of BM25 over a turn and its neighbours.
-        turn: Weight of BM25 over the turn alone, where ``index.turn_view`` is on.
-        turn_by_words: The same for a query without a vector, when only this field separates a turn
-            from its neighbours.
         keys: Weight of the nearest of its keys (questions, notes, facts), multiplied by the share
             of the candidates that have any.
         keys_long: The same for long turns (see ``smooth_below_words``), where a key is more
             specific than the turn. +6 R@10 on RealMem.
-        turn_with_keys: Weight of BM25 over the turn and the words of its keys, where all candidates
-            have keys.
-        window_with_keys: Weight of the window, likewise: contexts and keys already name the turn's
-            subject.
+        window_with_keys: Weight of the window, where all candidates have keys: contexts and keys
+            already name the turn's subject.
         session: Weight of its session: its three best candidates, by words and by vectors.
         rerank: Number of memories scored by their tokens; 0 for none, which is fastest. 20 find
             what 100 find.
@@ -158,11 +151,8 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     dense: Weight = 0.24
     tokens: Weight = 0.37
     window: Weight = 0.21
-    turn: Weight = 0.03
-    turn_by_words: Weight = 0.25
     keys: Weight = 0.6
     keys_long: Weight = 2.0
-    turn_with_keys: Weight = 0.2
     window_with_keys: Weight = 0.1
     session: Weight = 0.18
     rerank: Annotated[int, Meta(ge=0, le=1000)] = 20
@@ -174,10 +164,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Return the weight by field."""
         keyed, weights = candidates.keyed, {field: getattr(self, field) for field in FIELDS}
         weights["keys"] = keyed * (self.keys_long if long_turns else self.keys)
-        for field in WITH_KEYS:
-            weights[field] += keyed * (getattr(self, f"{field}_with_keys") - weights[field])
-        if "dense" not in candidates.known:
-            weights["turn"] = self.turn_by_words
+        weights["window"] += keyed * (self.window_with_keys - self.window)
         return weights
 
 

@@ -50,7 +50,7 @@ def test_chat_it_remembers_across_runs_and_says_why(run):
     assert re.search(r"\d memor(y|ies) recalled in \d+\.\d ms, /why", second.stdout)
     assert "2 turns from 1 session" in second.stdout
     why = second.stdout.split("/why", 1)[1]
-    for shown in ("score", "window", "turn", "My dog is called Max.", "by words", "wait"):
+    for shown in ("score", "window", "dense", "My dog is called Max.", "by words", "wait"):
         assert shown in why
 
 

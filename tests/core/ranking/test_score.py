@@ -21,7 +21,7 @@ seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([0, 1, 2, 5, 40, 300])
 views = st.frozensets(st.sampled_from(sorted(VIEWS))).map(
     # Without vectors there are no cosines of keys or judged queries either.
-    lambda names: names if "dense" in names else names & {"window", "turn"}
+    lambda names: names if "dense" in names else names & {"window"}
 )
 
 
@@ -89,18 +89,10 @@ def fused(fields: dict[str, list[float]], sessions: list[int], **options: float)
 
 
 def test_score_only_the_ratio_of_weights_counts_and_a_missing_field_leaves_its_weight() -> None:
-    fields = {"window": [1.0, 0.5], "turn": [0.2, 1.0]}
+    fields = {"window": [1.0, 0.5], "dense": [0.2, 1.0]}
     expected = pytest.approx([(2 + 0.2) / 3, (1 + 1.0) / 3])
-    for weights in ({"window": 0.2, "turn_by_words": 0.1}, {"window": 2.0, "turn_by_words": 1.0}):
-        assert fused(fields, [1, 2], **weights, dense=0.9) == expected
-
-
-def test_score_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
-    fields = {"window": [0.0, 1.0], "turn": [1.0, 0.0]}
-    options = {"window": 0.25, "turn": 0.05, "turn_by_words": 0.75, "dense": 0.7}
-    assert fused(fields, [1, 2], **options) == pytest.approx([0.75, 0.25])
-    with_vectors = fused({**fields, "dense": [0.0, 0.0]}, [1, 2], **options)
-    assert with_vectors == pytest.approx([0.05, 0.25])
+    for weights in ({"window": 0.2, "dense": 0.1}, {"window": 2.0, "dense": 1.0}):
+        assert fused(fields, [1, 2], **weights, tokens=0.9) == expected
 
 
 def test_score_keys_count_by_the_share_of_the_candidates_that_have_any() -> None:

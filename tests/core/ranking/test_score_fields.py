@@ -119,19 +119,18 @@ def in_sessions(sessions: list[int]) -> np.ndarray:
 
 
 def test_normalise_cosines_tell_a_session_twice_as_little_as_words() -> None:
-    raw = {"window": array([4.0, 0.0, 0.0]), "turn": array([1.0, 2.0, 0.0])}
+    raw = {"window": array([4.0, 0.0, 0.0])}
     sessions = [1, 2, 2]
     words = normalise(raw, in_sessions(sessions))
-    assert set(words) == {"window", "turn", "session"}
+    assert set(words) == {"window", "session"}
     assert words["session"].tolist() == [1.0, 0.0, 0.0]
-    assert words["turn"].tolist() == [0.5, 1.0, 0.0]
     full = normalise({**raw, "dense": array([0.3, 0.6, NAN])}, in_sessions(sessions))
     assert full["dense"].tolist() == pytest.approx([0.5, 1.0, 0.0])
     assert full["session"].tolist() == pytest.approx([(2 + 0.25) / 3, 1 / 3, 1 / 3])
 
 
 def test_normalise_nothing_to_scale() -> None:
-    none = normalise({"window": array([]), "turn": array([]), "dense": array([])}, in_sessions([]))
+    none = normalise({"window": array([]), "dense": array([])}, in_sessions([]))
     assert all(len(scores) == 0 for scores in none.values())
 
 
@@ -140,7 +139,7 @@ def test_normalise_whatever_comes_in_every_view_is_0_to_1(
     found: list[tuple[float, float, int]],
 ) -> None:
     words, near, sessions = (list(column) for column in zip(*found, strict=True))
-    raw = {"window": array(words), "turn": array(words), "dense": array(near)}
+    raw = {"window": array(words), "dense": array(near)}
     for scores in normalise(raw, in_sessions(sessions)).values():
         assert ((scores >= 0) & (scores <= 1 + 1e-6)).all()
 
