@@ -178,10 +178,7 @@ class Searcher:
                 self.table.set_about(number, about)
 
     def can_add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> bool:
-        """Return whether keys are new to a document, or known with the same text.
-
-        The terms of a replaced key are not known one by one: that needs ``add``.
-        """
+        """Return whether keys are new to a document, or known with the same text."""
         with self._lock:
             number = self.table.find(memory_id)
             return number >= 0 and self._new_keys(number, pointers) is not None
