@@ -4,7 +4,7 @@ The six best hits of each question of the free data sets, and of the same questi
 conversation's memory, where nothing answers (see benchmarks.related). A hit is right when it holds a
 gold turn; for user-assistant chats, when it is from a gold session, because a topic's other turns say
 the same. A logistic regression of two measures, ``Hit.coverage`` and ``Hit.cosine``, makes the
-coefficients of ``core/ranking/calibration.py``: FULL of both, SMALL of both in stores of a few sessions
+coefficients of ``core/ranking/offering.py``: FULL of both, SMALL of both in stores of a few sessions
 (see benchmarks.related), WORDS of the first, over recalls that had no vectors. Half of the questions
 have no answer where they are asked, by construction: where fewer have, probabilities are too high.
 LoCoMo is never fitted. How good the probability is there, and which floors and shares were tried, is in
@@ -27,8 +27,8 @@ from msgspec.structs import asdict
 from benchmarks import common, datasets, logistic, quality, related
 from benchmarks.datasets import Dataset
 from benchmarks.related import Asked
-from slowcat_memory.core.ranking import calibration
-from slowcat_memory.core.ranking.calibration import BEST, Calibration
+from slowcat_memory.core.ranking import offering
+from slowcat_memory.core.ranking.offering import BEST, Calibration
 from slowcat_memory.records import Hit
 
 JUDGE = "LoCoMo"  # not free, so that it may judge but not teach
@@ -66,7 +66,7 @@ def learn(free: Sequence[Dataset], options: argparse.Namespace) -> dict[str, Any
     return {
         "fits": {
             **by_size(full),
-            "words": fit(words, calibration.WORDS, ("coverage",)),
+            "words": fit(words, offering.WORDS, ("coverage",)),
         },
         "fitted_on": [data.name for data in free],
     }
@@ -125,15 +125,13 @@ def by_size(asked: Sequence[Asked]) -> dict[str, Any]:
         ``full`` and ``small``, as ``fit`` returns them: the same fit at the two ends.
     """
     measures, right = _rows(asked)
-    size = np.array(
-        [calibration.size_weight(one.memories) - 1 for one in asked for _ in _fitted(one)]
-    )
+    size = np.array([offering.size_weight(one.memories) - 1 for one in asked for _ in _fitted(one)])
     usable = ~np.isnan(measures).any(axis=1)
     coverage, cosine = measures[usable].T
     features = np.stack([coverage, cosine, size[usable], cosine * size[usable]], axis=1)
     bias, words, near, shift, tilt = map(float, logistic.fit(features, right[usable]))
     ends = {"full": (bias, words, near), "small": (bias - shift, words, near - tilt)}
-    package = {"full": calibration.FULL, "small": calibration.SMALL}
+    package = {"full": offering.FULL, "small": offering.SMALL}
     return {
         name: {
             "coefficients": dict(zip(("bias", "coverage", "cosine"), end, strict=True)),

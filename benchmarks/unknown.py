@@ -45,7 +45,7 @@ from benchmarks.datasets import Dataset
 from benchmarks.related import Asked
 from slowcat_memory import transfer
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.core.ranking import abstention
+from slowcat_memory.core.ranking import offering
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import RecallOptions, abstain
 
@@ -97,8 +97,8 @@ def fits(asked: Sequence[Asked]) -> dict[str, Any]:
     sets = np.array([one.id.partition("/")[0].partition("-")[0] for one, _ in rows])
     return {
         "fits": {
-            "tokens": _fit(tokens, own, abstention.TOKENS),
-            "words": _fit(words, own, abstention.WORDS),
+            "tokens": _fit(tokens, own, offering.BY_TOKENS),
+            "words": _fit(words, own, offering.BY_WORDS),
         },
         "left_out": {
             name: _carried(words if np.isnan(tokens).any() else tokens, own, sets == name)
@@ -113,7 +113,7 @@ def _carried(measured: np.ndarray, own: np.ndarray, out: np.ndarray) -> float:
     return logistic.auc(predicted[own[out] == 1], predicted[own[out] == 0])
 
 
-def _fit(measured: np.ndarray, own: np.ndarray, used: abstention.Fit) -> dict[str, Any]:
+def _fit(measured: np.ndarray, own: np.ndarray, used: offering.Fit) -> dict[str, Any]:
     usable = ~np.isnan(measured).any(axis=1)
     found = logistic.fit(measured[usable], own[usable])
     predicted = logistic.predict(found, measured[usable])
@@ -168,7 +168,7 @@ def judged(told: Sequence[tuple[str, Asked, str]]) -> dict[str, Any]:
     sure = {
         kind: np.array(
             [
-                abstention.answer_probability(one.found.evidence)
+                offering.answer_probability(one.found.evidence)
                 for one, _ in some
                 if one.found.evidence
             ]

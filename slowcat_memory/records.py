@@ -161,7 +161,7 @@ class Vector(Struct, frozen=True, kw_only=True):
 
 
 class TokenVectors(Struct, frozen=True, kw_only=True, tag="vectors"):
-    """The vectors of a memory's tokens by one embedder, for MaxSim (``core.ranking.maxsim``)."""
+    """The vectors of a memory's tokens by one embedder, for MaxSim (``core.ranking.token_codes``)."""
 
     scope: str  # the memory's namespace
     memory: str  # the memory's id
@@ -461,7 +461,7 @@ class Hit(Struct, frozen=True, kw_only=True):
 
     memory: Disclosed
     score: float  # 0 to about 1, comparable within one result only
-    probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.calibration``)
+    probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.offering``)
     coverage: float = 0.0  # share of the query's word weight in it and its neighbours
     cosine: float | None = None  # of its vector and the query's; None when one is missing
     views: dict[str, float] = {}  # normalised score by field ("dense", …)

@@ -120,7 +120,7 @@ def test_floors_every_module_keeps_to_its_floor() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("core/ranking/priors.py", "from slowcat_memory.store import Store"),
+        ("core/ranking/score.py", "from slowcat_memory.store import Store"),
         ("index/vectors/vector_view.py", "from slowcat_memory.providers import Embedder"),
         ("store/disk/codec.py", "import slowcat_memory.index.options"),
         ("runtime/recall/pipeline.py", "from slowcat_memory.engine import MemoryEngine"),

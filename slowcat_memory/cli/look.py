@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 UNLIKELY = 0.05  # a probability below which a hit answers nothing
 VIEWS = {
-    "turn": "its words",
-    "window": "the words around it",
+    "window": "its words and those around it",
     "session": "its conversation",
     "dense": "meaning",
     "tokens": "the meaning of single words",

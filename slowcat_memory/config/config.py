@@ -18,8 +18,7 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.proactive.policy import BringUpOptions, IcebreakerOptions
 from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.core.render.excerpt import ExtractOptions
 from slowcat_memory.core.render.memory_block import PackOptions
 from slowcat_memory.core.retention.retention import RetentionOptions

@@ -13,7 +13,7 @@ import numpy as np
 
 from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import EPISODE, FACT, NOTE, SUMMARY, chunk_id
-from slowcat_memory.core.ranking.calibration import probability
+from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.summaries.summary import HISTORY, KINDS
 from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
 from slowcat_memory.errors import ConfigError

@@ -1,9 +1,8 @@
 """Which memory ids answer a query: derived, rebuildable, one index per namespace."""
 
 from slowcat_memory.index.build.builder import Builder, build
-from slowcat_memory.index.candidates import Candidates
+from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.files.document import Document, Pointer
-from slowcat_memory.index.lexical.term_lookup import Lexical
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.searcher import Searcher
 

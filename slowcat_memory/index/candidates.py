@@ -1,30 +1,47 @@
 """Candidate documents for a query: the best of each view, with all data that fusion needs."""
 
 from collections.abc import Mapping, Sequence, Set
+from weakref import ReferenceType, ref
 
 import numpy as np
+from msgspec import Struct
 
-from slowcat_memory.core.ranking.frame import VIEWS, Frame, Row
+from slowcat_memory.core.ranking.score import Candidates, Row
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.files.arrays import split_rows
 from slowcat_memory.index.files.document import ASKED, KEYS
-from slowcat_memory.index.files.ids import IdSequence
-from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
+from slowcat_memory.index.lexical.windows import Windows
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.table import Table
+from slowcat_memory.index.table import IdSequence, Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
 
-WIDER = 4  # factor on the number of candidates, where most of them say nothing
 
+class Lexical(Struct, frozen=True, eq=False, weakref=True):
+    """The first stage of a search: the best documents by words.
 
-class Candidates(Frame, frozen=True, eq=False, kw_only=True):
-    """The documents that a search proposes, for fusion.
+    The scores of all the others stay in the searcher until its next query; after that they are
+    computed again on request.
 
     Attributes:
-        ids: Memory ids; most are only made when they are read.
+        also: Words possibly meant, each with its share of their weight.
+        sealed: Whether the sealed part was searched too.
+        best: Document numbers, unordered.
+        ceiling: Upper bound of all scores: every word, saturated.
+        weights: The query's tokens, each with its idf.
+        known: How many document numbers existed: later documents are not proposed.
     """
 
-    ids: Sequence[str]
+    text: str
+    also: tuple[tuple[str, float], ...]
+    sealed: bool
+    best: np.ndarray
+    ceiling: float
+    weights: dict[str, float]
+    known: int
+
+
+WIDER = 4  # factor on the number of candidates, where most of them say nothing
 
 
 class CandidateSelector:
@@ -33,14 +50,100 @@ class CandidateSelector:
     def __init__(
         self,
         table: Table,
-        lookup: TermLookup,
+        words: Windows,
+        tokenizer: Tokenizer,
         dense: VectorView,
         keys: Mapping[str, KeyView],
         options: IndexOptions,
     ) -> None:
         """Connect the parts; ``keys`` are the key views by name."""
-        self._table, self._lookup, self._options = table, lookup, options
+        self._table, self._words, self._options = table, words, options
         self._dense, self._keys = dense, keys
+        self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
+        # The query whose scores are in the windows; its words are freed with it.
+        self._scored: ReferenceType[Lexical] | None = None
+
+    def best(
+        self,
+        text: str,
+        also: tuple[tuple[str, float], ...],
+        *,
+        sealed: bool,
+        known: int,
+        count: int = 0,
+    ) -> Lexical:
+        """Find the best documents by the words of a query.
+
+        Args:
+            also: Words possibly meant, each with its share of their weight.
+            sealed: False searches the tail only.
+            known: How many document numbers exist.
+            count: How many it proposes; 0 for the option's.
+        """
+        tokens = list(dict.fromkeys(self._tokenize(text)))
+        own = len(tokens)
+        tokens, shares = self._add(tokens, also)
+        self._scored = None
+        rows = self._words.forward.vocabulary.rows(tokens)
+        best, idf = self._words.view.search(
+            tokens, rows, count or self._options.candidates, sealed=sealed, shares=shares
+        )
+        weights = dict(zip(tokens, idf, strict=True))
+        # The meant word replaces the spoken one: it counts once.
+        found = Lexical(text, also, sealed, best, sum(idf[:own]), weights, known)
+        self._scored = ref(found)
+        return found
+
+    def _add(
+        self, tokens: list[str], also: tuple[tuple[str, float], ...]
+    ) -> tuple[list[str], list[float]]:
+        """Add the tokens of more words; return all with their shares, none without additions."""
+        if not also:
+            return tokens, []
+        shares = dict.fromkeys(tokens, 1.0)
+        for word, share in also:
+            for token in self._tokenize(word):
+                shares.setdefault(token, share)
+        return list(shares), list(shares.values())
+
+    def widened(self, lexical: Lexical, count: int) -> Lexical:
+        """Return the result for the same query with more documents."""
+        return self.best(
+            lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known, count=count
+        )
+
+    def forget(self) -> None:
+        self._scored = None
+
+    def score(self, lexical: Lexical) -> None:
+        """Make the windows hold the scores of a query, again if another one came between."""
+        if self._scored is None or self._scored() is not lexical:
+            self.best(lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known)
+            self._scored = ref(lexical)
+
+    def unknown(self, words: Sequence[str]) -> list[bool]:
+        """Return which words of a query never occurred here; False for stop words."""
+        tokenized = [self._tokenize(word) for word in words]
+        tokens = list(dict.fromkeys(token for each in tokenized for token in each))
+        rows = self._words.forward.vocabulary.rows(tokens)
+        window = self._words.view
+        new = {
+            token
+            for token, row in zip(tokens, rows, strict=True)
+            if row < 0 and not window.tail_frequency(token)
+        }
+        return [bool(each) and new.issuperset(each) for each in tokenized]
+
+    def knows(self, word: str) -> bool:
+        tokens = self._tokenize(word)
+        rows = self._words.forward.vocabulary.rows(tokens)
+        frequency = self._words.view.frequency
+        return not tokens or any(map(frequency, tokens, rows))
+
+    def postings(self, text: str) -> int:
+        tokens = list(dict.fromkeys(self._tokenize(text)))
+        rows = self._words.forward.vocabulary.rows(tokens)
+        return sum(map(self._words.view.sealed_frequency, rows))
 
     def select(
         self,
@@ -65,13 +168,12 @@ class CandidateSelector:
             if 2 * (says & fresh).sum() >= fresh.sum() or count >= len(table):
                 break  # else copies of a question may have taken the places of its answer
             count *= WIDER
-            lexical = self._lookup.widened(lexical, count)
-        self._lookup.score(lexical)
-        numbers, known = numbers[says], set(lexical.best)
+            lexical = self.widened(lexical, count)
+        self.score(lexical)
+        numbers, known = numbers[says], {"window"}
         block = self._columns(numbers)
         block[Row.VISIBLE] = ~fresh[says]
-        for name, scores in self._lookup.scores(numbers).items():
-            block[VIEWS[name]] = scores
+        block[Row.WINDOW] = self._words.view.scores(numbers)
         if vector is not None:
             own = vector if own is None else own
             block[Row.DENSE] = block[Row.COSINE] = self._dense.cosines(vector, numbers)
@@ -83,7 +185,7 @@ class CandidateSelector:
 
     def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
         """Return the best documents of each view, not unique."""
-        proposed = list(lexical.best.values())
+        proposed = [lexical.best]
         if vector is not None:
             proposed.append(self._dense.nearest(vector, count))
             keys = (view for view in self._keys.values() if len(view.dense))

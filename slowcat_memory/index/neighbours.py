@@ -6,14 +6,14 @@ document never changes: one that must is *promoted* to the tail, under a new num
 A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`` do:
 
 1. ``detach`` or ``make_room`` cuts links; both ends are promoted, so earlier numbers are invalid.
-2. The document is removed from, or added to, the lexical views, without neighbours.
+2. The document is removed from, or added to, the windows, without neighbours.
 3. ``link`` joins it to its neighbours, and adds each one's terms to the other's windows.
 """
 
 from collections.abc import Iterable
 
 from slowcat_memory.index.files.arrays import Column
-from slowcat_memory.index.lexical.view_set import LexicalViews
+from slowcat_memory.index.lexical.windows import Windows
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
@@ -25,7 +25,7 @@ class Neighbours:
     """Links between the documents of a namespace. Numbers are document numbers, ``NONE`` for none."""
 
     def __init__(
-        self, table: Table, words: LexicalViews, dense: VectorView, keys: Iterable[KeyView]
+        self, table: Table, words: Windows, dense: VectorView, keys: Iterable[KeyView]
     ) -> None:
         """Connect the parts that store a promoted document."""
         self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
@@ -47,7 +47,7 @@ class Neighbours:
         before, number = self.unlink(_at(self._table.before, number), number)
         number, after = self.unlink(number, _at(self._table.after, number))
         if number >= self._table.sealed_count:
-            self._words.remove(number)
+            self._words.view.remove(number)
         else:
             self._words.tombstone(number)
         self._dense.remove(number)
@@ -82,7 +82,7 @@ class Neighbours:
         if number >= table.sealed_count:
             return number
         before, after = int(table.before[number]), int(table.after[number])
-        terms, sealed = words.terms(number), words.tombstone(number)
+        terms, sealed = words.forward.own(number), words.tombstone(number)
         document, hashed = table.document(number), int(table.digest[number])
         self._drop(number)
         promoted = table.append(document, hashed)
@@ -100,7 +100,7 @@ class Neighbours:
         return promoted
 
     def _drop(self, number: int) -> None:
-        self._words.forget(number)
+        self._words.forward.remove(number)
         self._table.remove(number)
 
 

@@ -1,30 +1,10 @@
-"""The index's options, and the lexical views that they choose."""
+"""The index's options."""
 
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-
-
-class View(Struct, frozen=True):
-    """One bag of words for each document, ranked by itself. Add a view by adding a constant here.
-
-    Attributes:
-        name: In scores and in the names of files.
-        before: Whether the terms of the previous document of the session count too.
-        after: Whether those of the next one do.
-        keys: Whether the terms of the document's keys do.
-    """
-
-    name: str
-    before: bool = False
-    after: bool = False
-    keys: bool = False
-
-
-WINDOW = View("window", before=True, after=True)
-TURN = View("turn", keys=True)
 
 
 class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,8 +17,6 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         k1: BM25 term-frequency saturation. 0.9 and b 0.4 were measured 3 points of R@10 above the
             usual 1.5 and 0.75 on LoCoMo.
         b: BM25 length normalisation, 0 to 1. A change of ``k1`` or ``b`` rebuilds the sealed index.
-        turn_view: Whether a turn's own words are a view beside those of its window. They separate it
-            from its neighbours where there are no vectors; beside MaxSim they add nothing.
         candidates: How many each view proposes for fusion. 50 to 200 were measured to find the
             same on LoCoMo and RealMem (R@10 within 0.2).
         same: Cosine from which a query counts as the same as an earlier one that was judged (see
@@ -56,17 +34,11 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     stemmer: str = ""
     k1: Annotated[float, Meta(ge=0, le=10)] = 0.9
     b: Annotated[float, Meta(ge=0, le=1)] = 0.4
-    turn_view: bool = True
     candidates: Annotated[int, Meta(ge=1, le=10_000)] = 100
     same: Annotated[float, Meta(ge=0, lt=1)] = 0.6
     seal_at: Count = 50
     seal_share: Annotated[float, Meta(ge=0, le=10)] = 0.1
     seal_most: Count = 2_000
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """The lexical views: the window, which bounds relevance, and the turn if it is on."""
-        return (WINDOW, TURN) if self.turn_view else (WINDOW,)
 
     def seal_due(self, sealed: int, tail: int) -> bool:
         return tail > min(max(self.seal_at, self.seal_share * sealed), max(self.seal_most, 1))

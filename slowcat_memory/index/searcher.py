@@ -2,7 +2,6 @@
 
 import re
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
@@ -12,12 +11,12 @@ from slowcat_memory.core.ranking.vector_bytes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.text.rare_words import MAX_CHARS
-from slowcat_memory.index.candidates import Candidates, CandidateSelector
+from slowcat_memory.index.candidates import Candidates, CandidateSelector, Lexical
 from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
 from slowcat_memory.index.files.header import read_header
+from slowcat_memory.index.lexical.forward_index import Counts
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
-from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
-from slowcat_memory.index.lexical.view_set import DocumentTerms, LexicalViews
+from slowcat_memory.index.lexical.windows import Windows
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
@@ -55,15 +54,16 @@ class Searcher:
         self._lock = threading.RLock()
         header = read_header(sealed, options) if sealed is not None else None
         self.table = Table(sealed, header)
-        self.words = LexicalViews(tokenizer, options, sealed, header)
+        self.words = Windows(tokenizer, options, sealed, header)
         self.names = NameLexicon(sealed)
         self.dense = VectorView(dim)
         self.keys = {name: KeyView(name, dim, sealed) for name in KEY_VIEWS}
         self._sealed_keys = header.keys if header else {}
         self._sealed_dense = bool(header and header.vectors)
         self._neighbours = Neighbours(self.table, self.words, self.dense, self.keys.values())
-        self._lookup = TermLookup(self.words, tokenizer, options)
-        self._selector = CandidateSelector(self.table, self._lookup, self.dense, self.keys, options)
+        self._selector = CandidateSelector(
+            self.table, self.words, tokenizer, self.dense, self.keys, options
+        )
         if sealed is not None and sealed_vectors and dim and header and header.embedded:
             self.attach_vectors(sealed)
 
@@ -84,11 +84,6 @@ class Searcher:
     def warm(self) -> None:
         with self._lock:
             self.names.warm()
-
-    @property
-    def lock(self) -> threading.RLock:
-        """The lock that every method holds, for callers that must not wait for it."""
-        return self._lock
 
     # ---------------------------------------------------------------- size
 
@@ -135,10 +130,7 @@ class Searcher:
         terms = self.words.count(document)
         with self._lock:
             number = self.table.find(document.id)
-            number, changed = self._set_text(number, document, terms)
-            if not changed and not self.words.has_keys(number, terms):
-                number = self._neighbours.promote_to_tail(number)
-                self.words.set_keys(number, terms.keys)
+            number = self._set_text(number, document, terms)
             for name, keys in self.keys.items():
                 keys.put(number, document.pointers(name))
 
@@ -148,18 +140,17 @@ class Searcher:
         with self._lock:
             number = self.table.find(document.id)
             if number >= 0:
-                keys = self.words.terms(number).keys
-                self._set_text(number, document, terms._replace(keys=keys))
+                self._set_text(number, document, terms)
 
-    def _set_text(self, number: int, document: Document, terms: DocumentTerms) -> tuple[int, bool]:
-        """Add or replace a document; return its new number, and whether its text is new.
+    def _set_text(self, number: int, document: Document, terms: Counts) -> int:
+        """Add or replace a document; return its new number.
 
         The keys of document ``number`` and their vectors move to the new number.
         """
         hashed = digest(document.text)
         if number >= 0 and self.table.digest[number] == hashed:
             self.table.update(number, document)
-            return number, False
+            return number
         if number >= 0:
             number = self._neighbours.promote_to_tail(number)  # its keys stay at this number
             before, after = self._neighbours.detach(number)
@@ -177,7 +168,7 @@ class Searcher:
             self.table.session[added] = self.table.session[neighbour]
         self._neighbours.link(before, added)
         self._neighbours.link(added, after)
-        return added, True
+        return added
 
     def set_about(self, memory_id: str, about: tuple[float, float] | None) -> None:
         """Set the time that a document's text mentions, see ``Document``; no unknown id is added."""
@@ -187,10 +178,7 @@ class Searcher:
                 self.table.set_about(number, about)
 
     def can_add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> bool:
-        """Return whether keys are new to a document, or known with the same text.
-
-        The terms of a replaced key are not known one by one: that needs ``add``.
-        """
+        """Return whether keys are new to a document, or known with the same text."""
         with self._lock:
             number = self.table.find(memory_id)
             return number >= 0 and self._new_keys(number, pointers) is not None
@@ -220,9 +208,6 @@ class Searcher:
             new = self._new_keys(number, pointers) if number >= 0 else None
             if new is None:
                 return
-            if terms := self.words.count_keys(new):
-                number = self._neighbours.promote_to_tail(number)
-                self.words.set_keys(number, terms + Counter(self.words.terms(number).keys))
             for pointer in pointers:
                 self.keys[pointer.view].add(number, pointer)
 
@@ -305,7 +290,7 @@ class Searcher:
         """Return names that sound like the query's unknown words; none for most queries."""
         words = _WORD.findall(text[:MAX_CHARS])
         with self._lock:
-            return self.names.sounding_like(words, self._lookup.unknown)
+            return self.names.sounding_like(words, self._selector.unknown)
 
     def hotwords(self, n: int) -> list[Hotword]:
         """Return up to n names and frequent uncommon words, the most salient first."""
@@ -322,29 +307,26 @@ class Searcher:
             sealed: False searches the tail only, for a turn that is out of time.
         """
         with self._lock:
-            return self._lookup.best(text, also, sealed=sealed, known=len(self.table))
+            return self._selector.best(text, also, sealed=sealed, known=len(self.table))
 
     def forget_query(self) -> None:
         with self._lock:
-            self._lookup.forget()
+            self._selector.forget()
 
     def knows(self, word: str) -> bool:
         """Return whether a living document or its neighbour has a word; True for stop words."""
         with self._lock:
-            return self._lookup.knows(word)
+            return self._selector.knows(word)
 
     def postings(self, text: str) -> int:
-        """Return the number of sealed postings that a query reads, in all lexical views."""
-        return self._lookup.postings(text)
+        """Return the number of sealed postings that a query reads."""
+        return self._selector.postings(text)
 
-    def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the lexical scores of living documents by view.
-
-        ``numbers`` has shape (n,); the scores have shape (n,), float32.
-        """
+    def scores(self, lexical: Lexical, numbers: np.ndarray) -> np.ndarray:
+        """Return the scores by words of living documents, shape (n,), float32, as ``numbers``."""
         with self._lock:
-            self._lookup.score(lexical)
-            return self._lookup.scores(numbers)
+            self._selector.score(lexical)
+            return self.words.view.scores(numbers)
 
     def candidates(
         self,

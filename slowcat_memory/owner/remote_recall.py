@@ -26,7 +26,7 @@ from slowcat_memory.owner.protocol.wire import WireError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.prefetch import KEEP_S
 from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, need_of
-from slowcat_memory.runtime.recall.waiting import ended_within
+from slowcat_memory.runtime.recall.service import ended_within
 
 ON_THE_WAY_MS = 1.0  # beyond deadline and settling, for the socket
 

@@ -215,7 +215,7 @@ class Snapshot:
         """Return the token vectors of memories, in their order: 0.05 ms for 20 memories.
 
         Returns:
-            Codes as ``core.ranking.maxsim`` takes them, read-only; None where there are none.
+            Codes as ``core.ranking.token_codes`` takes them, read-only; None where there are none.
         """
         get, table = self._txn.get, self._handles["vectors"]
         prefix = keys.vector_prefix(token_key, scope)

@@ -328,11 +328,6 @@ class Store:
         except lmdb.Error as error:
             raise read_error(self._env.folder.last_path, error) from error
 
-    @property
-    def keeps_readers_out(self) -> bool:
-        """Whether a snapshot would wait now, because the file grows or is replaced."""
-        return self._env.keeps_readers_out
-
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
         if len(self.quarantined) < MAX_QUARANTINED:

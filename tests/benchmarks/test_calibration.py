@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import calibration, common, datasets, logistic, related
-from slowcat_memory.core.ranking import calibration as calibrate
-from slowcat_memory.core.ranking.calibration import FULL
+from slowcat_memory.core.ranking import offering as calibrate
+from slowcat_memory.core.ranking.offering import FULL
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.recall.query import Recollection

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import common, datasets, related, unknown
 from benchmarks import recall_tables as tables
-from slowcat_memory.core.ranking.abstention import AnswerEvidence
+from slowcat_memory.core.ranking.offering import AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder

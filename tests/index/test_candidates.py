@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.frame import Row
+from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index.build.builder import build
 from slowcat_memory.testing import HashEmbedder

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.frame import Row
+from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
@@ -37,7 +37,7 @@ def searcher(*documents: Document, dim: int = 0, options: IndexOptions = OPTIONS
 
 
 def window(made: Searcher, id_: str) -> str:
-    return " ".join(sorted(counts_of(made, "window", id_).elements()))
+    return " ".join(sorted(counts_of(made, id_).elements()))
 
 
 def test_neighbours_a_window_holds_the_words_of_three() -> None:
@@ -82,7 +82,7 @@ def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
 def test_neighbours_candidates_know_their_neighbours() -> None:
     made = searcher(*line(*"efghjklno"), options=IndexOptions(candidates=3))
     candidates = made.candidates(made.lexical("h"))
-    assert set(candidates.ids) == {"g", "h", "j"}  # by the window view; "h" by the turn view too
+    assert set(candidates.ids) == {"g", "h", "j"}
     before, after = candidates.block[[Row.BEFORE, Row.AFTER]].astype(int)
     assert max(before) >= 0 and max(after) >= 0
     for place, id_ in enumerate(candidates.ids):

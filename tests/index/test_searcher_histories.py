@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.lexical import lexical_writer
-from slowcat_memory.index.lexical.view_set import LexicalView
+from slowcat_memory.index.lexical.windows import LexicalView
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
@@ -227,7 +227,7 @@ def test_searcher_the_formula_is_that_of_bm25s(tmp_path: Path) -> None:
     for n, text in enumerate(texts):
         oracle.add(Document(id=str(n), text=text, at=0.0))
     sealed = seal(oracle, tmp_path / "sealed")
-    told = scores_of(sealed, " ".join(query))["turn"]
+    told = scores_of(sealed, " ".join(query))
     assert np.allclose([told[str(n)] for n in range(60)], expected, atol=1e-4)
 
 
@@ -253,10 +253,9 @@ def test_searcher_without_a_tail_the_scores_are_those_of_bm25s(
     with tempfile.TemporaryDirectory() as folder:
         found = scores_of(seal(oracle, Path(folder) / "sealed"), query)
     asked = list(dict.fromkeys(TOKENS(query)))
-    for view in ("turn", "window"):
-        documents = oracle.corpus(view)
-        theirs = bm25s_scores(list(documents.values()), asked)
-        assert np.allclose([found[view][id_] for id_ in documents], theirs, rtol=0, atol=1e-5)
+    documents = oracle.corpus()
+    theirs = bm25s_scores(list(documents.values()), asked)
+    assert np.allclose([found[id_] for id_ in documents], theirs, rtol=0, atol=1e-5)
 
 
 def bm25s_scores(corpus: list[list[str]], query: list[str]) -> np.ndarray:
@@ -281,11 +280,10 @@ def test_searcher_drift_of_the_mean_length_is_bounded(
         for step in history[sealed_after:]:
             twins.do(*step)
         found, sealed = scores_of(twins.searcher, query), sealed_ids(twins.searcher)
-        for view in ("turn", "window"):
-            exact, (least, most) = twins.oracle.scores(view, query), twins.oracle.drift(view)
-            for id_, score in found[view].items():
-                low, high = (least, most) if id_ in sealed else (1.0, 1.0)
-                assert low * exact[id_] - 1e-4 <= score <= high * exact[id_] + 1e-4, (view, id_)
+        exact, (least, most) = twins.oracle.scores(query), twins.oracle.drift()
+        for id_, score in found.items():
+            low, high = (least, most) if id_ in sealed else (1.0, 1.0)
+            assert low * exact[id_] - 1e-4 <= score <= high * exact[id_] + 1e-4, id_
 
 
 def test_searcher_other_parameters_of_scores_need_another_index(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ import pytest
 from slowcat_memory.index import Document, Pointer, build
 from slowcat_memory.index.files.document import KEYS
 from slowcat_memory.index.files.header import read_header
-from slowcat_memory.index.lexical.view_set import LexicalViews
-from slowcat_memory.index.options import WINDOW
+from slowcat_memory.index.lexical.windows import Windows
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
 from slowcat_memory.index.vectors.vector_view import VectorView
@@ -81,12 +80,12 @@ class Adapter(ABC):
 
 
 class Words(Adapter):
-    """The lexical views; the window of a document without neighbours is the document."""
+    """Words; the window of a document without neighbours is the document."""
 
     def open(self, texts: list[str]) -> None:
         folder = self.sealed(texts)
         header = read_header(folder, OPTIONS) if folder else None
-        self.views = LexicalViews(TOKENS, OPTIONS, folder, header)
+        self.views = Windows(TOKENS, OPTIONS, folder, header)
         self.texts, self.base = texts, len(texts)
 
     def put(self, number: int, text: str) -> None:
@@ -96,23 +95,23 @@ class Words(Adapter):
         if number < self.base:
             self.views.tombstone(number)
         else:
-            self.views.remove(number)
-        self.views.forget(number)
+            self.views.view.remove(number)
+        self.views.forward.remove(number)
 
     def promote(self, old: int, new: int, text: str) -> None:
-        terms, sealed = self.views.terms(old), self.views.tombstone(old)
+        terms, sealed = self.views.forward.own(old), self.views.tombstone(old)
         self.views.add(new, terms)
         self.views.add_neighbour_terms(new, sealed, terms)
-        assert self.views.views[WINDOW.name].counts(new) == Counter(TOKENS(text))
+        assert self.views.view.counts(new) == Counter(TOKENS(text))
 
     def _search(self, k: int) -> np.ndarray:
         tokens = TOKENS(QUERY)
         rows = self.views.forward.vocabulary.rows(tokens)
-        return self.views.views[WINDOW.name].search(tokens, rows, k)[0]
+        return self.views.view.search(tokens, rows, k)[0]
 
     def scores(self, numbers: np.ndarray) -> np.ndarray:
         self._search(9)
-        return self.views.views[WINDOW.name].scores(numbers)
+        return self.views.view.scores(numbers)
 
     def best(self, k: int) -> set[int]:
         return set(self._search(k).tolist())
@@ -122,9 +121,9 @@ class Words(Adapter):
         for number, text in living.items():
             oracle.add(Document(id=str(number), text=text, at=0.0))
         sealed = [TOKENS(text) for text in self.texts]
-        oracle.sealed_means = {"window": mean_length(sealed)}
+        oracle.sealed_mean = mean_length(sealed)
         ids = {str(number) for number in living if number < len(sealed)}
-        scores = oracle.scores("window", QUERY, OPTIONS, ids)
+        scores = oracle.scores(QUERY, OPTIONS, ids)
         return {int(id_): score for id_, score in scores.items()}
 
 

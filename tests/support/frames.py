@@ -3,9 +3,8 @@
 from datetime import UTC, datetime
 
 import numpy as np
-from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.frame import VIEWS, Frame, Question, Row
+from slowcat_memory.core.ranking.score import VIEWS, Candidates, Question, Row
 from slowcat_memory.core.time.expressions import Interval
 
 NOW, DAY = 1.8e9, 86_400.0
@@ -18,7 +17,7 @@ def some(random: np.random.Generator, size: int, share: float) -> np.ndarray:
 
 def frame_at_random(
     random: np.random.Generator, size: int, views: frozenset[str], visible: float = 0.2
-) -> Frame:
+) -> Candidates:
     """Draw the columns of candidates.
 
     Args:
@@ -29,7 +28,6 @@ def frame_at_random(
     about = np.where(some(random, size, 0.5), NAN, NOW - 300 * DAY * random.random(size))
     columns = {
         "window": random.gamma(1, 4, size) * some(random, size, 0.8),
-        "turn": random.gamma(1, 4, size) * some(random, size, 0.5),
         "dense": np.where(some(random, size, 0.2), none, random.normal(0.2, 0.2, size)),
         "keys": np.where(some(random, size, 0.5), none, random.normal(0.3, 0.2, size)),
         "asked": np.where(some(random, size, 0.5), zero, random.normal(0, 1, size)),
@@ -50,7 +48,7 @@ def frame_at_random(
     known = {"window"} | views
     names = [row.name.lower() for row in Row]
     rows = [none if name in VIEWS and name not in known else columns[name] for name in names]
-    return Frame(block=np.array(rows, float), known=known)
+    return Candidates(block=np.array(rows, float), known=known)
 
 
 def question_at_random(random: np.random.Generator) -> Question:
@@ -72,14 +70,3 @@ def question_at_random(random: np.random.Generator) -> Question:
         speakers=random.integers(0, 4, random.integers(3)).tolist(),
         times=times[: random.integers(3)],
     )
-
-
-def without_visible(frame: Frame) -> tuple[Frame, np.ndarray]:
-    """Return the frame of the other candidates, and their positions in the old one."""
-    kept = np.flatnonzero(frame.block[Row.VISIBLE] == 0)
-    new = np.full(len(frame) + 1, -1.0)  # the last is read at -1
-    new[kept] = np.arange(len(kept))
-    block = np.ascontiguousarray(frame.block[:, kept])
-    for row in (Row.BEFORE, Row.AFTER):
-        block[row] = new[block[row].astype(int)]
-    return replace(frame, block=block), kept

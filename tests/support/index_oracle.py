@@ -10,7 +10,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
-from slowcat_memory.index.lexical.postings import idf
+from slowcat_memory.index.lexical.windows import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
@@ -23,7 +23,7 @@ def bm25(
     b: float,
     averages: Sequence[float] = (),
 ) -> list[float]:
-    """Score every document by the formula in ``index/lexical/view_set.py``, term by term.
+    """Score every document by the formula in ``index/lexical/windows.py``, term by term.
 
     ``averages`` is the mean length by document; that of the corpus for all without it.
     """
@@ -58,18 +58,13 @@ class Said:
     keys: tuple[Pointer, ...] = ()
 
 
-def told(said: Said) -> str:
-    """The words of a memory's keys, except those of real queries."""
-    return " ".join(key.text for key in said.keys if key.kind != "asked")
-
-
 @dataclass
 class Oracle:
     """The expected state of a searcher: the current memories, in order, with their neighbours."""
 
     said: dict[str, Said] = field(default_factory=dict)
-    sealed_means: dict[str, float] = field(default_factory=dict)
-    """Mean length by view when ``seal`` was called last."""
+    sealed_mean: float = 0.0
+    """Mean length of a window when ``seal`` was called last."""
 
     def add(self, document: Document) -> None:
         if document.id in self.said:
@@ -125,45 +120,36 @@ class Oracle:
             chains.append(frozenset(chain))
         return set(chains)
 
-    def corpus(self, view: str) -> dict[str, list[str]]:
+    def corpus(self) -> dict[str, list[str]]:
+        """Each memory's window."""
         own = {id_: TOKENS(said.text) for id_, said in self.said.items()}
-        if view == "turn":
-            return {id_: own[id_] + TOKENS(told(said)) for id_, said in self.said.items()}
-        if view != "window":
-            return own
         return {
             id_: own.get(said.before, []) + own[id_] + own.get(said.after, [])
             for id_, said in self.said.items()
         }
 
-    def remember_means(self, options: IndexOptions = OPTIONS) -> None:
-        """Keep the present mean lengths as those of sealing."""
-        self.sealed_means = {
-            view.name: mean_length(list(self.corpus(view.name).values())) for view in options.views
-        }
+    def remember_mean(self) -> None:
+        """Keep the present mean length as that of sealing."""
+        self.sealed_mean = mean_length(list(self.corpus().values()))
 
     def scores(
-        self,
-        view: str,
-        query: str,
-        options: IndexOptions = OPTIONS,
-        sealed: Collection[str] = (),
+        self, query: str, options: IndexOptions = OPTIONS, sealed: Collection[str] = ()
     ) -> dict[str, float]:
         """Score every memory; those of ``sealed`` with the mean length of sealing."""
-        corpus = self.corpus(view)
+        corpus = self.corpus()
         now = mean_length(list(corpus.values()))
-        averages = [self.sealed_means[view] if id_ in sealed else now for id_ in corpus]
+        averages = [self.sealed_mean if id_ in sealed else now for id_ in corpus]
         scores = bm25(list(corpus.values()), TOKENS(query), options.k1, options.b, averages)
         return dict(zip(corpus, scores, strict=True))
 
-    def drift(self, view: str) -> tuple[float, float]:
+    def drift(self) -> tuple[float, float]:
         """Return the least and the greatest factor of a sealed score beside an exact one.
 
         A score is ``idf * tf / (tf + floor + slope / mean)``: with another mean it changes by less
         than the mean does.
         """
-        now = mean_length(list(self.corpus(view).values()))
-        ratio = self.sealed_means[view] / now if now else 1.0
+        now = mean_length(list(self.corpus().values()))
+        ratio = self.sealed_mean / now if now else 1.0
         return min(1.0, ratio), max(1.0, ratio)
 
 
@@ -175,55 +161,49 @@ def seal(
 ) -> Searcher:
     """Build a sealed index of the oracle's memories, in this process, and open it."""
     folder.mkdir(parents=True)
-    oracle.remember_means(options)
+    oracle.remember_mean()
     dim = len(next(iter(vectors.values()))) if vectors else 0
     build(oracle.documents(), vectors or {}, dim, folder, TOKENS, options)
     return Searcher(TOKENS, options, dim, folder)
 
 
-def scores_of(
-    searcher: Searcher, query: str, *, sealed: bool = True
-) -> dict[str, dict[str, float]]:
-    """Every current document's score, by view and id."""
+def scores_of(searcher: Searcher, query: str, *, sealed: bool = True) -> dict[str, float]:
+    """Every current document's score by words, by id."""
     lexical = searcher.lexical(query, sealed=sealed)
     ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
     scores = searcher.scores(lexical, np.array(numbers, np.int64))
-    return {
-        view: dict(zip(ids, map(float, values), strict=True)) for view, values in scores.items()
-    }
+    return dict(zip(ids, map(float, scores), strict=True))
 
 
 def check_equal(
     searcher: Searcher, oracle: Oracle, query: str, options: IndexOptions = OPTIONS
 ) -> None:
-    """Check that all lexical views score and propose like an index built from scratch.
+    """Check that words score and propose like an index built from scratch.
 
     Sealed documents keep the mean length of sealing.
     """
-    found, sealed = scores_of(searcher, query), sealed_ids(searcher)
+    got, sealed = scores_of(searcher, query), sealed_ids(searcher)
     proposed = set(searcher.candidates(searcher.lexical(query)).ids)
-    assert found.keys() == {view.name for view in options.views}
-    for view in found:
-        got, want = found[view], oracle.scores(view, query, options, sealed)
-        assert got.keys() == want.keys()
-        assert np.allclose([got[id_] for id_ in want], list(want.values()), rtol=1e-4, atol=1e-5), (
-            f"{view}: {got} is not {want}"
-        )
-        best = sorted(want.values(), reverse=True)[: options.candidates]
-        sure = {id_ for id_, score in want.items() if best and score > best[-1] + 1e-5}
-        assert sure <= proposed, f"{view}: {sure - proposed} is missing among {proposed}"
+    want = oracle.scores(query, options, sealed)
+    assert got.keys() == want.keys()
+    assert np.allclose([got[id_] for id_ in want], list(want.values()), rtol=1e-4, atol=1e-5), (
+        f"{got} is not {want}"
+    )
+    best = sorted(want.values(), reverse=True)[: options.candidates]
+    sure = {id_ for id_, score in want.items() if best and score > best[-1] + 1e-5}
+    assert sure <= proposed, f"{sure - proposed} is missing among {proposed}"
 
 
-def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
+def without_drift(searcher: Searcher, query: str) -> np.ndarray:
     """Return the factor of each document's score for the present mean length.
 
     A sealed score without its idf is ``tf / (tf + norm)``; from it and the norm of sealing the one
     with another norm follows.
     """
-    lexical = searcher.words.views[view]
+    lexical = searcher.words.view
     k1, b = OPTIONS.k1, OPTIONS.b
     sealed, factors = lexical._sealed, np.ones(len(searcher.table))
-    terms = list(dict.fromkeys(searcher._lookup._tokenize(query)))
+    terms = list(dict.fromkeys(searcher._selector._tokenize(query)))
     if not len(sealed.documents) or lexical.total <= 0:
         return factors
     means = sealed.lengths.mean(), lexical.total / lexical.living
@@ -266,5 +246,5 @@ def check_columns(searcher: Searcher, oracle: Oracle) -> None:
         assert float(searcher.table.at[number]) == said.at, id_
 
 
-def counts_of(searcher: Searcher, view: str, memory_id: str) -> Counter[str]:
-    return searcher.words.views[view].counts(dict(searcher.items())[memory_id])
+def counts_of(searcher: Searcher, memory_id: str) -> Counter[str]:
+    return searcher.words.view.counts(dict(searcher.items())[memory_id])

@@ -34,7 +34,7 @@ class Scene:
     def load(self, space: Space = SPACE, scope: str = "anna", **options: object) -> Namespace:
         """Load the scope again, as a restart does."""
         self.store.flush()
-        known = IndexOptions(**{"turn_view": True, **options})  # type: ignore[arg-type]
+        known = IndexOptions(**options)  # type: ignore[arg-type]
         tokenizer = Tokenizer(known.stemmer or "english")
         made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
         assert made.wait_vectors(30)
@@ -108,17 +108,13 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
         lexical = searcher.lexical(query)
         ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
         every = np.array(numbers, np.int64)
-        scores = {
-            view: found * without_drift(searcher, query, view)[every]
-            for view, found in searcher.scores(lexical, every).items()
-        }
+        scores = searcher.scores(lexical, every) * without_drift(searcher, query)[every]
         cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
         best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
         told[query] = {
             memory_id: (
-                float(scores["window"][place]),
+                float(scores[place]),
                 float(cosines[place]),
-                float(scores["turn"][place]),
                 float(best[place]),
                 float(searcher.table.at[numbers[place]]),
                 round(float(searcher.table.importance[numbers[place]]), 4),

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from slowcat_memory.core.ranking.frame import Frame, Question, Row
-from slowcat_memory.core.ranking.priors import RankOptions, priors
+from slowcat_memory.core.ranking.score import Candidates, Question, RankOptions, Row, priors
 from slowcat_memory.core.time.expressions import Interval
 
 DAY = 86_400.0
@@ -16,12 +15,13 @@ ASKED = 500 * DAY  # start of the day that the query names, if it names one
 
 
 def ranked(
-    options: RankOptions = RankOptions(), *, keyed: float = 0.0, **facts: list
+    options: RankOptions = RankOptions(), *, keyed: bool = False, **facts: list
 ) -> list[float]:
     """Return the scores; ``when`` is how much of the day asked for each memory mentions."""
     size = max(len(values) for values in facts.values())
     facts = {"importance": [0.5] * size, **facts}
-    frame = Frame(block=np.zeros((len(Row), size)), known=frozenset({"asked"}))
+    known = frozenset({"asked", "keys"} if keyed else {"asked"})
+    frame = Candidates(block=np.zeros((len(Row), size)), known=known)
     scores = np.array(facts.pop("scores", [0.5] * size))
     rows = {"named": Row.SPEAKER, "votes": Row.ASKED, "when": Row.ABOUT_FROM}
     for name, values in facts.items():
@@ -31,4 +31,4 @@ def ranked(
     day = (datetime.fromtimestamp(at, UTC) for at in (ASKED, ASKED + DAY))
     times = (Interval(*day, ""),) if "when" in facts else ()
     question = Question(NOW, 0.0, False, size, speakers=(1,), times=times)
-    return (scores + priors(frame, question, options, keyed)).tolist()
+    return (scores + priors(frame, question, options)).tolist()

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from slowcat_memory.core.query.understand import AskOptions
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.core.ranking.token_codes import encode
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher

@@ -1,22 +1,37 @@
-"""Which fact about themselves a user asks for: "where do I live?" asks for ``lives_in``.
+"""What a question asks for: a fact, the name of something, an amount or a time.
 
-The words of such a question are often none of the statement's ("my flat's in Graz"). Where facts
-have been read from turns, the predicate leads to the turn that states what holds. What is ahead
-("when is my dentist appointment?") is asked for by words and found by its day.
+"Where do I live?" asks for ``lives_in``. The words of such a question are often none of the
+statement's ("my flat's in Graz"). Where facts have been read from turns, the predicate leads to the
+turn that states what holds. What is ahead ("when is my dentist appointment?") is asked for by words
+and found by its day.
+
+Whatever has a name is near to "what is my landlord called?", and "how much does the stairlift cost?"
+is near to "we're getting a stairlift put in". So the names and values that a question asks for are
+read too, and the names that it mentions: where they are missing, nothing answers.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.query.revisions import keys
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
+from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.ordinary import is_ordinary, is_word
+from slowcat_memory.core.query.revisions import keys, shared
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.text_caches import text_cache
 
-MOST_CHARS = 120  # of a question: longer ones ask for more than a fact
+MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a value
+BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded
+STEM = 5  # letters by which the thing that is counted is the same
 _PERSON = "qpersonq"  # stands for the name of somebody else
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
 
 
 class AskedFact(Struct, frozen=True):
@@ -129,3 +144,96 @@ def _kind_of(thing: str, language: str) -> list[str]:
 def _rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     talk = language_of(language).talk
     return tuple((re.compile(pattern), names) for pattern, names in talk.asked)
+
+
+# ------------------------------------------------------------------- names and values
+
+
+def named_thing(query: str, language: str) -> list[str]:
+    """Return words for what a user asks the name of, its own first; none for another question."""
+    talk = language_of(language).talk
+    if not talk.asks_name.search(fold(query.replace("’", "'"))):
+        return []
+    asked = asked_fact(query, language)
+    if asked is None or f"has_{asked.thing}" not in asked.predicates:
+        return []
+    others = (
+        (name.partition("_")[2], *things.split())
+        for name, things in talk.alike.items()
+        if asked.thing in things.split() or name == f"has_{asked.thing}"
+    )
+    return list(dict.fromkeys((asked.thing, *(word for words in others for word in words))))
+
+
+def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
+    """Return how surely a question asks for a value that no text has, 0 to 1.
+
+    A statement of the past answers "when" by its own date, so only what is due or regular asks for a
+    time.
+    ``BESIDE`` where texts have one that share no word with the question. Only questions about
+    somebody or something definite count ("the", "my", "wir"): others may be about the world. Takes
+    a few microseconds for a question that asks for none.
+    """
+    if len(query) > MOST_CHARS:
+        return 0.0
+    talk, line = language_of(language).talk, fold(query.replace("’", "'"))
+    for pattern, values in talk.values:
+        met = pattern.search(line)
+        if met and (talk.definite.search(line) or names_in(query, language)):
+            counted = (met.groupdict().get("counted") or "")[:STEM].removesuffix("s")
+            having = [one for one in texts if _has(fold(one.replace("’", "'")), values, counted)]
+            near = any(shared(query, one, language) for one in having)
+            return 0.0 if near else BESIDE if having else 1.0
+    return 0.0
+
+
+def _has(text: str, values: re.Pattern[str], counted: str) -> bool:
+    """Return whether a text has a value, or what is counted: "my sister Jo" counts sisters."""
+    if len(counted) > 2 and re.search(rf"\b{re.escape(counted)}", text):
+        return True
+    return bool(values.search(text))
+
+
+def names_in(text: str, language: str = "english") -> list[str]:
+    """Return the words of a query that are names, without a possessive "s".
+
+    Where capitals mark names these are the capitalised words within a sentence, and possessives at
+    its beginning. Where they do not (German nouns, STT that writes none, or nothing else), these
+    are known given names, and words that are no ordinary ones where a name is expected.
+    """
+    talk = language_of(language).talk
+    if talk.capital_nouns or text.isupper() or text.islower():
+        return _uncased_names(text, talk.name_places)
+    found = []
+    for match in _WORD.finditer(text):
+        if not match[0][0].isupper():
+            continue
+        bare = _POSSESSIVE.sub("", match[0])
+        starts = bool(_SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]))
+        if starts and bare == match[0]:
+            continue
+        if len(bare) > 1 and bare.lower() not in EMPTY:
+            found.append(bare)
+    return found
+
+
+def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
+    found, before = [], ""
+    for match in _WORD.findall(text):
+        folded = match.casefold()
+        owned = folded.endswith(_OWNED)
+        word = _POSSESSIVE.sub("", match) if owned else match
+        bare = word.casefold() if owned else folded
+        if len(word) > 2 and _is_name(bare, expected=before in places or bare != folded):
+            found.append(word)
+        before = folded.replace("’", "'")
+    return found
+
+
+def _is_name(word: str, *, expected: bool) -> bool:
+    """Return whether a word in lower case is a given name or, where one is expected, no word."""
+    if word in COMMON_NAMES:  # "mark", "rose": words as well
+        return False
+    if is_given_name(word) and not is_word(word):
+        return True
+    return expected and word not in EMPTY and not is_ordinary(word)

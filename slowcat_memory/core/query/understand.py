@@ -10,12 +10,18 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.language.english.vocabulary import PRONOUNS
-from slowcat_memory.core.query.speakers import speakers_named, without_names
+from slowcat_memory.core.language.data import lazy_pattern
+from slowcat_memory.core.language.english.vocabulary import (
+    COMMON_NAMES,
+    PRONOUNS,
+    ROLES,
+    STOP_WORDS,
+)
 from slowcat_memory.core.query.substance import asks_about_talk
 from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
+from slowcat_memory.text_caches import text_cache
 
 CONTEXT_WORDS = 8  # words that a follow-up takes from the dialogue
 CONTEXT_S = 600.0  # age from which follow-ups no longer refer to a turn
@@ -170,3 +176,100 @@ def _begins_sentence(text: str, word: str) -> bool:
         not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…\n"
         for match in re.finditer(rf"\b{re.escape(word)}\b", text)
     )
+
+
+# ------------------------------------------------------------------- speakers
+
+_CALENDAR = lazy_pattern(  # what makes "May" a month
+    r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",
+    re.IGNORECASE,
+)
+_DAY = lazy_pattern(r",?\s*\d")
+_MONTHS = frozenset(("april", "may", "june", "august", "summer", "autumn", "winter"))
+_START = lazy_pattern(r"(?:^|[.!?…:]\s*|\n)[\s\"'“‘(¿¡]*$")
+_NO_SPACES = lazy_pattern(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+_WORD = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)?")
+
+
+class _Compiled(Struct, frozen=True):
+    """The pattern that finds names, and the speakers of each."""
+
+    pattern: re.Pattern[str]
+    owners: dict[str, tuple[str, ...]]
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """Return a query for the dense field, with speakers' names replaced by "they" and "their".
+
+    Parts of a name count as well ("Anna" of "Anna Berg"). The original text is returned if it has
+    no name, or if nothing meaningful would be left.
+    """
+    compiled = _compile(frozenset(names))
+    if compiled is None:
+        return text
+    made = compiled.pattern.sub(
+        lambda found: _pronoun(found) if _is_name(found) else found[0], text
+    )
+    if made == text:
+        return text
+    left = (word for word in _WORD.findall(made.lower()))
+    return made if any(word.partition("'")[0] not in STOP_WORDS for word in left) else text
+
+
+def speakers_named(text: str, names: Iterable[str]) -> list[str]:
+    """Return the speakers that a query names, in query order; for a shared name, all of them."""
+    compiled = _compile(frozenset(names))
+    if compiled is None:
+        return []
+    found = (match for match in compiled.pattern.finditer(text) if _is_name(match))
+    return list(dict.fromkeys(name for match in found for name in compiled.owners[_key(match[1])]))
+
+
+@text_cache(256)
+def _compile(names: frozenset[str]) -> _Compiled | None:
+    owners: dict[str, list[str]] = {}
+    for name in sorted(names):
+        parts = _WORD.findall(name)
+        whole = [" ".join(name.split())] if parts else []
+        for part in dict.fromkeys([*whole, *(part for part in parts if _long_enough(part))]):
+            if _key(part) not in ROLES and not part.isdecimal():
+                owners.setdefault(_key(part), []).append(name)
+    if not owners:
+        return None
+    longest_first = sorted(owners, key=len, reverse=True)
+    pattern = "|".join(_bounded(part) for part in longest_first)
+    return _Compiled(
+        pattern=re.compile(rf"({pattern})(?P<s>['’]s\b|(?<=s)['’](?!\w))?", re.IGNORECASE),
+        owners={part: tuple(many) for part, many in owners.items()},
+    )
+
+
+def _long_enough(part: str) -> bool:
+    return len(part) > 2 or bool(_NO_SPACES.search(part))
+
+
+def _bounded(part: str) -> str:
+    escaped = re.escape(part).replace(r"\ ", r"\s+").replace("'", "['’]")
+    return escaped if _NO_SPACES.search(part) else rf"(?<!\w){escaped}(?!\w)"
+
+
+def _key(said: str) -> str:
+    return " ".join(said.lower().replace("’", "'").split())
+
+
+def _is_name(found: re.Match[str]) -> bool:
+    """Return whether an ambiguous word is a name: capitalised, and not for another reason."""
+    key = _key(found[1])
+    if key not in COMMON_NAMES:
+        return True
+    before = found.string[: found.start()]
+    if not found[1][0].isupper() or (_START.search(before) and not found["s"]):
+        return False
+    rest = found.string[found.end() : found.end() + 6]
+    return key not in _MONTHS or not (_CALENDAR.search(before) or _DAY.match(rest))
+
+
+def _pronoun(found: re.Match[str]) -> str:
+    return "their" if found["s"] else "they"

@@ -5,6 +5,7 @@ but its tag. The best memory comes last, next to the question; of two on the sam
 one comes after the older.
 """
 
+import re
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 from itertools import pairwise
@@ -16,10 +17,12 @@ from msgspec.structs import replace
 from slowcat_memory.core.language import ENGLISH, Language, language_of
 from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.core.render.attribution import attributed
-from slowcat_memory.core.render.in_clear_words import in_clear_words
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
-from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
+from slowcat_memory.core.text.normalize import content_words, estimate_tokens, fold, neutralise
+from slowcat_memory.core.text.rare_words import is_common
+from slowcat_memory.core.time.written_dates import MONTHS
 from slowcat_memory.records import Disclosed, Hit
+from slowcat_memory.text_caches import text_cache
 
 OPEN, CLOSE = "<memories>", "</memories>"
 SUMMARY = "summary"  # a family of memories
@@ -211,3 +214,49 @@ def shorten(text: str, limit: int) -> str:
     whole = fits.rpartition(" ")[0]
     kept = whole if len(whole) > len(fits) // 2 else fits  # some scripts have no spaces
     return " ".join(kept.split()[: max(1, 3 * limit // 4)]) + "…"
+
+
+# ------------------------------------------------------------------- facts in clear words
+
+FACTS = "facts"  # the facet with a turn's facts, one a line
+MOST = 2  # facts of a turn
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_GAP = "…"
+
+
+def in_clear_words(memory: Disclosed, line: str, room: int) -> str:
+    """Return a memory's line with what facts add to it, if they fit a number of tokens."""
+    facts = memory.facets.get(FACTS, "")
+    if not facts:
+        return line
+    found, shown = list[str](), _words(f"{line} {memory.speaker}")
+    for fact in facts.splitlines():
+        new = _names(fact) - shown
+        if len(found) < MOST and (any(map(_is_name, new)) or _restores(fact, line)):
+            cost = estimate_tokens(fact) + 2
+            if cost <= room:
+                found.append(neutralise(fact))
+                shown |= _words(fact)
+                room -= cost
+    return f"{line} ({' '.join(found)})" if found else line
+
+
+def _restores(fact: str, line: str) -> bool:
+    """Return whether a fact has a number that a cut line lacks."""
+    return _GAP in line and any(number not in line for number in _NUMBER.findall(fact))
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(fold(text)))
+
+
+@text_cache(1024)
+def _names(fact: str) -> frozenset[str]:
+    """Return the words of a fact that may be names or months, folded."""
+    found = _WORD.findall(fact)
+    return frozenset(fold(word) for word in found if word[0].isupper() or fold(word) in MONTHS)
+
+
+def _is_name(word: str) -> bool:
+    return word in MONTHS or (len(word) > 1 and not is_common(word))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer, digest
-from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, key_text, split_key_id
+from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, split_key_id
 from slowcat_memory.index.files.header import COLUMNS, FORMAT, Header, write_header
-from slowcat_memory.index.files.ids import Ids, chunk_of
 from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.table import Ids, chunk_of
 from slowcat_memory.index.vectors.key_view import KeyWriter
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, VectorSpool
 
@@ -34,7 +34,6 @@ class Builder:
         self._speakers: dict[str, int] = {}
         self._names = NameLexicon()
         self._words = LexicalWriter()
-        self._with_keys = any(view.keys for view in options.views)
         self._unresolved: dict[int, str] = {}  # documents whose predecessor had not come yet
         self._vectors = VectorSpool(folder, VECTORS, dim)
         self._keys = {name: KeyWriter() for name in KEY_VIEWS}
@@ -74,8 +73,7 @@ class Builder:
         for name, value in row.items():
             columns[name].append(value)
         self._names.add(document.text, document.speaker)
-        key_tokens = self._tokenizer(key_text(document.keys)) if self._with_keys else ()
-        self._words.add(self._tokenizer(document.text), key_tokens)
+        self._words.add(self._tokenizer(document.text))
         for name, writer in self._keys.items():
             writer.add(number, document.pointers(name))
 
@@ -120,7 +118,7 @@ class Builder:
         for name, values in columns.items():
             np.save(folder / f"{name}.npy", values)
         self._names.write(folder)
-        totals = self._words.finish(folder, self._options, before, after)
+        tokens = self._words.finish(folder, self._options, before, after)
         for name, writer in self._keys.items():
             writer.finish(folder, name)
         header = Header(
@@ -129,7 +127,7 @@ class Builder:
             words=int(columns["words"].sum()),
             k1=self._options.k1,
             b=self._options.b,
-            views=totals,
+            tokens=tokens,
             vectors=self._vectors.finish(),
             keys={name: spool.finish() for name, spool in self._key_vectors.items()},
             speakers=list(self._speakers),

@@ -1,7 +1,5 @@
 """The index document of a memory, with the keys that point to it."""
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 NO_TIME = (float("nan"), float("nan"))
@@ -34,11 +32,6 @@ class Pointer(Struct, frozen=True):
     @property
     def view(self) -> str:
         return ASKED if self.kind == "asked" else KEYS
-
-
-def key_text(keys: Sequence[Pointer]) -> str:
-    """Return the texts of keys for the lexical views, without judged queries."""
-    return "\n".join(key.text for key in keys if key.view == KEYS)
 
 
 class Document(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.options import IndexOptions
 
-FORMAT = 10  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 11  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -37,7 +37,7 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         words: Sum of their lengths in words.
         k1: Of the scores in the postings; see ``IndexOptions``.
         b: Likewise.
-        views: Sum of their lengths in tokens, by lexical view.
+        tokens: Sum of the lengths of their windows in tokens.
         vectors: How many documents have a vector.
         keys: How many keys have a vector, by view of keys.
         speakers: Names, in the order of the column's numbers.
@@ -48,7 +48,7 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     words: int
     k1: float
     b: float
-    views: dict[str, float]
+    tokens: float
     vectors: int
     keys: dict[str, int]
     speakers: list[str]
@@ -66,12 +66,10 @@ def read_header(folder: Path, options: IndexOptions) -> Header:
     """Read the header of a sealed index.
 
     Raises:
-        IndexDamagedError: It has another format, was scored with another ``k1`` or ``b``, or lacks a
-            view that the options choose.
+        IndexDamagedError: It has another format, or was scored with another ``k1`` or ``b``.
         msgspec.ValidationError: It is not a header.
     """
     header = msgspec.json.decode((folder / HEADER).read_bytes(), type=Header)
-    lacking = any(view.name not in header.views for view in options.views)
-    if header.format != FORMAT or (header.k1, header.b) != (options.k1, options.b) or lacking:
+    if header.format != FORMAT or (header.k1, header.b) != (options.k1, options.b):
         raise IndexDamagedError("the index is of another version")
     return header

@@ -4,18 +4,18 @@ A document's own terms and those of its keys are counted apart, since windows sh
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
-from slowcat_memory.index.lexical.postings import Counts
 
+Counts = Mapping[str, int]
+"""Occurrences by term."""
 NAME = "words"  # prefix of the names of the files
-OWN, KEYS = f"{NAME}.own", f"{NAME}.keys"
-NONE: Counts = {}
+OWN = f"{NAME}.own"
 
 
 class Vocabulary:
@@ -72,69 +72,42 @@ def _hash(encoded: bytes) -> int:
     return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
 
 
-class SealedCounts:
-    """Each sealed document's terms: the occurrences of each vocabulary row."""
-
-    def __init__(self, folder: Path | None, name: str) -> None:
-        """Map the files of a sealed index, or start empty. ``name`` is ``OWN`` or ``KEYS``."""
-        self._indptr = np.zeros(1, np.int64)
-        self._rows, self._times = np.zeros(0, np.int32), np.zeros(0, np.uint16)
-        if folder is not None:
-            self._indptr = open_array(folder / f"{name}.indptr.npy")
-            self._rows = open_array(folder / f"{name}.rows.npy")
-            self._times = open_array(folder / f"{name}.times.npy")
-
-    def of_document(self, document: int) -> dict[int, int]:
-        part = slice(int(self._indptr[document]), int(self._indptr[document + 1]))
-        return dict(zip(self._rows[part].tolist(), self._times[part].tolist(), strict=True))
-
-
 class ForwardIndex:
-    """Every document's own terms and those of its keys, sealed and in the tail."""
+    """Every document's own terms, sealed and in the tail."""
 
     def __init__(self, sealed: Path | None) -> None:
         self.vocabulary = Vocabulary(sealed)
-        self._own, self._keys = SealedCounts(sealed, OWN), SealedCounts(sealed, KEYS)
+        self._indptr = np.zeros(1, np.int64)
+        self._rows, self._times = np.zeros(0, np.int32), np.zeros(0, np.uint16)
+        if sealed is not None:
+            self._indptr = open_array(sealed / f"{OWN}.indptr.npy")
+            self._rows = open_array(sealed / f"{OWN}.rows.npy")
+            self._times = open_array(sealed / f"{OWN}.times.npy")
         self._tail: dict[int, Counts] = {}
-        self._tail_keys: dict[int, Counts] = {}  # only if there are keys
 
-    def add(self, document: int, own: Counts, keys: Counts = NONE) -> None:
+    def add(self, document: int, own: Counts) -> None:
         self._tail[document] = own
-        self.set_keys(document, keys)
-
-    def set_keys(self, document: int, keys: Counts) -> None:
-        self._tail_keys.pop(document, None)
-        if keys:
-            self._tail_keys[document] = keys
 
     def remove(self, document: int) -> None:
         """Remove a tail document's terms; does nothing for a sealed one."""
         self._tail.pop(document, None)
-        self._tail_keys.pop(document, None)
 
     def own(self, document: int) -> Counts:
         """Return a document's own terms; read-only."""
         counts = self._tail.get(document)
-        return self._by_term(self._own.of_document(document)) if counts is None else counts
+        return self._by_term(self._sealed(document)) if counts is None else counts
 
-    def keys(self, document: int) -> Counts:
-        """Return the terms of a document's keys; read-only."""
-        if document in self._tail:
-            return self._tail_keys.get(document, NONE)
-        return self._by_term(self._keys.of_document(document))
+    def sum_sealed(self, documents: list[int]) -> tuple[Counter[str], list[int]]:
+        """Sum sealed documents' own terms; return occurrences by term, and the terms' rows."""
+        total: Counter[int] = Counter()
+        for document in documents:
+            total.update(self._sealed(document))
+        return Counter(self._by_term(total)), list(total)
+
+    def _sealed(self, document: int) -> dict[int, int]:
+        part = slice(int(self._indptr[document]), int(self._indptr[document + 1]))
+        return dict(zip(self._rows[part].tolist(), self._times[part].tolist(), strict=True))
 
     def _by_term(self, counts: dict[int, int]) -> Counts:
         term = self.vocabulary.term
         return {term(row): times for row, times in counts.items()}
-
-    def sum_sealed(self, own: list[int], keys: list[int]) -> tuple[Counter[str], list[int]]:
-        """Sum sealed documents' terms: the own terms of some, the keys' terms of others.
-
-        Returns occurrences by term, and the terms' rows.
-        """
-        total: Counter[int] = Counter()
-        for document in own:
-            total.update(self._own.of_document(document))
-        for document in keys:
-            total.update(self._keys.of_document(document))
-        return Counter(self._by_term(total)), list(total)

@@ -1,7 +1,7 @@
-"""Writes the lexical part of a sealed index: the forward index, and each view's scored postings.
+"""Writes the lexical part of a sealed index: the forward index, and the windows' scored postings.
 
-bm25s scores a view's documents once; see ``postings`` for how a query uses these scores. Tokens are
-kept in arrays, so that a million documents need no objects of their own.
+bm25s scores the windows once; see ``windows`` for how a query uses these scores. Tokens are kept in
+arrays, so that a million documents need no objects of their own.
 """
 
 from array import array
@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.index.lexical.forward_index import KEYS, OWN, Vocabulary
-from slowcat_memory.index.lexical.postings import SealedPostings
-from slowcat_memory.index.options import IndexOptions, View
+from slowcat_memory.index.lexical.forward_index import OWN, Vocabulary
+from slowcat_memory.index.lexical.windows import SealedPostings
+from slowcat_memory.index.options import IndexOptions
 
 BLOCK = 20_000  # documents counted at a time
 MOST_TIMES = 65_535  # a term's occurrences in a document are capped here in the forward index
@@ -41,64 +41,43 @@ class LexicalWriter:
 
     def __init__(self) -> None:
         self._vocabulary: dict[str, int] = {}
-        self._own, self._keys = _Tokens(), _Tokens()
-
-    def add(self, tokens: Sequence[str], keys: Sequence[str] = ()) -> None:
-        """Add the next document: its tokens with repetitions, and those of its keys."""
-        self._own.add(tokens, self._vocabulary)
-        self._keys.add(keys, self._vocabulary)
-
-    def finish(
-        self, folder: Path, options: IndexOptions, before: np.ndarray, after: np.ndarray
-    ) -> dict[str, float]:
-        """Write the forward index and all views.
-
-        ``before`` and ``after`` are the numbers of each document's neighbours, -1 for none, shape
-        (documents,). Returns the sum of the documents' lengths in tokens, by view.
-        """
-        rows = Vocabulary.write(list(self._vocabulary), folder)
-        self._vocabulary.clear()
-        own, keys = self._own.finish(rows), self._keys.finish(rows)
-        _write_counts(own, len(rows), folder, OWN)
-        _write_counts(keys, len(rows), folder, KEYS)
-        totals = {}
-        for view in options.views:
-            documents = _ViewDocuments(view, own, keys, before, after)
-            postings = score(documents, len(rows), options.k1, options.b)
-            postings.write(folder, view.name)
-            totals[view.name] = float(postings.lengths.sum())
-        return totals
-
-
-class _Tokens:
-    """Tokens by document, numbered in the order of first occurrence."""
-
-    def __init__(self) -> None:
         self._tokens, self._starts = array("i"), array("q", [0])
 
-    def add(self, tokens: Sequence[str], vocabulary: dict[str, int]) -> None:
+    def add(self, tokens: Sequence[str]) -> None:
+        """Add the next document: its tokens with repetitions."""
+        vocabulary = self._vocabulary
         self._tokens.extend([vocabulary.setdefault(token, len(vocabulary)) for token in tokens])
         self._starts.append(len(self._tokens))
 
-    def finish(self, rows: np.ndarray) -> TokenRows:
+    def finish(
+        self, folder: Path, options: IndexOptions, before: np.ndarray, after: np.ndarray
+    ) -> float:
+        """Write the forward index and the postings.
+
+        ``before`` and ``after`` are the numbers of each document's neighbours, -1 for none, shape
+        (documents,). Returns the sum of the windows' lengths in tokens.
+        """
+        rows = Vocabulary.write(list(self._vocabulary), folder)
+        self._vocabulary.clear()
         tokens, self._tokens = self._tokens, array("i")
-        return TokenRows(rows[np.frombuffer(tokens, np.int32)], np.array(self._starts, np.int64))
+        starts = np.array(self._starts, np.int64)
+        own = TokenRows(rows[np.frombuffer(tokens, np.int32)], starts)
+        _write_counts(own, len(rows), folder, OWN)
+        windows = _Windows(own, before, after)
+        postings = score(windows, len(rows), options.k1, options.b)
+        postings.write(folder)
+        return float(postings.lengths.sum())
 
 
-class _ViewDocuments:
-    """A view's documents as bm25s reads them: a list of rows each, made when it is read.
+class _Windows:
+    """Documents with their neighbours as bm25s reads them: a list of rows each, made when read.
 
     bm25s reads them three times. Lists of all windows would be 2 GB at a million memories.
     """
 
-    def __init__(
-        self, view: View, own: TokenRows, keys: TokenRows, before: np.ndarray, after: np.ndarray
-    ) -> None:
-        self._own, self._keys = own, keys if view.keys else None
-        self._neighbours = [
-            column for column, used in ((before, view.before), (after, view.after)) if used
-        ]
-        self.lengths = own.lengths + (keys.lengths if view.keys else 0)
+    def __init__(self, own: TokenRows, before: np.ndarray, after: np.ndarray) -> None:
+        self._own, self._neighbours = own, (before, after)
+        self.lengths = own.lengths
         for column in self._neighbours:
             self.lengths[column >= 0] += own.lengths[column[column >= 0]]
 
@@ -107,26 +86,23 @@ class _ViewDocuments:
 
     def __iter__(self) -> Iterator[list[int]]:
         neighbours = [column.tolist() for column in self._neighbours]
-        own, own_starts = self._own.rows, self._own.starts.tolist()
+        own, starts = self._own.rows, self._own.starts.tolist()
         for number in range(len(self)):
-            rows = own[own_starts[number] : own_starts[number + 1]].tolist()
+            rows = own[starts[number] : starts[number + 1]].tolist()
             for column in neighbours:
                 if (other := column[number]) >= 0:
-                    rows += own[own_starts[other] : own_starts[other + 1]].tolist()
-            if self._keys is not None:
-                first, last = self._keys.starts[number], self._keys.starts[number + 1]
-                rows += self._keys.rows[first:last].tolist()
+                    rows += own[starts[other] : starts[other + 1]].tolist()
             yield rows
 
 
 class _Corpus(Struct, frozen=True, eq=False):
     """The input of ``bm25s.BM25.index``: token ids by document, and the vocabulary."""
 
-    ids: _ViewDocuments
+    ids: _Windows
     vocab: dict[int, int]
 
 
-def score(documents: _ViewDocuments, terms: int, k1: float, b: float) -> SealedPostings:
+def score(documents: _Windows, terms: int, k1: float, b: float) -> SealedPostings:
     """Score every term of every document with bm25s; ``terms`` is the vocabulary's size."""
     lengths = documents.lengths.astype(np.int32)
     if not lengths.any():  # bm25s divides by the mean length

@@ -4,8 +4,8 @@ Keys are numbered like documents: sealed ones first, then those of the tail; a n
 again. A document's keys follow it: they leave the index with it, and take its new number when it is
 promoted to the tail.
 
-A key's text is not stored, only its digest, which shows whether it changed. Its terms are among the
-document's (see ``lexical.view_set``), its vector is in files of its own (see ``sealed_vectors``).
+A key's text is not stored, only its digest, which shows whether it changed. Its vector is
+in files of its own (see ``sealed_vectors``).
 """
 
 from array import array

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from slowcat_memory.core.disclosure import Called
 from slowcat_memory.core.query.understand import DialogueTurn
-from slowcat_memory.core.ranking.abstention import AnswerEvidence
+from slowcat_memory.core.ranking.offering import AnswerEvidence
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.owner.protocol.wire import Tagged, decoder, framed
 from slowcat_memory.records import Cursor, Event, Hit, Turn

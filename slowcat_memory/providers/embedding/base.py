@@ -79,12 +79,12 @@ class Embedded(Struct, frozen=True):
     """Embedded documents."""
 
     vectors: np.ndarray  # shape (n, dim), float32, unit length
-    # for each document, shape (its tokens, token_dim), int8 (see ``core.ranking.maxsim``)
+    # for each document, shape (its tokens, token_dim), int8 (see ``core.ranking.token_codes``)
     tokens: list[np.ndarray]
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that also returns token vectors, for ``core.ranking.maxsim``.
+    """An embedder that also returns token vectors, for ``core.ranking.token_codes``.
 
     Optional; check with ``token_key_of``.
 
@@ -144,7 +144,7 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             fewer than 64, and 256 one more.
         doc_max_tokens: Tokens of one piece of a document, 8 to 8192; the model's own limit wins when
             it is lower. Longer documents are split, and their pieces' vectors averaged.
-        token_vectors: Also keep a vector for each distinct word, for ``core.ranking.maxsim``: about
+        token_vectors: Also keep a vector for each distinct word, for ``core.ranking.token_codes``: about
             0.4 kB of disk a memory (24 bytes a word, at most ``doc_max_tokens`` words).
         cache_dir: Folder of exported models; "" for the user's cache folder. The environment
             variable SLOWCAT_CACHE_DIR overrides both.

@@ -10,11 +10,10 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -373,19 +372,6 @@ class Namespace:
 
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
 
-    @contextmanager
-    def without_waiting(self) -> Iterator[bool]:
-        """Hold the index for a block, if that needs no wait; yield whether it is held.
-
-        It is not while another thread holds it, its opening is unfinished, or the store keeps
-        readers out.
-        """
-        with ExitStack() as held:
-            unhindered = self._deferred.is_done and not self._store.keeps_readers_out
-            yield unhindered and all(
-                _acquired(lock, held) for lock in (self._lock, self.searcher.lock)
-            )
-
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
         return self._index.wait_vectors(timeout)
@@ -408,11 +394,3 @@ class Namespace:
     def stop(self) -> None:
         self._index.stop()
         self._deferred.stop()
-
-
-def _acquired(lock: Any, until: ExitStack) -> bool:
-    """Acquire a lock if it is free, until the end of a block; return whether it was."""
-    free = bool(lock.acquire(blocking=False))
-    if free:
-        until.callback(lock.release)
-    return free

@@ -1,7 +1,7 @@
 """The record of a recall, and its last stage: whether anything answers, and what is offered."""
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,28 +12,19 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
-from slowcat_memory.core.query.asked_names import named_thing
-from slowcat_memory.core.query.asked_values import lacks_value
+from slowcat_memory.core.query.asked_facts import lacks_value, named_thing, names_in
 from slowcat_memory.core.query.revisions import Wordings, revises
 from slowcat_memory.core.query.understand import ParsedQuery
-from slowcat_memory.core.ranking import fusion
-from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
-from slowcat_memory.core.ranking.selection import (
-    ABOUT_TALK,
-    PLAIN,
-    WEIGHTS,
-    Weights,
-    any_answers,
-    least_share,
-)
-from slowcat_memory.core.render.in_clear_words import FACTS
+from slowcat_memory.core.ranking.offering import AnswerEvidence, any_answers, distinct, least_share
+from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
+from slowcat_memory.core.render.memory_block import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
-from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
+from slowcat_memory.runtime.recall.scoring import LeftOutReason, Offered, RankingTrace
 
 if TYPE_CHECKING:
     from slowcat_memory.runtime.namespaces.endings import Ending
@@ -55,6 +46,7 @@ class RecallState(Struct, eq=False, dict=True):
         lexical: The best by words.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
+        complete: Whether the whole index was searched: a part cannot show that nothing answers.
         trace: The candidates, once they are ranked.
         evidence: Whether anything answers; None where the index was not searched completely.
         hits: What is offered, best first.
@@ -68,6 +60,7 @@ class RecallState(Struct, eq=False, dict=True):
     options: RetrievalOptions
     encoded: Encoded | None = None
     turned: np.ndarray | None = None
+    complete: bool = True
     trace: RankingTrace | None = None
     evidence: AnswerEvidence | None = None
     hits: list[Hit] = []
@@ -142,18 +135,20 @@ class RecallState(Struct, eq=False, dict=True):
 
     # ------------------------------------------------------------------- whether anything answers
 
-    def evidence_in(self, trace: RankingTrace) -> AnswerEvidence:
-        """Return whether any candidate answers that is not rejected."""
+    def _evidence(
+        self, trace: RankingTrace, missing: float, but: Set[int] = frozenset()
+    ) -> AnswerEvidence:
+        """Return whether any candidate answers; ``but``: positions of those that do not count."""
         return AnswerEvidence(
-            coverage=trace.max_coverage(),
-            max_similarity=trace.max_similarity(),
+            coverage=trace.max_coverage(but),
+            max_similarity=trace.max_similarity(but),
             unseen_names=self.names.unseen,
             memories=len(self.searcher),
-            lacks_value=1.0 if self.names.asks_for_name else 0.0,
+            lacks_value=missing or float(self.names.asks_for_name),
         )
 
     def _answers(self, trace: RankingTrace, evidence: AnswerEvidence | None) -> bool:
-        query, options = self.query, self.options.recall
+        query = self.query
         return any_answers(
             evidence,
             trace.likeliest(),
@@ -163,15 +158,15 @@ class RecallState(Struct, eq=False, dict=True):
                 query.need, names_speaker=bool(self.parsed.named), evidence=evidence
             ),
             floor=self._floor,
-            unknown_below=options.unknown_below,
+            unknown_below=self.options.recall.unknown_below,
         )
 
-    def _missing_value(self, fetch: Fetch) -> float:
-        """Return how surely a turn asks for a value that neither the hits nor the context has."""
+    def _missing_value(self, texts: Sequence[str], fetch: Fetch) -> float:
+        """Return how surely a turn asks for a value that neither texts nor the context have."""
         query, language = self.query, self.options.language
         if not self.asks:
             return 0.0
-        missing = lacks_value(query.text, [hit.memory.text for hit in self.hits], language)
+        missing = lacks_value(query.text, texts, language)
         if not missing or not query.exclude:
             return missing
         visible = [memory.text for memory in fetch(sorted(query.exclude)).values()]
@@ -180,36 +175,31 @@ class RecallState(Struct, eq=False, dict=True):
     # ------------------------------------------------------------------- what is offered
 
     def offer(self, trace: RankingTrace, fetch: Fetch) -> None:
-        """Choose the hits, if anything answers, and complete the evidence by a missing value.
+        """Choose the hits, if anything answers.
 
-        What the LLM can read already answers nothing: the decision is about what is left of it.
+        What the LLM can read already answers nothing: the decision is about the other candidates.
         """
         trace.reset()
-        self.hits = []
-        if answers := self._answers(trace, self.evidence):
-            self.hits = self._choose(trace, fetch)
-        remaining = None
-        if self.evidence is not None:
-            missing = self._missing_value(fetch) or self.evidence.lacks_value
-            self.evidence = replace(self.evidence, lacks_value=missing)
-            remaining = replace(self.evidence_in(trace), lacks_value=missing)
-        if not answers or not self._answers(trace, remaining):
-            trace.below_floor = True
-            self.hits = self._choose(trace, fetch)
+        chosen, remaining = self._choose(trace, fetch), None
+        if self.complete:
+            missing = self._missing_value([one.memory.text for one in chosen], fetch)
+            self.evidence = self._evidence(trace, missing)
+            remaining = self._evidence(trace, missing, trace.rejected)
+        if not self._answers(trace, remaining):
+            trace.keep_pinned()
+            chosen = self._choose(trace, fetch)
         if self._share > 0:
-            self._add_stated(fetch)
-        self._mark_endings(fetch)
-        self._add_changes(fetch)
-        self._mark_earlier()
-        self._attach_facts()
+            chosen = self._with_stated(chosen, fetch)
+        chosen = self._with_changes(self._with_successors(chosen, fetch), fetch)
+        self.hits = trace.hits(self._marked(chosen))
 
-    def _choose(self, trace: RankingTrace, fetch: Fetch) -> list[Hit]:
-        """Return the hits: candidates that exist, are valid, strong enough and not visible yet.
+    def _choose(self, trace: RankingTrace, fetch: Fetch) -> list[Offered]:
+        """Return candidates that exist, are valid, strong enough and not visible yet.
 
         Records are fetched page by page, two pages at most and one more for each excluded text.
         Those that are rejected whatever their score, and all reasons, are added to the trace.
         """
-        ids, scores, reasons = trace.candidates.ids, trace.ranked.scores, trace.reasons
+        ids, scores, reasons = trace.candidates.ids, trace.scores.scores, trace.reasons
         share, limit = self._share, self.limit
         leans = self.parsed.words != self.query.text  # it took words over from the dialogue
         is_weak = trace.is_weak(self._floor, compare=not leans)
@@ -241,7 +231,7 @@ class RecallState(Struct, eq=False, dict=True):
                     if scores[n] >= least or self._changes_one(usable.values(), shown):
                         usable[n] = shown
             texts = [memory.text for memory in usable.values()]
-            kept = fusion.distinct(texts, self.options.fuse.duplicate, limit)
+            kept = distinct(texts, self.options.fuse.duplicate, limit)
             if len(kept) == limit or scores[n] < least:
                 break
         for n in order[scores[order] < least][:WEAK].tolist():
@@ -251,8 +241,7 @@ class RecallState(Struct, eq=False, dict=True):
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
             reasons[positions[place]] = LeftOutReason.DUPLICATE
-        chosen = [positions[place] for place in kept]
-        return trace.hits(chosen, [usable[n] for n in chosen])
+        return [Offered(usable[positions[place]], positions[place]) for place in kept]
 
     def _rejection(self, memory: Memory) -> LeftOutReason | None:
         """Return why a memory is rejected, whatever its score; None if it is not."""
@@ -268,75 +257,76 @@ class RecallState(Struct, eq=False, dict=True):
         usable = [m for m in fetch(ids).values() if not self._rejection(m)] if ids else []
         return [shown for memory in usable if (shown := disclose(memory, self.reader))]
 
-    def _add_stated(self, fetch: Fetch) -> None:
-        """Put the turns that state what is asked for before the hits."""
-        best = self.hits[0].score if self.hits else 1.0
+    def _with_stated(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
+        """Put the turns that state what is asked for first."""
         shown = self._shown([id_ for id_ in self.stated if id_ not in self.query.exclude], fetch)
-        first = [Hit(memory=memory, score=best, probability=1.0) for memory in shown]
         known = {memory.id for memory in shown}
-        rest = [hit for hit in self.hits if hit.memory.id not in known]
-        self.hits = [*first, *rest][: self.limit]
+        others = [one for one in chosen if one.memory.id not in known]
+        return [*map(Offered, shown), *others][: self.limit]
 
-    def _mark_endings(self, fetch: Fetch) -> None:
-        """Mark what is over in the hits, and put what holds instead before each."""
-        query, namespace, marked = self.query, self.namespace, dict[str, Hit]()
-        for hit in self.hits:
-            endings = namespace.endings(hit.memory.id, query.now)
-            ids = [one.newer for one in endings if one.newer and one.newer not in query.exclude]
-            for shown in self._shown(ids, fetch):
-                memory = ended(shown, namespace.endings(shown.id, query.now))
-                marked.setdefault(shown.id, replace(hit, memory=memory))
-            marked.setdefault(hit.memory.id, replace(hit, memory=ended(hit.memory, endings)))
-        self.hits = list(marked.values())[: max(len(self.hits), self.limit)]
+    def _with_successors(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
+        """Put what holds now before each memory that is over."""
+        query, by_id = self.query, dict[str, Offered]()
+        for one in chosen:
+            endings = self.namespace.endings(one.memory.id, query.now)
+            ids = [end.newer for end in endings if end.newer and end.newer not in query.exclude]
+            for memory in self._shown(ids, fetch):
+                by_id.setdefault(memory.id, Offered(memory, one.at))
+            by_id.setdefault(one.memory.id, one)
+        return list(by_id.values())[: max(len(chosen), self.limit)]
 
-    def _add_changes(self, fetch: Fetch) -> None:
-        """Put a later statement that changes a hit before it, for a turn that asks."""
-        asked, hits = self.wordings[self.query.text], self.hits
-        if not hits or not self.asks or asked.asks_past:
-            return
-        known = self.query.exclude.union(hit.memory.id for hit in hits)
-        oldest = min(turn_of(hit.memory.id) for hit in hits)
+    def _with_changes(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
+        """Put a later statement that changes a memory before it, for a turn that asks."""
+        asked, memories = self.wordings[self.query.text], [one.memory for one in chosen]
+        if not chosen or not self.asks or asked.asks_past:
+            return chosen
+        known = self.query.exclude.union(memory.id for memory in memories)
+        oldest = min(turn_of(memory.id) for memory in memories)
         ids = [id_ for id_ in self.namespace.changing(asked.keys) if id_ not in known]
-        newer = fetch([id_ for id_ in ids if turn_of(id_) > oldest])
-        for memory in self._likest(list(newer.values())):
+        newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
+        for memory in self._likest(newer, memories):
             shown = disclose(memory, self.reader)
             if shown is None or self._rejection(memory):
                 continue
-            changed = (n for n, hit in enumerate(hits) if self._revises(shown, hit.memory))
+            changed = (n for n, one in enumerate(chosen) if self._revises(shown, one.memory))
             if (place := next(changed, None)) is not None:
-                hits = [*hits[:place], replace(hits[place], memory=shown), *hits[place:]]
-        self.hits = hits[: max(self.limit, 1)]
+                chosen = [*chosen[:place], Offered(shown, chosen[place].at), *chosen[place:]]
+        return chosen[: max(self.limit, 1)]
 
-    def _likest(self, newer: list[Memory]) -> list[Memory]:
-        """Return the statements that have most in common with a hit, the latest of equals first."""
+    def _likest(self, newer: list[Memory], memories: Sequence[Memory]) -> list[Memory]:
+        """Return the statements that have most in common with others, the latest of equals first."""
         if len(newer) <= MOST_CHANGES:
             return newer
         read = self.wordings
-        olds = [read[hit.memory.text] for hit in self.hits]
+        olds = [read[memory.text] for memory in memories]
         near = {one.id: max(map(read[one.text].likeness, olds)) for one in newer}
         return sorted(newer, key=lambda one: near[one.id], reverse=True)[:MOST_CHANGES]
 
-    def _mark_earlier(self) -> None:
-        """Mark the hits that a later one changes."""
-        if len(self.hits) < 2 or self.wordings[self.query.text].asks_past:
-            return
-        newer = [hit.memory for hit in self.hits if hit.memory.role == "user"]
-        self.hits = [
-            replace(hit, memory=_with_facet(hit.memory, "earlier", "yes"))
-            if any(self._revises(other, hit.memory) for other in newer)
-            else hit
-            for hit in self.hits
-        ]
+    def _marked(self, chosen: list[Offered]) -> list[Offered]:
+        """Mark the memories that are over and those that a later one changes, and add facts.
 
-    def _attach_facts(self) -> None:
-        """Attach to the hits of a question what facts say of their turns, the nearest to it first.
-
-        Only for a reader on this machine: like a context, a fact's names may come from other turns.
+        Facts are added for a question, the nearest to it first, and only for a reader on this
+        machine: like a context, a fact's names may come from other turns.
         """
-        reader = self.reader
-        if self.hits and self.asks and reader.local and not reader.called:  # facts have old names
-            asked, written = self.wordings[self.query.text].keys, self.namespace.written
-            self.hits = [_with_facts(hit, written(hit.memory.id), asked) for hit in self.hits]
+        namespace, reader, asked = self.namespace, self.reader, self.wordings[self.query.text]
+        newer = [one.memory for one in chosen if one.memory.role == "user"]
+        if len(chosen) < 2 or asked.asks_past:
+            newer = []
+        adds_facts = self.asks and reader.local and not reader.called  # facts have old names
+        marked = list[Offered]()
+        for memory, at in chosen:
+            made = ended(memory, namespace.endings(memory.id, self.query.now))
+            facets = dict[str, str]()
+            if any(self._revises(other, memory) for other in newer):
+                facets["earlier"] = "yes"
+            if adds_facts and made.valid_to is None and (facts := namespace.written(memory.id)):
+                near = {fact: sum(key in fold(fact) for key in asked.keys) for fact in facts}
+                best = sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS]
+                facets[FACTS] = "\n".join(best)
+            if facets:
+                made = replace(made, facets=made.facets | facets)
+            marked.append(Offered(made, at))
+        return marked
 
     def _changes_one(self, usable: Collection[Memory], memory: Memory) -> bool:
         """Return whether a weak candidate changes a stronger one, and must stand beside it."""
@@ -365,18 +355,6 @@ class _Names(NamedTuple):
 
     unseen: float
     asks_for_name: bool
-
-
-def _with_facts(hit: Hit, facts: Sequence[str], asked: Collection[str]) -> Hit:
-    if not facts or hit.memory.valid_to is not None:
-        return hit
-    near = {fact: sum(key in fold(fact) for key in asked) for fact in facts}
-    best = sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS]
-    return replace(hit, memory=_with_facet(hit.memory, FACTS, "\n".join(best)))
-
-
-def _with_facet(memory: Disclosed, name: str, value: str) -> Disclosed:
-    return replace(memory, facets={**memory.facets, name: value})
 
 
 def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: datetime) -> list[Hit]:

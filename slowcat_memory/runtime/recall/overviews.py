@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
-from slowcat_memory.core.query.overview import asks_overview, names, without_repeats
+from slowcat_memory.core.query.overview import names, without_repeats
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
@@ -77,16 +77,14 @@ class Overviews:
         self._sessions_of = SessionTimes()
 
     def lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
-        """Return the hits with summaries before them; reads rows only for an overview question.
+        """Return the hits of an overview question with summaries before them.
 
         Args:
             hits: The hits so far, best first.
 
         Returns:
-            None if the question asks for no overview, or there is none.
+            None if there is none.
         """
-        if not asks_overview(query.text):
-            return None
         asked = times(query.text, query.now, self._zone, WhenOptions(language=self._language))
         past = [one for one in asked if one.start < query.now]
         with self._store.snapshot() as snapshot:

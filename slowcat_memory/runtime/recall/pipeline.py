@@ -17,10 +17,9 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
-from slowcat_memory.core.ranking.frame import Question
-from slowcat_memory.core.ranking.ranker import Ranker
+from slowcat_memory.core.ranking.score import Candidates, Question, score
 from slowcat_memory.core.ranking.token_codes import maxsim
-from slowcat_memory.index import Candidates, Lexical, Searcher
+from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embedding import Embedding
@@ -73,7 +72,6 @@ class Pipeline:
         """Connect the components; ``metrics`` counts recalls that excluded local-only memories."""
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
-        self._ranker = Ranker(options.fuse, options.rank)
         self._overviews = Overviews(store, zone, options.language)
 
     @property
@@ -122,7 +120,6 @@ class Pipeline:
         state.encoded = encoded
         state.turned = self._turned(searcher, encoded, query.dialogue, embed)
         trace = self._rank(state, watch)
-        state.evidence = state.evidence_in(trace)
         state.offer(trace, namespace.fetch)
         return self._recollection(
             state, "full" if "dense" in trace.candidates.known else "lexical", watch
@@ -151,14 +148,12 @@ class Pipeline:
         watch.lap("lexical")
         state = RecallState(namespace, searcher, query, parsed, lexical, self._options)
         trace = self._rank(state, watch)
-        # The tail alone cannot show that nothing answers: the sealed part was not searched.
-        evidence = state.evidence = state.evidence_in(trace) if stage == "lexical" else None
+        state.complete = stage == "lexical"  # not the tail alone
         state.offer(trace, namespace.recent)
         watch.lap("fetch")
         progress.settled = Recollection(
             hits=state.hits, stage="tail", timings=watch.laps.copy(), words=lexical.weights
         )
-        state.evidence = evidence
         state.offer(trace, namespace.fetch)
         if asks_overview(query.text):  # words alone cannot deny it
             state.evidence = None
@@ -166,7 +161,9 @@ class Pipeline:
 
     def _recollection(self, state: RecallState, stage: Stage, watch: "_Stopwatch") -> Recollection:
         query = state.query
-        overview = self._overviews.lead(query, state.namespace.scope, state.limit, state.hits)
+        overview = None
+        if asks_overview(query.text):
+            overview = self._overviews.lead(query, state.namespace.scope, state.limit, state.hits)
         watch.lap("fetch")
         return Recollection(
             hits=state.hits if overview is None else overview,
@@ -280,33 +277,30 @@ class Pipeline:
             speakers=searcher.speaker_numbers(parsed.named),
             times=parsed.times,
         )
-        trace = state.trace = self._scored(found, question)
-        watch.lap("fuse")
-        trace.similarity = self._compare(state, trace)
-        trace.ranked = self._ranker.rank(
-            found, question, trace.ranked, trace.similarity, state.weights
-        )
-        if state.encoded and state.encoded.tokens is not None:
-            watch.lap("tokens")
-        return trace
 
-    def _scored(self, found: Candidates, question: Question) -> RankingTrace:
-        """Score candidates by everything but their tokens; visible ones count too."""
-        fuse, ranked = self._options.fuse, self._ranker.score(found, question, every=True)
-        best = ranked.order[: fuse.rerank if fuse.tokens else 0]
-        return RankingTrace(found, question, ranked, best)
+        def compare(best: np.ndarray) -> np.ndarray | None:
+            watch.lap("fuse")
+            return self._compare(state, found, best)
 
-    def _compare(self, state: RecallState, trace: RankingTrace) -> np.ndarray | None:
+        options = self._options
+        scores = score(found, question, options.fuse, options.rank, state.weights, compare)
+        watch.lap("fuse" if scores.similarity is None else "tokens")
+        state.trace = RankingTrace(found, scores, question.memories)
+        return state.trace
+
+    def _compare(
+        self, state: RecallState, found: Candidates, best: np.ndarray
+    ) -> np.ndarray | None:
         """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
 
         None without token vectors.
         """
         tokens = state.encoded.tokens if state.encoded else None
-        space, best = self._embedding.token_key, trace.best
-        if tokens is None or not len(best) or not space:
+        space = self._embedding.token_key
+        if tokens is None or not space:
             return None
-        similarity = np.full(len(trace.candidates), np.nan)
-        ids = [trace.candidates.ids[n] for n in best.tolist()]
+        similarity = np.full(len(found), np.nan)
+        ids = [found.ids[n] for n in best.tolist()]
         with self._store.snapshot() as snapshot:
             vectors = snapshot.tokens(space, state.namespace.scope, ids)
         similarity[best] = maxsim(tokens, vectors)

@@ -16,9 +16,13 @@ from slowcat_memory.core.disclosure import Called, Reader
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
-from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability
-from slowcat_memory.core.ranking.fusion import FuseOptions, union
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.offering import (
+    AnswerEvidence,
+    answer_probability,
+    best_of_top,
+    distinct,
+)
+from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.core.render.excerpt import ExtractOptions, relevant
 from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -48,11 +52,11 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         warn_ms: A recall slower than so many milliseconds is logged as a warning.
         floor: Least probability that a memory answers, for it to be offered; pinned ones always
             are. A turn that asks for no memory is offered nothing unless one of the best reaches it
-            by words and vectors alone (`core.ranking.calibration`).
+            by words and vectors alone (`core.ranking.offering`).
         keep_share: A memory is offered if its score is at least this share of the best one's, and
-            some more for each better one (`core.ranking.selection`); less offers more.
+            some more for each better one (`core.ranking.offering`); less offers more.
         unknown_below: When a question asks for a memory (`core.query.recall_gate`) and the
-            probability that anything answers it (`core.ranking.abstention`) is below this, the
+            probability that anything answers it (`core.ranking.offering`) is below this, the
             block says that nothing is remembered, and offers only pinned memories. 0 never says so.
     """
 
@@ -153,11 +157,6 @@ class Query(Struct, frozen=True, kw_only=True):
         """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
         return Reader(frozenset((self.scope, *self.also)), self.local, self.called)
 
-    @property
-    def is_embedded(self) -> bool:
-        """Whether it needs no model: it has a vector, and so have the turns before it."""
-        return self.vector is not None and all(turn.memory for turn in self.dialogue[-2:])
-
     def limit(self, options: RetrievalOptions) -> int:
         return options.pack.memories if self.k is None else self.k
 
@@ -229,6 +228,32 @@ def merge(found: Sequence[Recollection], query: Query, options: RetrievalOptions
     )
 
 
+def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[Hit]:
+    """Merge the hits of several namespaces; the scores of the result are comparable.
+
+    A score only compares hits of one namespace: it is scaled by the best of them, and rare words of
+    one namespace are common in another. The probability that a hit answers is comparable
+    everywhere, but orders hits less well. So each namespace keeps its order by score, scaled by the
+    probability that it answers at all.
+
+    Args:
+        found: Hits by namespace, best first, after each namespace's own thresholds.
+        duplicate: Jaccard similarity of words from which two hits are equal; the better is kept.
+    """
+    if len(found) == 1:
+        return list(found[0])
+    every = sorted((hit for hits in found for hit in _scaled(hits)), key=lambda hit: -hit.score)
+    kept = distinct([hit.memory.text for hit in every], duplicate, limit)
+    return [every[place] for place in kept]
+
+
+def _scaled(hits: Sequence[Hit]) -> list[Hit]:
+    """Scale one namespace's scores so that the best is its probability of answering."""
+    best = max((hit.score for hit in hits), default=0.0)
+    answers = best_of_top(np.array([hit.probability for hit in hits]))
+    return [replace(hit, score=hit.score / best * answers if best > 0 else 0.0) for hit in hits]
+
+
 def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:
     """Return the recollection for the LLM, which may state that a question has no answer.
 
@@ -296,7 +321,7 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         row,
         left_out=found.trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)),
         visible=tuple(found.trace.visible[:MOST_VISIBLE]),
-        candidates=len(found.trace.ranked.order) - len(found.trace.visible),
+        candidates=len(found.trace.scores.order) - len(found.trace.visible),
     )
 
 

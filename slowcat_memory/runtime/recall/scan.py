@@ -20,7 +20,7 @@ from slowcat_memory.core.memory import (
     searchable,
     turn_of,
 )
-from slowcat_memory.core.ranking.calibration import probability
+from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.store import Snapshot

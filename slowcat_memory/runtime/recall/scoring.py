@@ -8,15 +8,13 @@ import math
 from collections.abc import Sequence, Set
 from enum import StrEnum
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.ranking.abstention import nearness_probability
-from slowcat_memory.core.ranking.calibration import BEST
-from slowcat_memory.core.ranking.frame import Question, Row
-from slowcat_memory.core.ranking.ranker import Scores
-from slowcat_memory.index import Candidates
+from slowcat_memory.core.ranking.offering import BEST, nearness_probability
+from slowcat_memory.core.ranking.score import Candidates, Row, Scores
 from slowcat_memory.records import Disclosed, Hit, LeftOut
 
 NEAR = 0.95  # share of the MaxSim of what the LLM can read, below which a memory is far below it
@@ -36,25 +34,26 @@ class LeftOutReason(StrEnum):
     WITHHELD = "local"  # its reader must not see it
 
 
+class Offered(NamedTuple):
+    """A memory that is offered, and its position among the candidates; -1 if it is none of them."""
+
+    memory: Disclosed
+    at: int = -1
+
+
 class RankingTrace(Struct, eq=False):
     """The scored candidates of one query, n of them.
 
     Attributes:
-        question: What was read of the query.
-        ranked: Their scores.
-        best: Positions of those that are scored by their tokens.
-        similarity: MaxSim of the best ones' tokens and the query's, shape (n,), NaN for all others;
-            None where there are no tokens.
+        memories: How many the index holds.
         below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
         reasons: By position, why one of ``order`` is no hit; code that drops a hit adds to it.
         rejected: Positions of those that are no hits, whatever their score.
     """
 
     candidates: Candidates
-    question: Question
-    ranked: Scores
-    best: np.ndarray
-    similarity: np.ndarray | None = None
+    scores: Scores
+    memories: int
     below_floor: bool = False
     reasons: dict[int, str] = {}
     rejected: set[int] = set()
@@ -62,7 +61,7 @@ class RankingTrace(Struct, eq=False):
     @property
     def order(self) -> np.ndarray:
         """Positions of those that may be offered, best first."""
-        order = self.ranked.order
+        order = self.scores.order
         return order[self.candidates.pinned[order]] if self.below_floor else order
 
     @property
@@ -75,6 +74,11 @@ class RankingTrace(Struct, eq=False):
         """Forget which are no hits, and why."""
         self.below_floor, self.reasons, self.rejected = False, {}, set()
 
+    def keep_pinned(self) -> None:
+        """Offer pinned candidates alone: no other is likely enough to answer."""
+        self.below_floor = True
+        self.reasons = {n: reason for n, reason in self.reasons.items() if n in self.rejected}
+
     def reject(self, position: int, reason: LeftOutReason) -> None:
         self.reasons[position] = reason
         self.rejected.add(position)
@@ -82,10 +86,12 @@ class RankingTrace(Struct, eq=False):
     @property
     def likelihood(self) -> np.ndarray:
         """That each answers, by words and vectors or by its tokens, shape (n,), 0 to 1."""
-        likely = self.ranked.probability
-        if self.similarity is None:
-            return likely
-        return np.maximum(likely, nearness_probability(self.similarity, self.question.memories))
+        likely, near = self.scores.probability, self.scores.similarity
+        return (
+            likely
+            if near is None
+            else np.maximum(likely, nearness_probability(near, self.memories))
+        )
 
     def is_weak(self, floor: float, compare: bool) -> np.ndarray:
         """Return which candidates answer no turn, shape (n,); pinned ones are never weak.
@@ -94,7 +100,7 @@ class RankingTrace(Struct, eq=False):
         of an answer in the context is not filled. By words alone nothing is weak: there the right
         answer is often unlikely.
         """
-        candidates, near = self.candidates, self.similarity
+        candidates, near = self.candidates, self.scores.similarity
         if near is None:
             return np.zeros(len(candidates), bool)
         weak = self.likelihood < floor
@@ -107,55 +113,57 @@ class RankingTrace(Struct, eq=False):
         """Return the highest probability of the best candidates that are not rejected."""
         first = self.order[: BEST + len(self.rejected)].tolist()
         kept = [n for n in first if n not in self.rejected][:BEST]
-        return max(map(self.ranked.probability.item, kept), default=0.0)
+        return max(map(self.scores.probability.item, kept), default=0.0)
 
-    def max_similarity(self) -> float:
-        """Return the highest MaxSim of a candidate that is not rejected.
+    def max_similarity(self, but: Set[int] = frozenset()) -> float:
+        """Return the highest MaxSim of a candidate that is not among ``but``.
 
         NaN without tokens, or if one of the best has none, since it may be nearer.
         """
-        if self.similarity is None:
+        near, best = self.scores.similarity, self.scores.best
+        if near is None or np.isnan(near[best]).any():
             return math.nan
-        found = dict(zip(self.best.tolist(), self.similarity[self.best].tolist(), strict=True))
-        if any(map(math.isnan, found.values())):
-            return math.nan
-        return max((found[n] for n in found if n not in self.rejected), default=math.nan)
+        return max((near.item(n) for n in best.tolist() if n not in but), default=math.nan)
 
-    def max_coverage(self) -> float:
-        """Return the highest coverage of a candidate that is not rejected."""
-        kept = self.order[~np.isin(self.order, [*self.rejected])]
-        return float(self.ranked.coverage[kept].max(initial=0.0))
+    def max_coverage(self, but: Set[int] = frozenset()) -> float:
+        """Return the highest coverage of a candidate that is not among ``but``."""
+        kept = self.order[~np.isin(self.order, [*but])]
+        return float(self.scores.coverage[kept].max(initial=0.0))
 
-    def hits(self, positions: Sequence[int], memories: Sequence[Disclosed]) -> list[Hit]:
-        columns = self._columns_at(positions)
+    def hits(self, chosen: Sequence[Offered]) -> list[Hit]:
+        """Return hits; those that are no candidates answer, and are as good as the best."""
+        rows = self._columns_at([one.at for one in chosen if one.at >= 0])
+        best, remaining = rows[0][0] if rows else 1.0, iter(rows)
         return [
-            Hit(
-                memory=memory,
-                score=score,
-                probability=probability,
-                coverage=coverage,
-                cosine=None if math.isnan(cosine) else cosine,
-                views=dict(zip(self.ranked.views, views, strict=True)),
-            )
-            for memory, (score, probability, coverage, cosine, *views) in zip(
-                memories, columns, strict=True
-            )
+            self._hit(one.memory, next(remaining))
+            if one.at >= 0
+            else Hit(memory=one.memory, score=best, probability=1.0)
+            for one in chosen
         ]
+
+    def _hit(self, memory: Disclosed, row: Sequence[float]) -> Hit:
+        score, probability, coverage, cosine, *views = row
+        return Hit(
+            memory=memory,
+            score=score,
+            probability=probability,
+            coverage=coverage,
+            cosine=None if math.isnan(cosine) else cosine,
+            views=dict(zip(self.scores.views, views, strict=True)),
+        )
 
     def _columns_at(self, positions: Sequence[int]) -> list[list[float]]:
         """Return score, probability, coverage, cosine and views, rounded, for each position."""
-        ranked, cosine = self.ranked, self.candidates.cosine
-        if cosine is None:
-            cosine = np.full(len(self.candidates), math.nan)
-        rows = (ranked.scores, self.likelihood, ranked.coverage, cosine, *ranked.views.values())
+        scores, block = self.scores, self.candidates.block
+        rows = (scores.scores, self.likelihood, scores.coverage, block[Row.COSINE])
         at = np.array(positions, np.intp)
-        return np.array([row[at] for row in rows]).round(4).T.tolist()
+        return np.array([row[at] for row in (*rows, *scores.views.values())]).round(4).T.tolist()
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
         """Return the best rejected candidates, best first; ``offered``: ids of the others."""
         above, ids = frozenset(self.order.tolist()), self.candidates.ids
         seen = self.candidates.visible
-        every = (n for n in self.ranked.order.tolist() if ids[n] not in offered and not seen[n])
+        every = (n for n in self.scores.order.tolist() if ids[n] not in offered and not seen[n])
         rejected = list(islice(every, max(limit, 0)))
         return tuple(
             LeftOut(
@@ -163,7 +171,7 @@ class RankingTrace(Struct, eq=False):
                 reason=str(self._reason(n, above=n in above, recalled=ids[n] in recalled)),
                 score=score,
                 probability=probability,
-                views=dict(zip(self.ranked.views, views, strict=True)),
+                views=dict(zip(self.scores.views, views, strict=True)),
             )
             for n, (score, probability, _, _, *views) in zip(
                 rejected, self._columns_at(rejected), strict=True

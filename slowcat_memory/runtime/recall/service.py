@@ -10,11 +10,13 @@ either, because the store blocks, the turn gets the hits among the latest memori
 store, or none.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, tzinfo
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -39,8 +41,33 @@ from slowcat_memory.runtime.recall.query import (
     merge,
     need_of,
 )
-from slowcat_memory.runtime.recall.waiting import Pace, ended_within
 from slowcat_memory.store import Store
+
+
+async def ended_within(future: "Future[Any]", ms: float) -> bool:
+    """Wait for a worker's future, on an event loop; the work continues after the timeout."""
+    if future.done():
+        return True
+    loop = asyncio.get_running_loop()
+    waiter: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def ended(_: "Future[Any]") -> None:  # on the worker
+        try:
+            loop.call_soon_threadsafe(wake)
+        except RuntimeError:  # the loop was closed meanwhile
+            pass
+
+    timer = loop.call_later(ms / 1e3, wake)
+    future.add_done_callback(ended)
+    try:
+        await waiter
+    finally:
+        timer.cancel()
+    return future.done()
 
 
 class Retrieval:
@@ -72,7 +99,6 @@ class Retrieval:
         self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
-        self._pace = Pace()
         self._touching = Progress()  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
@@ -251,28 +277,8 @@ class Retrieval:
             query = self._with_vector_of(attempt, query)
         self._indexer.release(but=query.exclude)
         progress = tuple(Progress() for _ in loaded)
-        if (found := self._at_once(query, loaded, progress)) is not None:
-            return found
         running = self._indexer.talk.submit(self._run_each, query, loaded, progress)
         return await self._wait(running, query, loaded, progress)
-
-    def _at_once(
-        self, query: Query, scopes: Sequence[str], progress: Sequence[Progress]
-    ) -> Recollection | None:
-        """Recall on the event loop, if that takes less than a millisecond; None if it may not.
-
-        It may not where anything is still to be embedded, loaded or indexed, where another thread
-        holds an index or the store keeps readers out, and where recalls were slow lately.
-        """
-        idle = self._indexer.talk.is_idle
-        if not (query.is_embedded and idle and self._pace.is_quick(scopes)):
-            return None
-        with ExitStack() as held:
-            for scope in scopes:
-                if not held.enter_context(self._namespaces.get(scope).without_waiting()):
-                    return None
-            self._metrics.count("recall_on_loop")
-            return self._run_each(query, scopes, progress)
 
     async def _wait(
         self,
@@ -358,7 +364,7 @@ class Retrieval:
         ahead: bool = False,
     ) -> Recollection:
         found = list[Recollection]()
-        with self._while_recalling(), self._pace.measured(scopes, found):
+        with self._while_recalling():
             for scope, left in zip(scopes, progress, strict=True):
                 try:
                     namespace = self._namespaces.get(scope)

@@ -237,11 +237,6 @@ class Environment:
             raise StoreClosedError("the store is closed")
         return self._env
 
-    @property
-    def keeps_readers_out(self) -> bool:
-        """Whether ``reading`` would wait now."""
-        return self._gate.is_closed
-
     @contextmanager
     def reading(self) -> Iterator[tuple[Txn, Handles]]:
         """Open a read transaction; it and the tables' handles are valid until the block ends.

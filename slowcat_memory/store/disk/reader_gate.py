@@ -22,11 +22,6 @@ class ReaderGate:
     def is_inside(self) -> bool:
         return bool(getattr(self._mine, "depth", 0))
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether a new reader would wait."""
-        return self._closed
-
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Enter the gate; waits while it is closed."""

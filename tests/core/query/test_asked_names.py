@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.query.asked_names import named_thing
+from slowcat_memory.core.query.asked_facts import named_thing
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.query.asked_values import lacks_value
+from slowcat_memory.core.query.asked_facts import lacks_value
 from tests.support.wordings import revises
 
 ENGLISH = """

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, ROLES
-from slowcat_memory.core.query.speakers import speakers_named, without_names
+from slowcat_memory.core.query.understand import speakers_named, without_names
 
 TWO = ("Caroline", "James")
 MANY = ("Will", "May Berg", "Rose", "Mary Ann", "José", "小林", "O'Neill", "User", "Speaker 1")

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability, names_in
+from slowcat_memory.core.query.asked_facts import names_in
+from slowcat_memory.core.ranking.offering import AnswerEvidence, answer_probability
 
 NAN = float("nan")
 GOOD = AnswerEvidence(coverage=0.7, max_similarity=0.8, unseen_names=0.0, memories=500)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.ranking.calibration import BEST, FULL, WORDS, best_of_top, probability
+from slowcat_memory.core.ranking.offering import BEST, FULL, WORDS, best_of_top, probability
 
 NAN = float("nan")
 share = st.floats(0, 1)

@@ -1,6 +1,6 @@
 import pytest
 
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.score import RankOptions
 from tests.support.ranked import DAY, NOW, ranked
 
 
@@ -15,9 +15,9 @@ def test_priors_importance_adds_and_takes_away() -> None:
 
 def test_priors_keys_say_whose_words_and_when_themselves() -> None:
     facts: dict[str, list] = {"named": [True, False], "when": [1.0, 0.0]}
-    (plain, none), (less, same) = ranked(**facts), ranked(keyed=1.0, **facts)
+    (plain, none), (less, same) = ranked(**facts), ranked(keyed=True, **facts)
     assert less - same == pytest.approx(0.6 * (plain - none))
-    assert ranked(keyed=1.0, pinned=[True]) == [pytest.approx(ranked(pinned=[True])[0])]
+    assert ranked(keyed=True, pinned=[True]) == [pytest.approx(ranked(pinned=[True])[0])]
 
 
 def test_priors_a_pin_adds() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.ranking.priors import LEAST_SCALE, closeness, overlap
+from slowcat_memory.core.ranking.score import LEAST_SCALE, closeness, overlap
 from slowcat_memory.core.time.expressions import Interval
 
 DAY = 86_400.0
@@ -28,29 +28,22 @@ intervals = st.lists(
 
 def test_closeness_is_1_inside_and_halves_with_every_scale_outside() -> None:
     at = np.array([9.0, 10.0, 11.0, 12.0, 13.0, 14.0]) * DAY
-    assert closeness(at, [WEEKEND], 0.5) == pytest.approx([0.5, 1, 1, 1, 0.5, 0.25])
-
-
-def test_closeness_without_softness_the_edge_is_hard_and_the_end_is_outside() -> None:
-    at = np.array([10 * DAY - 1, 10 * DAY, 12 * DAY - 1, 12 * DAY])
-    assert closeness(at, [WEEKEND], 0.0).tolist() == [0, 1, 1, 0]
+    assert closeness(at, [WEEKEND]) == pytest.approx([0.5, 1, 1, 1, 0.5, 0.25])
 
 
 def test_closeness_a_few_minutes_are_not_sharper_than_hours_and_years_not_softer_than_months() -> (
     None
 ):
     minute, decade = interval(0, 60), interval(0, 3650 * DAY)
-    assert closeness(np.array([60 + LEAST_SCALE]), [minute], 0.5) == pytest.approx([0.5])
-    assert closeness(np.array([3740 * DAY]), [decade], 0.5) == pytest.approx([0.5])
+    assert closeness(np.array([60 + LEAST_SCALE]), [minute]) == pytest.approx([0.5])
+    assert closeness(np.array([3740 * DAY]), [decade]) == pytest.approx([0.5])
 
 
-@given(seconds, intervals, st.floats(0, 3))
-def test_closeness_stays_between_0_and_1_and_more_intervals_never_lower_it(
-    at, many, softness
-) -> None:
-    near = closeness(at, many, softness)
+@given(seconds, intervals)
+def test_closeness_stays_between_0_and_1_and_more_intervals_never_lower_it(at, many) -> None:
+    near = closeness(at, many)
     assert near.shape == at.shape and ((near >= 0) & (near <= 1)).all()
-    assert (near >= closeness(at, many[:1], softness)).all()
+    assert (near >= closeness(at, many[:1])).all()
     if not many:
         assert not near.any()
 

@@ -1,8 +1,6 @@
-import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.abstention import AnswerEvidence
-from slowcat_memory.core.ranking.selection import any_answers, least_share, offer_scores
+from slowcat_memory.core.ranking.offering import AnswerEvidence, any_answers, least_share
 
 GOOD = AnswerEvidence(coverage=0.7, max_similarity=0.8, unseen_names=0.0, memories=500)
 BAD = AnswerEvidence(coverage=0.1, max_similarity=0.3, unseen_names=1.0, memories=500)
@@ -38,11 +36,3 @@ def test_each_further_memory_must_come_nearer() -> None:
     shares = [least_share(0.8, better) for better in range(1, 9)]
     assert shares[0] == 0.8 and shares == sorted(shares) and shares[-1] == 1.0
     assert least_share(0.0, 5) == 0.0
-
-
-def test_questions_and_the_agents_words_are_worth_less_than_statements() -> None:
-    alike = np.full(3, 0.8)
-    got = offer_scores(
-        alike, {"tokens": np.ones(3)}, np.array([1.0, 0.3, 1.0]), np.array([False, False, True])
-    )
-    assert got[0] > got[1] and got[0] > got[2]

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.render.in_clear_words import FACTS
-from slowcat_memory.core.render.memory_block import PackOptions, pack
+from slowcat_memory.core.render.memory_block import FACTS, PackOptions, pack
 from slowcat_memory.records import Hit, Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

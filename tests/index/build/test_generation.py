@@ -22,7 +22,7 @@ def oracle() -> Oracle:
     made = Oracle()
     for n, text in enumerate(["max is a dog", "he barks", "", "moritz is a cat", "he purrs"]):
         made.add(Document(id=f"chunk/{n}", text=text, at=float(n), before=f"chunk/{n - 1}"))
-    made.remember_means()
+    made.remember_mean()
     return made
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.index.files.ids import Ids
+from slowcat_memory.index.table import Ids
 
 
 @settings(deadline=None)  # it writes files

@@ -194,7 +194,7 @@ def test_key_view_without_keys_nothing_is_scored_by_them() -> None:
     made.add(Document(id="1", text="w1", at=0))
     made.put_vector("1", QUERY)
     found = made.candidates(made.lexical("w1"), QUERY)
-    assert set(found.views) == {"window", "turn", "dense"}
+    assert set(found.views) == {"window", "dense"}
 
 
 def test_key_view_a_judged_query_is_for_or_against() -> None:

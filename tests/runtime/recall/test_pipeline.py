@@ -17,7 +17,7 @@ from tests.support.recall_without_store import EMBEDDER, SAID, Mind, memory, que
 def test_pipeline_run_words_and_vectors_are_the_full_stage() -> None:
     found = Mind().run(query("What is my dog called?"))
     assert found.stage == "full" and found.hits[0].memory.id == "dog"
-    assert set(found.hits[0].views) == {"turn", "window", "dense", "session"}
+    assert set(found.hits[0].views) == {"window", "dense", "session"}
     assert set(found.timings) == {"parse", "lexical", "embed", "dense", "fuse", "fetch"}
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True)

@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from slowcat_memory.core.query.understand import AskOptions
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.core.render.memory_block import PackOptions
 from slowcat_memory.runtime.recall.query import (
     PrefetchOptions,

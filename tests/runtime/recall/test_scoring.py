@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.calibration import probability
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions
-from slowcat_memory.index import IndexOptions
+from slowcat_memory.core.ranking.offering import probability
+from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.records import Hit, Memory
 from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
 
@@ -62,7 +60,6 @@ def chain(**fusing: float) -> Mind:
         SAID[1],
         embed=None,
         fusing=FuseOptions(**fusing),  # type: ignore[arg-type]
-        options=IndexOptions(turn_view=True),
     )
     for text, before in (("Max", ""), ("He barks", "Max"), ("Nothing", "He barks")):
         made.add(memory(text, text), before)
@@ -71,19 +68,11 @@ def chain(**fusing: float) -> Mind:
 
 def test_scoring_score_smoothing_lifts_a_neighbour_where_turns_are_short() -> None:
     def scores(smoothing: float, **more: float) -> dict[str, float]:
-        only_turns = {"window": 0.0, "session": 0.0, "turn": 1.0}
-        return chain(smoothing=smoothing, **only_turns, **more).scores("Max")
+        return chain(smoothing=smoothing, session=0.0, **more).scores("Max")
 
-    assert scores(0.0)["He barks"] == 0.0 < scores(0.2)["He barks"] < scores(0.2)["Max"]
-    assert scores(0.2, smooth_below_words=1.0) == scores(0.0)
-
-
-def test_scoring_score_a_session_lifts_all_that_was_said_in_it() -> None:
-    said = chain(smoothing=0.0, window=0.0, turn_by_words=0.5, session=0.5)
-    assert said.scores("Max") == {
-        "Max": 1.0,
-        "He barks": pytest.approx(0.5),  # of its session, of which nothing else is a candidate
-    }
+    plain, smoothed = scores(0.0), scores(0.2)
+    assert plain["He barks"] == smoothed["He barks"] < smoothed["Max"] < plain["Max"]
+    assert scores(0.2, smooth_below_words=1.0) == plain
 
 
 # ------------------------------------------------------------------- tokens

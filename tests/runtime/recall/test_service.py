@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Turn

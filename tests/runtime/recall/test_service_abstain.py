@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import GateOptions, Need
-from slowcat_memory.core.ranking.abstention import AnswerEvidence
+from slowcat_memory.core.ranking.offering import AnswerEvidence
 from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch

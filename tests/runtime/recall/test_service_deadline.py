@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.runtime.recall.service import ended_within
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -207,3 +209,25 @@ def test_service_deadline_deadline_a_deadline_without_a_moment_still_ends(
         assert (found.hits, found.stage) == ([], "none")
     finally:
         hasty.close()
+
+
+def test_waiting_ended_within_what_ends_in_time_is_known_at_once() -> None:
+    async def scenario() -> bool:
+        future: Future[int] = Future()
+        threading.Thread(target=future.set_result, args=(1,)).start()
+        return await ended_within(future, STUCK_S * 1e3)
+
+    assert asyncio.run(asyncio.wait_for(scenario(), STUCK_S / 2))
+
+
+def test_waiting_ended_within_what_does_not_end_is_left_alone() -> None:
+    future: Future[int] = Future()
+    assert not asyncio.run(ended_within(future, 1.0))
+    assert not future.cancelled()
+    future.set_result(1)  # the loop it was to wake is closed: nothing is raised
+
+
+def test_waiting_ended_within_an_exception_is_an_end() -> None:
+    future: Future[int] = Future()
+    future.set_exception(ValueError())
+    assert asyncio.run(ended_within(future, 0.0))

@@ -1,7 +1,7 @@
 """An LLM judges which of the memories ranked for a query answer it.
 
 Queries recur in other words: each judgement is kept as a key of the memory, with the query's
-text, and changes its score for similar queries (``core.ranking.priors``). A memory that was offered
+text, and changes its score for similar queries (``core.ranking.score``). A memory that was offered
 and does not answer is a hard negative; for one that was rejected, this is no new information.
 """
 

@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-import numpy as np
-
 from slowcat_memory.core.commands.reaction import reaction
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.memory import chunk_id, findable, turn_of
-from slowcat_memory.core.query.speakers import without_names
-from slowcat_memory.core.ranking.priors import surplus
+from slowcat_memory.core.query.understand import without_names
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Key, LedgerEntry, Made, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -125,7 +122,6 @@ def _displaced(snapshot: Snapshot, key: Key, kept: int) -> Iterator[tuple[str, s
     """Yield (scope, id) of a memory's judgements that exceed ``kept`` with a new one."""
     there = [one for one in snapshot.keys(key.scope, key.memory) if one.kind == JUDGED_QUERY]
     every = [*(one for one in there if one.id != key.id), key]
-    weights = np.array([one.weight for one in every])
-    order = np.array([max(one.sources, default=0) for one in every])
-    for place in surplus(weights, order, kept).tolist():
-        yield every[place].scope, every[place].id
+    weakest_first = sorted(every, key=lambda one: (abs(one.weight), max(one.sources, default=0)))
+    for one in weakest_first[: max(0, len(every) - kept)]:
+        yield one.scope, one.id

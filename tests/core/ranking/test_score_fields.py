@@ -5,17 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.ranking import fusion
-from slowcat_memory.core.ranking.fusion import (
+from slowcat_memory.core.ranking.offering import distinct
+from slowcat_memory.core.ranking.score import (
     OF_SESSION,
     UNRELATED_TOKENS,
-    VIEWS,
-    FuseOptions,
+    Row,
     by_cosine,
     by_maximum,
     by_session,
     by_tokens,
-    distinct,
     normalise,
     smooth,
 )
@@ -25,17 +23,10 @@ bm25 = st.lists(st.floats(0, 50, width=32), min_size=1, max_size=20)
 cosine = st.floats(-1, 1, width=32) | st.just(NAN)
 cosines = st.lists(cosine, min_size=1, max_size=20)
 of_sessions = st.lists(st.tuples(st.floats(0, 50, width=16), st.integers(0, 5)), max_size=25)
-weight = st.floats(0, 1)
 
 
 def array(values: list[float]) -> np.ndarray:
     return np.array(values, np.float32)
-
-
-def views(scores: list[float], dense: bool = True) -> dict[str, np.ndarray]:
-    lexical = by_maximum(array(scores))
-    made = {"turn": lexical, "window": lexical[::-1]}
-    return {**made, "dense": by_cosine(array(scores) / 50)} if dense else made
 
 
 # ------------------------------------------------------------------- one view to 0..1
@@ -121,20 +112,25 @@ def test_by_session_one_that_says_it_repeatedly_is_before_one_that_says_it_once(
     assert told.tolist() == pytest.approx([0.9 / 1.5, 1, 1, 1, 1, 1])  # the fourth counts no more
 
 
+def in_sessions(sessions: list[int]) -> np.ndarray:
+    block = np.zeros((len(Row), len(sessions)))
+    block[Row.SESSION] = sessions
+    return block
+
+
 def test_normalise_cosines_tell_a_session_twice_as_little_as_words() -> None:
-    raw = {"window": array([4.0, 0.0, 0.0]), "turn": array([1.0, 2.0, 0.0])}
-    sessions = np.array([1, 2, 2])
-    words = normalise(raw, sessions)
-    assert set(words) == {"window", "turn", "session"}
+    raw = {"window": array([4.0, 0.0, 0.0])}
+    sessions = [1, 2, 2]
+    words = normalise(raw, in_sessions(sessions))
+    assert set(words) == {"window", "session"}
     assert words["session"].tolist() == [1.0, 0.0, 0.0]
-    assert words["turn"].tolist() == [0.5, 1.0, 0.0]
-    full = normalise({**raw, "dense": array([0.3, 0.6, NAN])}, sessions)
+    full = normalise({**raw, "dense": array([0.3, 0.6, NAN])}, in_sessions(sessions))
     assert full["dense"].tolist() == pytest.approx([0.5, 1.0, 0.0])
     assert full["session"].tolist() == pytest.approx([(2 + 0.25) / 3, 1 / 3, 1 / 3])
 
 
 def test_normalise_nothing_to_scale() -> None:
-    none = normalise({"window": array([]), "turn": array([]), "dense": array([])}, np.array([]))
+    none = normalise({"window": array([]), "dense": array([])}, in_sessions([]))
     assert all(len(scores) == 0 for scores in none.values())
 
 
@@ -143,87 +139,26 @@ def test_normalise_whatever_comes_in_every_view_is_0_to_1(
     found: list[tuple[float, float, int]],
 ) -> None:
     words, near, sessions = (list(column) for column in zip(*found, strict=True))
-    raw = {"window": array(words), "turn": array(words), "dense": array(near)}
-    for scores in normalise(raw, np.array(sessions)).values():
+    raw = {"window": array(words), "dense": array(near)}
+    for scores in normalise(raw, in_sessions(sessions)).values():
         assert ((scores >= 0) & (scores <= 1 + 1e-6)).all()
 
 
-# ------------------------------------------------------------------- views to one score
-
-
-def test_fusion_weights_are_those_of_the_views_and_of_nothing_else() -> None:
-    made = dict(dense=0.1, tokens=0.2, window=0.3, turn=0.4, session=0.5, keys=0.7)
-    of_keys = {"turn_with_keys": 0.4, "window_with_keys": 0.3}
-    options = FuseOptions(**made, **of_keys, rerank=7, smoothing=0.9)  # type: ignore[arg-type]
-    assert options.weights(1.0) == made
-    assert options.weights() == made | {"keys": 0.0}
-    assert tuple(made) == VIEWS
-    usual = FuseOptions().weights()  # of the views that are on
-    assert usual["turn"] < 0.1
-    assert sum(usual.values()) - usual["turn"] == pytest.approx(1.0)
-
-
-def test_fusion_keyed_share_counts_as_many_as_have_any() -> None:
-    some = [fusion.keyed_share(array([0.5] * n + [NAN] * (8 - n))) for n in (0, 2, 8)]
-    assert some == [0.0, 0.25, 1.0]
-    assert fusion.keyed_share(None) == 0.0 == fusion.keyed_share(array([]))
-
-
-@given(weight, weight, weight, st.booleans())
-def test_fusion_fuse_missing_views_give_their_weight_to_the_others(
-    dense: float, window: float, tokens: float, has_dense: bool
-) -> None:
-    options = FuseOptions(dense=dense, window=window, tokens=tokens)
-    best = {name: array([1.0, 0.5, 0.0]) for name in views([1.0], has_dense)}
-    fused = fusion.fuse(best, options)
-    assert fused[0] == pytest.approx(1.0, abs=1e-5)
-    assert fused[0] > fused[1] > fused[2] == 0
-
-
-def test_fusion_fuse_only_the_ratio_of_weights_counts() -> None:
-    made = {"turn": array([0.2, 1.0]), "dense": array([1.0, 0.4]), "session": array([0.5, 0.5])}
-    small = FuseOptions(dense=0.1, tokens=0.9, window=0.9, turn=0.2, session=0.1)
-    large = FuseOptions(dense=1.0, tokens=0.0, window=0.0, turn=2.0, session=1.0)
-    expected = [(0.2 * 2 + 1.0 + 0.5) / 4, (2.0 + 0.4 + 0.5) / 4]
-    for options in (small, large):
-        assert fusion.fuse(made, options).tolist() == pytest.approx(expected)
-
-
-def test_fusion_fuse_weight_on_nothing_but_what_is_missing_leaves_all_the_others_equal() -> None:
-    options = FuseOptions(dense=0, tokens=1, window=0, turn=0, turn_by_words=0, session=0)
-    made = {"turn": array([1.0, 0.0]), "window": array([0.5, 0.5])}
-    assert fusion.fuse(made, options).tolist() == pytest.approx([0.75, 0.25])
-
-
-def test_fusion_fuse_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
-    lexical = {"turn": array([1.0, 0.0]), "window": array([0.0, 1.0])}
-    options = FuseOptions(window=0.25, turn=0.05, turn_by_words=0.75, session=0, dense=0.7)
-    assert fusion.fuse(lexical, options).tolist() == pytest.approx([0.75, 0.25])
-    with_vectors = fusion.fuse({**lexical, "dense": array([0.0, 0.0])}, options)
-    assert with_vectors.tolist() == pytest.approx([0.05, 0.25])
-
-
-@given(bm25, st.randoms(use_true_random=False))
-def test_fusion_fuse_the_order_of_candidates_does_not_matter(scores: list[float], chance) -> None:
-    options = FuseOptions()
-    made = views(scores)
-    order = list(range(len(scores)))
-    chance.shuffle(order)
-    shuffled = {name: values[order] for name, values in made.items()}
-    assert np.allclose(fusion.fuse(made, options)[order], fusion.fuse(shuffled, options), atol=1e-6)
+def chained(size: int) -> np.ndarray:
+    block = np.zeros((len(Row), size))
+    block[Row.BEFORE], block[Row.AFTER] = np.arange(size) - 1, np.r_[1:size, -1]
+    return block
 
 
 def test_smooth_takes_a_share_of_each_neighbour() -> None:
     scores = array([1.0, 0.0, 0.5])
-    before, after = np.array([-1, 0, 1]), np.array([1, 2, -1])
-    assert np.allclose(smooth(scores, before, after, 0.5), [0.5, 0.375, 0.25])
-    assert np.allclose(smooth(scores, before, after, 0.0), scores)
+    assert np.allclose(smooth(scores, chained(3), 0.5), [0.5, 0.375, 0.25])
+    assert np.allclose(smooth(scores, chained(3), 0.0), scores)
 
 
 @given(bm25)
 def test_smooth_never_leaves_the_range(scores: list[float]) -> None:
-    size = len(scores)
-    smoothed = smooth(array(scores), np.arange(size) - 1, np.r_[1:size, -1], 0.3)
+    smoothed = smooth(array(scores), chained(len(scores)), 0.3)
     assert smoothed.min() >= 0 and smoothed.max() <= max(scores) + 1e-4
 
 
