@@ -301,7 +301,7 @@ def _one(
         return print_json({"memory": memory, "sources": sources})
     zone = engine.zone
     about = {
-        "text": Text(memory.text, style="bold"),
+        "text": memory.text,
         "id": memory.id,
         "kind": memory.kind,
         "scope": memory.scope,

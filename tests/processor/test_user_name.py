@@ -109,11 +109,9 @@ def test_every_exit_uses_the_name_that_was_given_last(home, tmp_path):
             "tool": str(tool),
             "people": str(portraits),
         }
-    for command in ("facts", "people", "timeline", "summaries", "blocks"):
+    for command in ("facts", "people", "timeline Porto", "show summaries", "show blocks"):
         path = str(tmp_path / "memory")
-        arguments = ["--path", path, command, "--scope", "user"]
-        if command == "timeline":
-            arguments.insert(3, "Porto")
+        arguments = ["--path", path, *command.split(), "--scope", "user"]
         shown[command] = CliRunner().invoke(app, arguments).output
     for where, text in shown.items():
         assert "User" not in text, where

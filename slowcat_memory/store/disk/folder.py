@@ -226,7 +226,7 @@ def is_allocated(file: Path) -> bool:
 
 def require(path: Path) -> None:
     if not (path / DATA).is_file():
-        raise StoreError(f"no memory at {path} yet", hint="Start the agent once, or check the path.")
+        raise StoreError(f"no memory at {path} yet", hint="Start the agent, or check the path.")
 
 
 class FreeSpace:
