@@ -87,8 +87,6 @@ class Eraser:
         self._wiring.embedding.forget()
         self._wiring.derived_search.forget()
         self._wiring.tokenizer.forget()
-        for namespace in self._wiring.namespaces:
-            namespace.searcher.forget_query()
 
     def erase_due(self) -> int:
         """Erase in one pass what commands hid and can no longer be undone; return how many."""

@@ -1,7 +1,6 @@
 """Candidate documents for a query: the best of each view, with all data that fusion needs."""
 
 from collections.abc import Mapping, Sequence, Set
-from weakref import ReferenceType, ref
 
 import numpy as np
 from msgspec import Struct
@@ -17,28 +16,25 @@ from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
 
 
-class Lexical(Struct, frozen=True, eq=False, weakref=True):
-    """The first stage of a search: the best documents by words.
-
-    The scores of all the others stay in the searcher until its next query; after that they are
-    computed again on request.
+class Lexical(Struct, frozen=True, eq=False):
+    """The first stage of a search: all documents by words.
 
     Attributes:
-        also: Words possibly meant, each with its share of their weight.
-        sealed: Whether the sealed part was searched too.
-        best: Document numbers, unordered.
+        scores: Shape (documents,), float32; documents added later are not proposed.
         ceiling: Upper bound of all scores: every word, saturated.
         weights: The query's tokens, each with its idf.
-        known: How many document numbers existed: later documents are not proposed.
     """
 
-    text: str
-    also: tuple[tuple[str, float], ...]
-    sealed: bool
-    best: np.ndarray
+    scores: np.ndarray
     ceiling: float
     weights: dict[str, float]
-    known: int
+
+    def best(self, count: int) -> np.ndarray:
+        """Return the numbers of the best documents, unordered."""
+        numbers = np.flatnonzero(self.scores)
+        if len(numbers) > count:
+            numbers = numbers[np.argpartition(-self.scores[numbers], count - 1)[:count]]
+        return numbers
 
 
 WIDER = 4  # factor on the number of candidates, where most of them say nothing
@@ -60,39 +56,15 @@ class CandidateSelector:
         self._table, self._words, self._options = table, words, options
         self._dense, self._keys = dense, keys
         self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
-        # The query whose scores are in the windows; its words are freed with it.
-        self._scored: ReferenceType[Lexical] | None = None
 
-    def best(
-        self,
-        text: str,
-        also: tuple[tuple[str, float], ...],
-        *,
-        sealed: bool,
-        known: int,
-        count: int = 0,
-    ) -> Lexical:
-        """Find the best documents by the words of a query.
-
-        Args:
-            also: Words possibly meant, each with its share of their weight.
-            sealed: False searches the tail only.
-            known: How many document numbers exist.
-            count: How many it proposes; 0 for the option's.
-        """
+    def lexical(self, text: str, also: tuple[tuple[str, float], ...], *, sealed: bool) -> Lexical:
         tokens = list(dict.fromkeys(self._tokenize(text)))
         own = len(tokens)
         tokens, shares = self._add(tokens, also)
-        self._scored = None
         rows = self._words.forward.vocabulary.rows(tokens)
-        best, idf = self._words.view.search(
-            tokens, rows, count or self._options.candidates, sealed=sealed, shares=shares
-        )
-        weights = dict(zip(tokens, idf, strict=True))
+        scores, idf = self._words.view.search(tokens, rows, sealed=sealed, shares=shares)
         # The meant word replaces the spoken one: it counts once.
-        found = Lexical(text, also, sealed, best, sum(idf[:own]), weights, known)
-        self._scored = ref(found)
-        return found
+        return Lexical(scores, sum(idf[:own]), dict(zip(tokens, idf, strict=True)))
 
     def _add(
         self, tokens: list[str], also: tuple[tuple[str, float], ...]
@@ -105,21 +77,6 @@ class CandidateSelector:
             for token in self._tokenize(word):
                 shares.setdefault(token, share)
         return list(shares), list(shares.values())
-
-    def widened(self, lexical: Lexical, count: int) -> Lexical:
-        """Return the result for the same query with more documents."""
-        return self.best(
-            lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known, count=count
-        )
-
-    def forget(self) -> None:
-        self._scored = None
-
-    def score(self, lexical: Lexical) -> None:
-        """Make the windows hold the scores of a query, again if another one came between."""
-        if self._scored is None or self._scored() is not lexical:
-            self.best(lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known)
-            self._scored = ref(lexical)
 
     def unknown(self, words: Sequence[str]) -> list[bool]:
         """Return which words of a query never occurred here; False for stop words."""
@@ -161,19 +118,17 @@ class CandidateSelector:
         barred, seen = ([*map(table.find, ids)] for ids in (exclude, visible))
         while True:
             numbers = np.unique(self._propose(lexical, vector, count))
-            numbers = numbers[table.alive.take(numbers) & (numbers < lexical.known)]
+            numbers = numbers[table.alive.take(numbers) & (numbers < len(lexical.scores))]
             numbers = numbers[~np.isin(numbers, barred)]
             fresh = ~np.isin(numbers, seen)
             says = np.ones(len(numbers), bool) if talk else table.says(numbers)
             if 2 * (says & fresh).sum() >= fresh.sum() or count >= len(table):
                 break  # else copies of a question may have taken the places of its answer
             count *= WIDER
-            lexical = self.widened(lexical, count)
-        self.score(lexical)
         numbers, known = numbers[says], {"window"}
         block = self._columns(numbers)
         block[Row.VISIBLE] = ~fresh[says]
-        block[Row.WINDOW] = self._words.view.scores(numbers)
+        block[Row.WINDOW] = lexical.scores[numbers]
         if vector is not None:
             own = vector if own is None else own
             block[Row.DENSE] = block[Row.COSINE] = self._dense.cosines(vector, numbers)
@@ -185,7 +140,7 @@ class CandidateSelector:
 
     def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
         """Return the best documents of each view, not unique."""
-        proposed = [lexical.best]
+        proposed = [lexical.best(count)]
         if vector is not None:
             proposed.append(self._dense.nearest(vector, count))
             keys = (view for view in self._keys.values() if len(view.dense))

@@ -300,18 +300,14 @@ class Searcher:
     def lexical(
         self, text: str, *, also: tuple[tuple[str, float], ...] = (), sealed: bool = True
     ) -> Lexical:
-        """Find the best documents by the words of a query.
+        """Score all documents by the words of a query.
 
         Args:
             also: Words possibly meant (see ``heard``), each with its share of their weight.
             sealed: False searches the tail only, for a turn that is out of time.
         """
         with self._lock:
-            return self._selector.best(text, also, sealed=sealed, known=len(self.table))
-
-    def forget_query(self) -> None:
-        with self._lock:
-            self._selector.forget()
+            return self._selector.lexical(text, also, sealed=sealed)
 
     def knows(self, word: str) -> bool:
         """Return whether a living document or its neighbour has a word; True for stop words."""
@@ -321,12 +317,6 @@ class Searcher:
     def postings(self, text: str) -> int:
         """Return the number of sealed postings that a query reads."""
         return self._selector.postings(text)
-
-    def scores(self, lexical: Lexical, numbers: np.ndarray) -> np.ndarray:
-        """Return the scores by words of living documents, shape (n,), float32, as ``numbers``."""
-        with self._lock:
-            self._selector.score(lexical)
-            return self.words.view.scores(numbers)
 
     def candidates(
         self,

@@ -389,8 +389,6 @@ class Household:
         self.engine.drain()
         known = {*PEOPLE, HOME, GUEST}
         self.clean("caches", [*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
-        last = [namespace.searcher._lookup._scored for namespace in self.engine.wiring.namespaces]
-        self.clean("caches", last, known, "the last query of an index")
         if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
             raise Leak("caches", "queries of off the record are in the embedder's cache")
 

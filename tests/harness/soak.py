@@ -341,12 +341,9 @@ class Soak:
         searcher, vector = namespace.searcher, HashEmbedder(dim=32).encode_query(question)
         ids, numbers = zip(*sorted(searcher.items(), key=lambda item: item[1]), strict=True)
         every = np.array(numbers, np.int64)
-        found = searcher.scores(searcher.lexical(question), every)
+        found = searcher.lexical(question).scores[every]
         views = [
-            *(
-                rows * without_drift(searcher, question, view)[every]
-                for view, rows in found.items()
-            ),
+            found * without_drift(searcher, question)[every],
             searcher.dense.cosines(vector, every),
             searcher.keys["keys"].best_cosines(vector, every),
         ]

@@ -317,23 +317,10 @@ def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path)
     assert made.candidates(made.lexical("max", sealed=False)).ids == ["new"]
 
 
-def test_searcher_another_query_in_between_changes_nothing(tmp_path: Path) -> None:
-    oracle = Oracle()
-    for document in line(*"efgh"):
-        oracle.add(document)
-    made = seal(oracle, tmp_path / "sealed")
-    made.add(doc("k", before="h"))
-    first = made.lexical("f h k")
-    alone = made.candidates(first)
-    made.lexical("e", sealed=False)
-    later = made.candidates(first)
-    assert later.ids == alone.ids
-    assert np.array_equal(later.block, alone.block, equal_nan=True)
-
-
 def test_searcher_ten_thousand_words_are_a_query() -> None:
     made = searcher(*line("e", "f", "g"))
-    assert found(made, "f " + " ".join(f"x{n}" for n in range(10_000))) == ["e", "f", "g"]
+    query = "f " + " ".join(f"x{n}" for n in range(10_000))
+    assert sorted(found(made, query)) == ["e", "f", "g"]
 
 
 @pytest.mark.parametrize("count", [60, 10_000])

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowcat_memory.index import Document, Pointer, build
+from slowcat_memory.index import Document, Lexical, Pointer, build
 from slowcat_memory.index.files.document import KEYS
 from slowcat_memory.index.files.header import read_header
 from slowcat_memory.index.lexical.windows import Windows
@@ -104,17 +104,13 @@ class Words(Adapter):
         self.views.add_neighbour_terms(new, sealed, terms)
         assert self.views.view.counts(new) == Counter(TOKENS(text))
 
-    def _search(self, k: int) -> np.ndarray:
+    def scores(self, numbers: np.ndarray) -> np.ndarray:
         tokens = TOKENS(QUERY)
         rows = self.views.forward.vocabulary.rows(tokens)
-        return self.views.view.search(tokens, rows, k)[0]
-
-    def scores(self, numbers: np.ndarray) -> np.ndarray:
-        self._search(9)
-        return self.views.view.scores(numbers)
+        return self.views.view.search(tokens, rows)[0][numbers]
 
     def best(self, k: int) -> set[int]:
-        return set(self._search(k).tolist())
+        return set(Lexical(self.scores(np.s_[:]), 0.0, {}).best(k).tolist())
 
     def expected(self, living: dict[int, str]) -> dict[int, float]:
         oracle = Oracle()

@@ -171,7 +171,7 @@ def scores_of(searcher: Searcher, query: str, *, sealed: bool = True) -> dict[st
     """Every current document's score by words, by id."""
     lexical = searcher.lexical(query, sealed=sealed)
     ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
-    scores = searcher.scores(lexical, np.array(numbers, np.int64))
+    scores = lexical.scores[np.array(numbers, np.int64)]
     return dict(zip(ids, map(float, scores), strict=True))
 
 

@@ -108,7 +108,7 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
         lexical = searcher.lexical(query)
         ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
         every = np.array(numbers, np.int64)
-        scores = searcher.scores(lexical, every) * without_drift(searcher, query)[every]
+        scores = lexical.scores[every] * without_drift(searcher, query)[every]
         cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
         best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
         told[query] = {

@@ -157,7 +157,6 @@ class LexicalView:
         self._lengths = Column(np.int32, sealed.lengths)
         self._alive: np.ndarray | None = None  # by sealed document, once one is dead
         self._dead: Counter[int] = Counter()  # dead sealed documents by term
-        self._scores = np.zeros(0, np.float32)  # of the latest query
         self.living, self.total = len(sealed.lengths), total
 
     def add(self, document: int, counts: Counts) -> None:
@@ -210,62 +209,42 @@ class LexicalView:
         self,
         terms: Sequence[str],
         rows: Sequence[int],
-        k: int,
         *,
         sealed: bool = True,
         shares: Sequence[float] = (),
     ) -> tuple[np.ndarray, list[float]]:
-        """Score the documents for a query; ``scores`` returns them until the next one.
+        """Score all documents for a query.
 
         Args:
             terms: The query's distinct tokens.
             rows: Their rows in the sealed vocabulary, -1 for none.
-            k: How many documents to return at most.
             sealed: False skips the sealed generation, for a turn that is out of time.
             shares: The share of its weight for each term; empty for full weights.
 
         Returns:
-            The best documents' numbers, unordered; and each term's idf, also of terms that occur
+            Scores, shape (documents,), float32; and each term's idf, also of terms that occur
             nowhere: no score can exceed their sum.
         """
-        self._scores = np.zeros(len(self._lengths), np.float32)
+        scores = np.zeros(len(self._lengths), np.float32)
         frequencies = map(self.frequency, terms, rows)
         weights = [
             share * idf(frequency, self.living)
             for frequency, share in zip(frequencies, shares or [1.0] * len(terms), strict=True)
         ]
+        k1, b = self._options.k1, self._options.b
         for term, row, weight in zip(terms, rows, weights, strict=True):
             if sealed and row >= 0:
-                self._add_sealed(row, weight)
-            self._add_tail(*self._tail.postings(term), weight)
+                documents, added = self._sealed.postings(row)
+                # Half the time of ``[...] +=``, which reads and writes through a copy.
+                np.add.at(scores, documents, added * np.float32(weight / self._sealed.idf(row)))
+            documents, times = self._tail.postings(term)
+            if len(documents):
+                lengths = self._lengths.tail[documents - len(self._sealed.lengths)]
+                norm = k1 * (1 - b) + k1 * b * self.living / self.total * lengths
+                scores[documents] += weight * (times / (times + norm))
         if self._alive is not None:
-            self._scores[: len(self._alive)] *= self._alive
-        documents = np.flatnonzero(self._scores)
-        if len(documents) > k:
-            documents = documents[np.argpartition(-self._scores[documents], k - 1)[:k]]
-        return documents, weights
-
-    def _add_sealed(self, row: int, weight: float) -> None:
-        documents, scores = self._sealed.postings(row)
-        # Half the time of ``[...] +=``, which reads and writes through a copy.
-        np.add.at(self._scores, documents, scores * np.float32(weight / self._sealed.idf(row)))
-
-    def _add_tail(self, documents: np.ndarray, times: np.ndarray, weight: float) -> None:
-        if len(documents):
-            k1, b = self._options.k1, self._options.b
-            lengths = self._lengths.tail[documents - len(self._sealed.lengths)]
-            norm = k1 * (1 - b) + k1 * b * self.living / self.total * lengths
-            self._scores[documents] += weight * (times / (times + norm))
-
-    def scores(self, documents: np.ndarray) -> np.ndarray:
-        """Return documents' scores for the latest query.
-
-        The result has shape (n,), float32, 0 for documents without a term and for later ones.
-        """
-        scores = np.zeros(len(documents), np.float32)
-        known = documents < len(self._scores)
-        scores[known] = self._scores[documents[known]]
-        return scores
+            scores[: len(self._alive)] *= self._alive
+        return scores, weights
 
 
 class Windows:

@@ -112,7 +112,7 @@ def test_namespace_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
             scene.namespace.reseal()
         told = scene.load() if step == "loaded" else scene.namespace
         lexical = told.searcher.lexical("veterinarian")
-        found = {told.searcher.table.ids[n] for n in lexical.best["window"].tolist()}
+        found = {told.searcher.table.ids[n] for n in lexical.best(100).tolist()}
         assert found == {chunk_id(turns[n].id) for n in (1, 3)}, step  # and its neighbour
 
 

@@ -209,7 +209,7 @@ def test_same_as_new_namespace_neighbours_close_up_around_what_is_retired_and_ma
         for id_ in (second, first):
             life.put(replace(life.read(id_), retired_at=None))
             check_alike(from_scratch(life), life.load(), life.namespace)
-        window = life.namespace.searcher.lexical("word2").best["window"]
+        window = life.namespace.searcher.lexical("word2").best(100)
         ids = {life.namespace.searcher.table.ids[n] for n in window.tolist()}
         assert chunk_id(second) in ids and chunk_id(first) not in ids
     finally:

@@ -71,7 +71,7 @@ def test_scoring_score_smoothing_lifts_a_neighbour_where_turns_are_short() -> No
         return chain(smoothing=smoothing, session=0.0, **more).scores("Max")
 
     plain, smoothed = scores(0.0), scores(0.2)
-    assert plain["He barks"] == smoothed["He barks"] < smoothed["Max"] < plain["Max"]
+    assert plain["He barks"] / plain["Max"] < smoothed["He barks"] / smoothed["Max"] < 1.0
     assert scores(0.2, smooth_below_words=1.0) == plain
 
 
