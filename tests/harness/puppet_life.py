@@ -1,11 +1,6 @@
 """What a worker of a fleet does in a process of its own, order by order; see ``puppets``."""
 
-import json
-import os
-import queue
-import threading
 import time
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +10,7 @@ from msgspec import Struct
 
 from tests.harness import fleet_plants
 from tests.harness.fleet_server import TENANT
+from tests.harness.puppets import WAIT_S
 
 
 class Orders(Struct, frozen=True, kw_only=True):
@@ -31,10 +27,13 @@ class Orders(Struct, frozen=True, kw_only=True):
     dsn: str
     name: str
     cache: Path
-    lease_s: float = 1.0
+    lease_s: float = 2.0
     clock_s: float = 0.0
     renews: bool = True
     plant: str = ""
+
+    def begin(self, note: Callable[..., None]) -> "Doing":
+        return Doing(self, note)
 
 
 def worker_config(orders: Orders) -> Any:
@@ -43,7 +42,7 @@ def worker_config(orders: Orders) -> Any:
     from slowcat_memory.testing import memory_config
 
     config = memory_config(
-        orders.cache, recall={"deadline_ms": 2000.0, "settle_ms": 500.0, "floor": 0.0}
+        orders.cache, recall={"deadline_ms": 60_000.0, "settle_ms": 500.0, "floor": 0.0}
     )
     fleet = replace(
         config.fleet,
@@ -95,6 +94,7 @@ class Doing:
 
     def release(self, person: str) -> None:
         self.members.pop(person).release()
+        self.note("released", person=person)
 
     def say(self, person: str, count: int = 1, session: str = "") -> list[str]:
         """Append turns; receipts are noted. Returns their words."""
@@ -125,17 +125,9 @@ class Doing:
         self.note("acked", word=word)
         self.turns[word] = ack.id
 
-    def save(self, person: str, timeout_s: float = 5.0) -> bool:
+    def save(self, person: str, timeout_s: float = WAIT_S) -> bool:
         """Wait until everything is on this disk."""
         return bool(self.members[person].flush(timeout_s))
-
-    def waiting(self, person: str) -> int:
-        holding = self.members[person].holding
-        return -1 if holding is None else holding.shipper.waiting
-
-    def epoch(self, person: str) -> int:
-        holding = self.members[person].holding
-        return -1 if holding is None else holding.lease.epoch
 
     def recall(self, person: str, words: list[str]) -> list[str]:
         """Return those of the words that are recalled, and any of another person."""
@@ -148,7 +140,7 @@ class Doing:
     def remember(self, person: str) -> str:
         self.n += 1
         word = f"x{person}{self.orders.name}m{self.n}x"
-        self.note("said", word=word, person=person)
+        self.note("said", word=word, person=person, raises=True)
         self.members[person].remember(f"The {word} was a present.", person)
         self.note("acked", word=word)
         return word
@@ -213,33 +205,3 @@ def _shift_clock(seconds: float) -> None:
 
     SystemClock.__call__ = shifted  # type: ignore[method-assign]
     time.time = lambda: true() + seconds
-
-
-def live(orders: Orders, from_parent: int, to_parent: int) -> None:
-    lock = threading.Lock()
-
-    def send(row: dict[str, Any]) -> None:
-        with lock:
-            os.write(to_parent, json.dumps(row).encode() + b"\n")
-
-    doing = Doing(orders, lambda what, **more: send({"what": what, "at": time.time(), **more}))
-    todo: queue.Queue[str] = queue.Queue()
-
-    def read() -> None:
-        with os.fdopen(from_parent) as lines:
-            for line in lines:
-                todo.put(line)
-        os._exit(3)  # the parent is gone
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        order = json.loads(todo.get())
-        try:
-            answer = {"answer": getattr(doing, order["do"])(**order["how"])}
-        except Exception as error:
-            answer = {"answer": None, "error": f"{type(error).__name__}: {error}"}
-            if os.environ.get("PUPPET_TRACE"):
-                traceback.print_exc()
-        send(answer | {"to": order["id"]})
-        if order["do"] == "end":
-            return
