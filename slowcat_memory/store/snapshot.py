@@ -125,8 +125,9 @@ class Snapshot:
 
     def logged_between(self, scope: str, first: int, last: int) -> int:
         """Return how many events a scope has from one log id to another; reads no event."""
-        found = self._ids(scope, first - 1)
-        return sum(1 for _ in takewhile(lambda key: keys.id_of(key) <= last, found))
+        found = takewhile(lambda id: id <= last, map(keys.id_of, self._ids(scope, first - 1)))
+        hidden = self._hidden.turns if self._hidden else ()
+        return sum(id not in hidden for id in found)
 
     def last_id(self) -> int:
         return reader.last_id(self._cursor_of)

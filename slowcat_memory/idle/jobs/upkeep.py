@@ -129,4 +129,5 @@ class UpkeepJob:
             scope=scope,
             created=context.now,
             rank=row.rank,
+            note=_today(context),  # a task that was given up is tried again on another day
         )

@@ -28,7 +28,7 @@ from slowcat_memory.index import Builder, IndexOptions, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.namespaces.documents import Reading, all_documents
+from slowcat_memory.runtime.namespaces.documents import Reading, all_documents, unread_error
 from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded
 from slowcat_memory.runtime.namespaces.local_only_ids import stored_ids, write_ids
 from slowcat_memory.store import Store, StoreOptions
@@ -208,6 +208,8 @@ def _build(folder: Path, order: Order) -> None:
             for vector in snapshot.vectors(order.embedder, order.scope):
                 builder.put_vector(vector.memory, vector.values)
         write_ids(stored_ids(snapshot, order.scope), built)
+        if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
+            raise unread_error(len(store.quarantined))
     header = builder.finish()
     generation.finish(
         folder,

@@ -39,9 +39,26 @@ HALF_WAY = (
     "lexical_writer.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
 )
 
+UNREAD = (
+    "from slowcat_memory.store.blocks import reader\n"
+    "read = reader.BlockReader.event\n"
+    "def once(self, key):\n"
+    "    reader.BlockReader.event = read\n"
+    "    {}\n"
+    "reader.BlockReader.event = once"
+)
+DAMAGED, MISSING = UNREAD.format("raise reader.DamagedRow('log', key, '')"), UNREAD.format("")
+
 
 @pytest.mark.parametrize(
-    ("child", "why"), [(SMALL_DISK, "File too large"), (HALF_WAY, "-9")], indirect=["child"]
+    ("child", "why"),
+    [
+        (SMALL_DISK, "File too large"),
+        (HALF_WAY, "-9"),
+        (DAMAGED, "1 rows of the store were not read"),
+        (MISSING, "1 rows of the store were not read"),
+    ],
+    indirect=["child"],
 )
 def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     scene: Scene, child: None, why: str, monkeypatch: pytest.MonkeyPatch
@@ -58,6 +75,9 @@ def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     assert list(scene.root.iterdir()) == kept
     check_alike(expected, scene.namespace, scene.load())
     assert scene.load().searcher.sealed_count == 20
+    monkeypatch.setattr(sealing, "CHILD", sealing.__name__)
+    scene.namespace.reseal()
+    assert scene.namespace.searcher.sealed_count == 30
 
 
 def test_sealing_the_child_makes_what_the_log_makes(scene: Scene) -> None:
