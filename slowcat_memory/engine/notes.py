@@ -128,10 +128,7 @@ class Notes:
         A memory stays local-only while anything that it was made from is.
         """
         self._check_known(scope)
-        self._wiring.store.apply(PERSON, WriteBatch(marks=((scope, memory_id, on),))).wait(None)
-        self._wiring.indexer.refresh_local_only()
-        with self._wiring.store.snapshot() as snapshot:
-            return self._marked(snapshot.read(scope, memory_id))
+        return self._mark(scope, memory_id, WriteBatch(marks=((scope, memory_id, on),)))
 
     def mute(self, scope: str, memory_id: str, on: bool) -> Memory | None:
         """Set whether a memory, and with it what was made from it, is muted.
@@ -143,11 +140,21 @@ class Notes:
         batch = WriteBatch(mutes=((scope, memory_id, on),))
         if on and (turn := turn_of(memory_id)):
             batch = self._without_texts_about(scope, turn, batch)
-        self._wiring.store.apply(PERSON, batch).wait(None)
-        self._wiring.indexer.take(batch)
-        self._wiring.indexer.refresh_muted()
-        with self._wiring.store.snapshot() as snapshot:
-            return self._marked(snapshot.read(scope, memory_id))
+        return self._mark(scope, memory_id, batch)
+
+    def _mark(self, scope: str, memory_id: str, batch: WriteBatch) -> Memory | None:
+        """Store marks, and pass on to the indexes all that changed with them."""
+        store, indexer = self._wiring.store, self._wiring.indexer
+        with store.snapshot() as snapshot:
+            before = snapshot.last_change()
+        store.apply(PERSON, batch).wait(None)
+        with store.snapshot() as snapshot:  # at once: an index that is published deletes these rows
+            loaded = [one.scope for one in self._wiring.namespaces]
+            changed = {name: snapshot.changed(name, before) for name in loaded}
+            memory = snapshot.read(scope, memory_id)
+        indexer.take(batch)
+        indexer.refresh_marks(changed)
+        return self._marked(memory)
 
     def _without_texts_about(self, scope: str, turn: int, batch: WriteBatch) -> WriteBatch:
         """Return a batch that also deletes the contexts and keys of others made from a turn."""

@@ -53,13 +53,6 @@ class HotCache:
         held = self._held.get(memory_id)
         return held is not None and held[1] is not None and not held[1].done()
 
-    def pending_local_only(self) -> list[str]:
-        return [
-            id_
-            for id_, (memory, _) in self._held.items()
-            if memory.local_only and self.pending(id_)
-        ]
-
     def drop(self, memory_id: str) -> None:
         self._held.pop(memory_id, None)
 

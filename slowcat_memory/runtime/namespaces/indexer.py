@@ -8,7 +8,7 @@ keeps the rest warm (``warm``).
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -128,23 +128,15 @@ class Indexer:
         if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
             self.later(self._vectors.embed, scope, unembedded)
 
-    def refresh_local_only(self) -> None:
-        """Read again which memories are local-only, in the namespaces that are loaded. Blocks."""
+    def refresh_marks(self, changed: Mapping[str, Sequence[str]]) -> None:
+        """Read the marks of memories again, by scope, where their namespaces are loaded. Blocks."""
         self.release()
-        self.talk.submit(self._refresh_local_only).result()
+        self.talk.submit(self._refresh_marks, changed).result()
 
-    def _refresh_local_only(self) -> None:
-        for namespace in self._namespaces:
-            namespace.refresh_local_only()
-
-    def refresh_muted(self) -> None:
-        """Read again which memories are muted, in the namespaces that are loaded. Blocks."""
-        self.release()
-        self.talk.submit(self._refresh_muted).result()
-
-    def _refresh_muted(self) -> None:
-        for namespace in self._namespaces:
-            namespace.refresh_muted()
+    def _refresh_marks(self, changed: Mapping[str, Sequence[str]]) -> None:
+        for scope, memory_ids in changed.items():
+            if scope in self._namespaces:
+                self._namespaces.get(scope).refresh_marks(memory_ids)
 
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.

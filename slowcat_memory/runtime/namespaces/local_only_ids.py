@@ -1,6 +1,5 @@
 """Which of a scope's memories must not leave this machine."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -56,22 +55,10 @@ class LocalOnlyIds:
     def all(self) -> frozenset[str]:
         """Return the ids. The first call may read all memories."""
         if self._ids is None:
-            self._ids = self._stored()
+            with self._store.snapshot() as snapshot:
+                self._ids = stored_ids(snapshot, self._scope)
         return self._ids
-
-    def reload(self, pending: Iterable[str]) -> frozenset[str]:
-        """Read the ids again; return those that were added or removed.
-
-        ``pending`` are the ids of local-only turns that are not stored yet.
-        """
-        before = self._ids or frozenset()
-        self._ids = self._stored().union(pending)
-        return self._ids ^ before
 
     def mark(self, memory_id: str, *, local: bool) -> None:
         if self._ids is not None and local != (memory_id in self._ids):
             self._ids = self._ids ^ {memory_id}
-
-    def _stored(self) -> frozenset[str]:
-        with self._store.snapshot() as snapshot:
-            return stored_ids(snapshot, self._scope)

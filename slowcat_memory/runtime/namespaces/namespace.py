@@ -174,22 +174,19 @@ class Namespace:
             stored = snapshot.read(self.scope, memory.id) or snapshot.in_context(memory)
             self._index_stored(stored, snapshot)
 
-    def refresh_local_only(self) -> None:
-        """Read again which memories are local-only, after a person marked some."""
+    def refresh_marks(self, memory_ids: Iterable[str]) -> None:
+        """Read marks from the store: a person's, or those that memories got when written."""
         with self._lock, self._store.snapshot() as snapshot:
-            for memory_id in self._local_only.reload(self._hot.pending_local_only()):
-                if memory := snapshot.read(self.scope, memory_id):
-                    self._hot.update(memory)
-            self.version += 1
-
-    def refresh_muted(self) -> None:
-        """Read every memory's mark again, after a person muted some: these are in no index."""
-        with self._lock, self._store.snapshot() as snapshot:
-            for memory in snapshot.memories(self.scope):
-                if memory.muted or (indexable(memory) and memory.id not in self.searcher):
-                    self._index_stored(snapshot.in_context(memory), snapshot)
+            for memory_id in memory_ids:
+                memory = snapshot.read(self.scope, memory_id)
+                if memory is None:
+                    continue
+                if memory.muted or (indexable(memory) and memory_id not in self.searcher):
+                    self._index_stored(memory, snapshot)
                 else:
+                    self._hot.update(memory)
                     self._holds.put(memory)
+                    self._local_only.mark(memory_id, local=memory.local_only)
             self.version += 1
 
     def refresh(self, memory_ids: Sequence[str]) -> None:
@@ -218,22 +215,12 @@ class Namespace:
             unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
             unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
             self.refresh(list(dict.fromkeys(unread)))
-            self._refresh_marks(batch.memories.values())
+            records, marked = batch.memories.values(), bool(self._local_only)
+            if derived := [m.id for m in records if marked or m.sources or m.derived_from]:
+                self.refresh_marks(derived)
             if batch.embedder == self.space.key:
                 for vector in batch.vectors:
                     self.put_vector(vector.memory, vector.values, vector.of)
-
-    def _refresh_marks(self, memories: Iterable[Memory]) -> None:
-        """Read the marks that memories got when they were written; the caller holds the lock."""
-        derived = [one for one in memories if self._local_only or one.sources or one.derived_from]
-        if not derived:
-            return
-        with self._store.snapshot() as snapshot:
-            for one in derived:
-                if stored := snapshot.memory(self.scope, one.id):
-                    self._local_only.mark(one.id, local=stored.local_only)
-                    if stored.muted and not one.muted:
-                        self._index_stored(snapshot.in_context(stored), snapshot)
 
     def _apply_one(self, memory_id: str, batch: ScopeBatch) -> bool:
         """Index a batch's data about a memory; return False where the store must be read."""
