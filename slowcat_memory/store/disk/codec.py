@@ -59,12 +59,7 @@ def unseal(key: bytes, value: bytes) -> bytes:
     if not intact(key, value):
         raise StoreDamagedError("a record does not match its checksum")
     body = value[HEADER.size :]
-    return _unpack(body) if is_packed(value) else body
-
-
-def is_packed(value: bytes) -> bool:
-    """Return whether an envelope's body is compressed."""
-    return LZ4 in value[1:2]
+    return _unpack(body) if value[1] == LZ4 else body
 
 
 def _unpack(body: bytes) -> bytes:

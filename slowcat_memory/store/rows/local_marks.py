@@ -7,6 +7,7 @@ when it is written. ``core.disclosure`` has the rule.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from slowcat_memory.core.disclosure import (
     LOCAL_ONLY,
     MUTED,
     Mark,
+    Origin,
     corrected_marks,
     has_marked_origin,
     origin_of,
@@ -24,7 +26,8 @@ from slowcat_memory.core.disclosure import (
 from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.transaction import Transaction
 
 REPLIES = 8  # log positions behind a user's turn that are searched for its reply
@@ -93,9 +96,8 @@ def spread(changed: Iterable[Memory], tx: Transaction, mark: Mark = LOCAL_ONLY) 
         made = {origin_of(one): one for one in _made_from(waiting, tx)}
         waiting = [one for key, one in made.items() if key not in reached]
         reached = made | reached
-    corrected = corrected_marks(
-        reached.values(), lambda origin: _is_marked(*origin, tx, mark), mark
-    )
+    elsewhere = partial(_is_marked, tx, mark)
+    corrected = corrected_marks(reached.values(), elsewhere, mark)
     for one in corrected:
         _put(one, tx)
     return corrected
@@ -107,19 +109,17 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
     Rows are searched for the origins' bytes, and only the few that have them are unpacked.
     """
     wanted, scopes = {origin_of(one) for one in memories}, {one.scope for one in memories}
-    turns = (msgspec.msgpack.encode(turn) for _, id in wanted if (turn := turn_of(id)))
-    named = re.compile(
-        b"|".join(map(re.escape, (*turns, *(id.encode() for _, id in wanted)))), re.S
-    )
+    names = {id.encode() for _, id in wanted}
+    names |= {msgspec.msgpack.encode(turn) for _, id in wanted if (turn := turn_of(id))}
+    search = re.compile(b"|".join(map(re.escape, names))).search
     for scope in scopes.union(_scopes(tx)):
         for kind in ("",) if scope in scopes else _CROSSING:
             prefix = keys.scope_prefix(scope) + (f"{kind}/".encode() if kind else b"")
             for key, value in tx.rows_with("memories", prefix):
-                if not codec.is_packed(value) and not named.search(value):
-                    continue
-                memory = tx.read(Memory, "memories", key)
-                if memory is not None and not wanted.isdisjoint(origins(memory)):
-                    yield memory
+                if search(value) or LZ4 in value[1:2]:
+                    memory = tx.read(Memory, "memories", key)
+                    if memory is not None and not wanted.isdisjoint(origins(memory)):
+                        yield memory
 
 
 def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None:
@@ -131,15 +131,18 @@ def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None
     return found
 
 
-def _is_marked(scope: str, id: str, tx: Transaction, mark: Mark) -> bool | None:
+def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
     """Return whether a memory that ``spread`` did not reach is marked, None if there is none.
 
     A chunk without a row has no mark.
     """
+    scope, id = origin
     turn = _turn(turn_of(id), tx)
-    scope = scope or (turn.scope if turn else "")
+    scope = turn.scope if turn else scope
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
-    return mark.on(found) if found else False if turn_of(id) else None
+    if found is None:
+        return False if turn_of(id) else None
+    return mark.on(found)
 
 
 def _stored(scope: str, id: str, tx: Transaction) -> Memory | None:
