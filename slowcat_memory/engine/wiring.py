@@ -1,5 +1,6 @@
 """Builds the components of an engine, in order."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -31,6 +32,7 @@ from slowcat_memory.runtime.session.icebreakers import Icebreakers
 from slowcat_memory.store import Store
 
 RECALL = "recall"  # the activity of a recall
+PAUSE_S, WORK_S = 0.1, 0.02  # of a load beside recalls without a pause
 
 
 class EngineWiring:
@@ -72,6 +74,7 @@ class EngineWiring:
 
     def _connect(self, embedder: QueryEmbedder | None) -> None:
         config, clock = self.config, self.clock
+        self._works_until = 0.0
         self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
@@ -119,7 +122,16 @@ class EngineWiring:
             lambda: self.embedding.space,
             self.config.memory.time_zone,
             self.guest_scope,
+            self._give_way,
         )
+
+    def _give_way(self) -> None:
+        """Let recalls go first, most of the time: some come one after the other without an end."""
+        began = time.monotonic()
+        while self._works_until <= began and self.gate.is_active(RECALL):
+            time.sleep(0.001)
+            if time.monotonic() > began + PAUSE_S:
+                self._works_until = began + PAUSE_S + WORK_S
 
     def retrieval_of(
         self,

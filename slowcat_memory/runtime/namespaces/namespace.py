@@ -10,7 +10,7 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -62,10 +62,12 @@ class Namespace:
         space: Space,
         hot_cache_size: int,
         zone: str = "",
+        give_way: Callable[[], None] = lambda: None,
     ) -> None:
         """Load the scope from the store.
 
         ``hot_cache_size`` is in memories; ``zone`` is the user's time zone, "" for this machine's.
+        ``give_way`` is called between short pieces of the work, and may wait.
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
@@ -73,7 +75,8 @@ class Namespace:
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
-        with store.snapshot() as snapshot:
+        self._give_way = give_way
+        with store.snapshot(give_way) as snapshot:
             loaded = loader.load(snapshot)
             is_new = not latest_turns(snapshot, scope, 1)
         self._last_chunks = loaded.last_chunks
@@ -116,6 +119,7 @@ class Namespace:
         Blocks for 0.2 ms each the first time.
         """
         while self._undated and not self._deferred.stopping.is_set():
+            self._give_way()
             with self._lock:  # again for each: a turn may wait for it
                 if self._undated:
                     self._read_time(*self._undated.popitem())
@@ -126,7 +130,7 @@ class Namespace:
             self._index.change(lambda searcher: searcher.set_about(memory_id, about))
 
     def _read_facts(self) -> None:
-        with self._store.snapshot() as snapshot:
+        with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
         going_on = (turn for turn in turns if not self._deferred.stopping.is_set())
@@ -357,6 +361,12 @@ class Namespace:
     def latest(self) -> Memory | None:
         """Return the latest memory that is held in memory."""
         return self._hot.latest()
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether all turns that were added are in the store."""
+        latest = self._hot.latest()
+        return latest is None or not self._hot.pending(latest.id)
 
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
 

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -129,10 +130,11 @@ class PageCache:
 
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
 FLUSH_S = 10.0
+UNUSED_S, KEPT = 1800.0, 8  # a home's namespaces stay loaded
 
 
 class Namespaces:
-    """Loads namespaces and keeps them loaded. Safe to use from several threads."""
+    """Loads namespaces, and drops those that nobody uses. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -143,6 +145,7 @@ class Namespaces:
         space: Callable[[], Space],
         zone: str = "",
         guest: str = "",
+        give_way: Callable[[], None] = lambda: None,
     ) -> None:
         """Start with none loaded; the arguments are as for ``Namespace``.
 
@@ -151,56 +154,74 @@ class Namespaces:
         self._guest = guest
         self._store, self._tokenizer, self._options = store, tokenizer, options
         self._hot_cache_size, self._space, self._zone = hot_cache_size, space, zone
+        self._give_way = give_way
         self._loaded: dict[str, Namespace] = {}
-        self._loading = threading.Lock()
+        self._used: dict[str, float] = {}  # when each was used last, in monotonic seconds
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def is_guests(self, scope: str) -> bool:
         return bool(self._guest) and scope == self._guest
 
     def __contains__(self, scope: str) -> bool:
+        self._used[scope] = time.monotonic()
         return scope in self._loaded
 
     def __iter__(self) -> Iterator[Namespace]:
         return iter(list(self._loaded.values()))
 
     def get(self, scope: str) -> Namespace:
-        """Return a scope's namespace; blocks while it is loaded.
+        """Return a scope's namespace; blocks while it is loaded, and for no other one.
 
         Raises:
             ConfigError: The scope's name is invalid, or it is the guests'.
         """
+        self._used[scope] = time.monotonic()
         namespace = self._loaded.get(scope)
         if namespace is None:
-            with self._loading:
-                namespace = self._loaded.get(scope) or self._load(check_scope(scope))
+            with self._locks[check_scope(scope)]:
+                namespace = self._loaded.get(scope) or self._load(scope)
                 self._loaded[scope] = namespace
         return namespace
+
+    def is_loading(self, scope: str) -> bool:
+        return self._locks[scope].locked()
 
     def stop(self) -> None:
         for namespace in self:
             namespace.stop()
 
+    def drop_unused(self, after_s: float = UNUSED_S, kept: int = KEPT) -> None:
+        """Drop all but the latest used namespaces if nobody used them for a while.
+
+        Must be called on the thread that adds turns. One with turns that are not saved yet is kept.
+        """
+        until = time.monotonic() - after_s
+        for scope in sorted([*self._loaded], key=self._used.__getitem__, reverse=True)[kept:]:
+            if self._used[scope] <= until and self._loaded[scope].is_saved:
+                self._loaded.pop(scope).stop()
+
     def reload(self, scope: str) -> None:
-        """Load a namespace again if it is loaded. Must be called on the thread that adds turns.
+        """Load a namespace again if it is loaded.
 
         Raises:
             StoreError: Turns wait to be saved: they would be missing.
         """
-        if scope not in self._loaded:
-            return
-        if not self._store.flush(FLUSH_S):
-            raise StoreError("an index is not loaded again while turns wait to be saved")
-        loaded = self._load(scope)
-        loaded.finish_opening()  # now, so that no recall misses anything
-        loaded.local_only()
-        self._loaded[scope] = loaded
+        with self._locks[scope]:
+            if scope not in self._loaded:
+                return
+            if not self._store.flush(FLUSH_S):
+                raise StoreError("an index is not loaded again while turns wait to be saved")
+            loaded = self._load(scope)
+            loaded.finish_opening()  # now, so that no recall misses anything
+            loaded.local_only()
+            self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
         """Remove memories from a scope's index, and end a build that may have read them.
 
         The sealed files are the store's to delete. Waits while the scope is loaded or built.
         """
-        with self._loading:
+        with self._locks[scope]:
             namespace = self._loaded.get(scope)
         if namespace is not None:
             namespace.forget(list(memory_ids))
@@ -221,10 +242,8 @@ class Namespaces:
             self._space(),
             self._hot_cache_size,
             self._zone,
+            self._give_way,
         )
-
-    def _root(self, scope: str) -> Path:
-        return index_root(self._store.path, scope)
 
 
 def index_root(store: Path, scope: str) -> Path:
