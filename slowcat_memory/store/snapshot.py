@@ -34,6 +34,7 @@ from slowcat_memory.records import (
 from slowcat_memory.store.blocks import reader
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
@@ -156,7 +157,13 @@ class Snapshot:
 
     def sessions(self, scope: str = "") -> list[Session]:
         """Return the sessions of a namespace, or of all, earliest first."""
-        rows = [row for row in self._scan(Session, "sessions") if scope in ("", row.scope)]
+        named = msgspec.msgpack.encode(scope) if scope else b""
+        found = [
+            self._decode(Session, "sessions", key, value)
+            for key, value in self._rows("sessions", b"")
+            if named in value or LZ4 in value[1:2]  # only these are unpacked
+        ]
+        rows = [row for row in found if row is not None and scope in ("", row.scope)]
         return sorted(rows, key=lambda row: (row.started, row.id))
 
     def unended(self) -> list[Session]:
@@ -320,15 +327,8 @@ class Snapshot:
 
     def scopes(self) -> list[str]:
         """Return every namespace that has an event or a memory, sorted."""
-        return sorted({*self._scopes("log_by_scope"), *self._scopes("memories")})
-
-    def _scopes(self, table: str) -> Iterator[str]:
-        cursor = self._txn.cursor(self._handles[table])
-        found = cursor.first()
-        while found:
-            scope, _ = keys.split_scope(cursor.key())
-            yield scope
-            found = cursor.set_range(scope.encode() + b"\1")
+        tables = map(self._cursor_of, ("log_by_scope", "memories"))
+        return sorted(set().union(*map(keys.scopes, tables)))
 
     def counts(self) -> dict[str, int]:
         return {name: self._txn.stat(db)["entries"] for name, db in self._handles.items()}
@@ -378,11 +378,7 @@ class Snapshot:
         return None if value is None else self._decode(kind, table, key, value)
 
     def _decode(self, kind: Any, table: str, key: bytes, value: bytes) -> Any:
-        try:
-            record = codec.decode(kind, key, value)
-        except StoreDamagedError:
-            self._on_damaged(table, key)
-            return None
+        record: Any = self._undamaged(partial(codec.decode, kind), table, key, value)
         return None if self._hidden and self._hidden.covers(record) else record
 
     def _undamaged(

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -188,7 +188,8 @@ def seal(build: Build, root: Path, order: Order) -> Manifest:
     return replace(manifest, generation=name)
 
 
-def _build(folder: Path, order: Order) -> None:
+def _build(folder: Path, order: Order) -> Iterator[bool]:
+    """Build in short steps, as ``generation.run_beside_others`` takes them."""
     built = folder / BUILT
     built.mkdir(mode=0o700)
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
@@ -204,12 +205,15 @@ def _build(folder: Path, order: Order) -> None:
         upto, changes, epoch = snapshot.last_id(), snapshot.last_change(), snapshot.forget_epoch()
         for one in all_documents(snapshot, order.scope, reading):
             builder.add(one)
+            yield False
         if order.dim:
             for vector in snapshot.vectors(order.embedder, order.scope):
                 builder.put_vector(vector.memory, vector.values)
+                yield False
         write_ids(stored_ids(snapshot, order.scope), built)
         if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
             raise unread_error(len(store.quarantined))
+    yield True
     header = builder.finish()
     generation.finish(
         folder,
@@ -236,8 +240,8 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    generation.lower_priority()
-    _build(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Order))
+    order = msgspec.json.decode(sys.argv[2], type=Order)
+    generation.run_beside_others(_build(Path(sys.argv[1]), order))
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
     names = {id.encode() for _, id in wanted}
     names |= {msgspec.msgpack.encode(turn) for _, id in wanted if (turn := turn_of(id))}
     search = re.compile(b"|".join(map(re.escape, names))).search
-    for scope in scopes.union(_scopes(tx)):
+    for scope in scopes.union(keys.scopes(tx.cursor("memories"))):
         for kind in ("",) if scope in scopes else _CROSSING:
             prefix = keys.scope_prefix(scope) + (f"{kind}/".encode() if kind else b"")
             for key, value in tx.rows_with("memories", prefix):
@@ -172,15 +172,6 @@ def _turn(id: int, tx: Transaction) -> Turn | None:
     except DamagedRow:
         return None
     return event if isinstance(event, Turn) else None
-
-
-def _scopes(tx: Transaction) -> Iterator[str]:
-    cursor = tx.cursor("memories")
-    found = cursor.first()
-    while found:
-        scope, _ = keys.split_scope(cursor.key())
-        yield scope
-        found = cursor.set_range(scope.encode() + b"\1")
 
 
 def _put(memory: Memory, tx: Transaction) -> None:
