@@ -15,7 +15,7 @@ from slowcat_memory.engine.events.memory_events import PERSON
 from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import LedgerEntry, Memory, WriteBatch
+from slowcat_memory.records import Context, Key, LedgerEntry, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 
 if TYPE_CHECKING:
@@ -150,27 +150,24 @@ class Notes:
         store.apply(PERSON, batch).wait(None)
         with store.snapshot() as snapshot:  # at once: an index that is published deletes these rows
             loaded = [one.scope for one in self._wiring.namespaces]
-            changed = {name: snapshot.changed(name, before) for name in loaded}
+            changed = [(name, snapshot.changed(name, before)) for name in loaded]
             memory = snapshot.read(scope, memory_id)
         indexer.take(batch)
-        indexer.refresh_marks(changed)
+        for name, ids in changed:
+            indexer.refresh_marks(name, ids)
         return self._marked(memory)
 
     def _without_texts_about(self, scope: str, turn: int, batch: WriteBatch) -> WriteBatch:
         """Return a batch that also deletes the contexts and keys of others made from a turn."""
-        own = chunk_id(turn)
+
+        def made_from_it(one: Context | Key) -> bool:
+            return turn in one.sources and one.memory != chunk_id(turn)
+
         with self._wiring.store.snapshot() as snapshot:
-            contexts = tuple(
-                replace(one, text="")
-                for one in snapshot.contexts(scope)
-                if turn in one.sources and one.memory != own
-            )
-            drop_keys = tuple(
-                (scope, one.id)
-                for one in snapshot.keys(scope)
-                if turn in one.sources and one.memory != own
-            )
-        return replace(batch, contexts=contexts, drop_keys=drop_keys)
+            contexts = filter(made_from_it, snapshot.contexts(scope))
+            drop_keys = [(scope, one.id) for one in filter(made_from_it, snapshot.keys(scope))]
+            emptied = [replace(one, text="") for one in contexts]
+        return replace(batch, contexts=tuple(emptied), drop_keys=tuple(drop_keys))
 
     def _marked(self, memory: Memory | None) -> Memory | None:
         if memory is not None:

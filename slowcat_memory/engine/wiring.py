@@ -32,7 +32,7 @@ from slowcat_memory.runtime.session.icebreakers import Icebreakers
 from slowcat_memory.store import Store
 
 RECALL = "recall"  # the activity of a recall
-PAUSE_S, WORK_S = 0.1, 0.02  # of a load beside recalls without a pause
+GIVE_WAY_S = 0.001  # between two rows that a load reads
 
 
 class EngineWiring:
@@ -74,7 +74,6 @@ class EngineWiring:
 
     def _connect(self, embedder: QueryEmbedder | None) -> None:
         config, clock = self.config, self.clock
-        self._works_until = 0.0
         self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
@@ -126,12 +125,9 @@ class EngineWiring:
         )
 
     def _give_way(self) -> None:
-        """Let recalls go first, most of the time: some come one after the other without an end."""
-        began = time.monotonic()
-        while self._works_until <= began and self.gate.is_active(RECALL):
-            time.sleep(0.001)
-            if time.monotonic() > began + PAUSE_S:
-                self._works_until = began + PAUSE_S + WORK_S
+        """Let a recall go first, almost: recalls that never pause must not stop a load."""
+        if self.gate.is_active(RECALL):
+            time.sleep(GIVE_WAY_S)
 
     def retrieval_of(
         self,
@@ -141,10 +137,10 @@ class EngineWiring:
     ) -> Retrieval:
         """Build a retrieval with other options, or over other indexes of another store."""
         return Retrieval(
-            self.namespaces if namespaces is None else namespaces,
+            namespaces or self.namespaces,
             self.embedding,
             self.indexer,
-            self.store if store is None else store,
+            store or self.store,
             self.metrics,
             self.page_cache,
             self.zone,

@@ -15,9 +15,6 @@ class HotCache:
         self._size = size
         self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._held)
-
     def get(self, memory_id: str) -> Memory | None:
         held = self._held.get(memory_id)
         return held[0] if held else None

@@ -9,9 +9,8 @@ wait for the first (``late``). What the last one recalls is thrown away: it keep
 (``warm``).
 """
 
-import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, TypeVar
@@ -28,8 +27,9 @@ from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
 
 T = TypeVar("T")
+Logged = tuple[Turn, Ack, bool]
+"""A turn, its receipt, and whether its vector is made here."""
 SLICE = 8  # turns that are indexed before a recall may run: 3 ms
-OPENERS = 16  # namespaces that are loaded at the same time
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
 
@@ -60,16 +60,16 @@ class Indexer:
     def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
         self._namespaces, self._vectors = namespaces, vectors
         self._metrics = metrics
-        self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
+        self._waiting: deque[Logged] = deque()  # see ``release``
         # The rest belongs to ``talk``: turns to index; namespaces that are being loaded, and for
         # each the changes since that began.
-        self._ready: deque[tuple[Turn, Ack, bool]] = deque()
+        self._ready: deque[Logged] = deque()
         self._opening: dict[Future[Any], str] = {}
         self._missed: dict[str, list[Callable[[], None]]] = {}
         self.closing = vectors.closing
         self.talk = Worker("slowcat-recall")
         self.back = Worker("slowcat-embed")
-        self.opener = ThreadPoolExecutor(OPENERS, "slowcat-open")
+        self.opener = ThreadPoolExecutor(16, "slowcat-open")
         self.ahead = Worker("slowcat-ahead")
         self.late = Worker("slowcat-late")
         self.warm = Worker("slowcat-warm")
@@ -103,23 +103,23 @@ class Indexer:
         if ready:
             self.talk.submit(self._index_turns, ready)
 
-    def _index_turns(self, turns: Sequence[tuple[Turn, Ack, bool]] = ()) -> None:
+    def _index_turns(self, turns: Sequence[Logged] = ()) -> None:
         self._ready.extend(turns)
-        parts: dict[str, list[tuple[Turn, Ack, bool]]] = {}
+        parts: dict[str, list[Logged]] = {}
         for _ in range(min(SLICE, len(self._ready))):
             part = self._ready.popleft()
             parts.setdefault(part[0].scope, []).append(part)
         for scope, some in parts.items():
-            self._guarded(self._change, scope, partial(self._add_turns, scope, some), self._load)
+            self._change(scope, partial(self._guarded, self._add_turns, scope, some), load=True)
         if self._ready:
             self.soon(self._index_turns)
         self._namespaces.drop_unused()
 
-    def _index_rest(self, until: float) -> None:
-        while self._ready and time.monotonic() < until:
+    def _index_rest(self) -> None:
+        while self._ready and not self.closing.is_set():
             self._index_turns()
 
-    def _add_turns(self, scope: str, turns: Sequence[tuple[Turn, Ack, bool]]) -> None:
+    def _add_turns(self, scope: str, turns: Sequence[Logged]) -> None:
         namespace = self._namespaces.get(scope)
         for turn, ack, _ in turns:
             if chunk_id(turn.id) not in namespace.searcher:  # loading may have read it already
@@ -130,12 +130,7 @@ class Indexer:
     def _load(self, scope: str) -> None:
         self._guarded(self._namespaces.get, scope)
 
-    def _change(
-        self,
-        scope: str,
-        work: Callable[[], None],
-        load: Callable[[str], object] | None = None,
-    ) -> None:
+    def _change(self, scope: str, work: Callable[[], None], *, load: bool = False) -> None:
         """Change a namespace if it is loaded, and again after a load that runs: it reads the past.
 
         With ``load`` it is loaded first if it is not.
@@ -143,7 +138,7 @@ class Indexer:
         loading = self._namespaces.is_loading(scope)  # asked first: it may be loaded just now
         known = scope in self._namespaces
         if not known and scope not in self._missed and (load or loading):
-            self.open(scope, load or self._load)
+            self.open(scope, self._load)
         if scope in self._missed:
             self._missed[scope].append(work)
         if known:
@@ -191,17 +186,16 @@ class Indexer:
         if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
             self.later(self._vectors.embed, scope, unembedded)
 
-    def refresh_marks(self, changed: Mapping[str, Sequence[str]]) -> None:
-        """Read the marks of memories again, by scope, where their namespaces are loaded. Blocks."""
+    def refresh_marks(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Read the marks of memories again, in a namespace that is loaded. Blocks."""
+        if not memory_ids:
+            return
         self.release()
-        self.talk.submit(self._refresh_marks, changed).result()
 
-    def _refresh_marks(self, changed: Mapping[str, Sequence[str]]) -> None:
-        for scope, memory_ids in changed.items():
-            self._change(scope, partial(self._refresh_marks_of, scope, memory_ids))
+        def work() -> None:
+            self._namespaces.get(scope).refresh_marks(memory_ids)
 
-    def _refresh_marks_of(self, scope: str, memory_ids: Sequence[str]) -> None:
-        self._namespaces.get(scope).refresh_marks(memory_ids)
+        self.talk.submit(self._change, scope, work).result()
 
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.
@@ -256,7 +250,7 @@ class Indexer:
         if not self.closing.is_set():
             # Index first, before closing begins: the last turns are embedded too.
             self.release()
-            wait((self.talk.submit(self._index_rest, time.monotonic() + CLOSE_S),), CLOSE_S)
+            wait((self.talk.submit(self._index_rest),), CLOSE_S)
             self.closing.set()
             self._namespaces.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)

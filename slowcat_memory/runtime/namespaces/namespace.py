@@ -40,7 +40,6 @@ from slowcat_memory.runtime.namespaces.documents import (
 )
 from slowcat_memory.runtime.namespaces.hot_cache import HotCache, latest_turns
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
-from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -81,7 +80,7 @@ class Namespace:
             is_new = not latest_turns(snapshot, scope, 1)
         self._last_chunks = loaded.last_chunks
         self._undated = {memory.id: memory for memory in loaded.undated}
-        self._local_only = LocalOnlyIds(scope, store, loaded.local_only)
+        self._local_only = loaded.local_only
         self._holds = WhatHolds(tokenizer.language)
         order = Order(
             store=str(store.path),
@@ -92,7 +91,7 @@ class Namespace:
             language=tokenizer.language,
             options=options,
         )
-        self._index = LiveIndex(loaded, loader, store, root, order)
+        self._index = LiveIndex(loaded, loader, store, order)
         self._lock = self._index.lock
         self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
         if is_new:  # there is next to nothing to read
@@ -188,10 +187,14 @@ class Namespace:
                 if memory.muted or (indexable(memory) and memory_id not in self.searcher):
                     self._index_stored(memory, snapshot)
                 else:
-                    self._hot.update(memory)
-                    self._holds.put(memory)
-                    self._local_only.mark(memory_id, local=memory.local_only)
+                    self._take_over(memory)
             self.version += 1
+
+    def _take_over(self, memory: Memory) -> None:
+        """Keep what is known of a stored memory besides the index; the caller holds the lock."""
+        self._hot.update(memory)
+        self._holds.put(memory)
+        self._local_only.mark(memory.id, local=memory.local_only)
 
     def refresh(self, memory_ids: Sequence[str]) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
@@ -230,9 +233,7 @@ class Namespace:
         """Index a batch's data about a memory; return False where the store must be read."""
         record, context = batch.memories.get(memory_id), batch.contexts.get(memory_id)
         if record is not None and not indexable(record):
-            self._hot.update(record)
-            self._holds.put(record)
-            self._local_only.mark(memory_id, local=record.local_only)
+            self._take_over(record)
             self._index.change(lambda searcher: searcher.remove(memory_id))
             self.version += 1
             return True
@@ -255,9 +256,8 @@ class Namespace:
         return True
 
     def _update_text(self, memory: Memory) -> None:
-        self._hot.update(memory)
+        self._take_over(memory)
         self._undated.pop(memory.id, None)
-        self._local_only.mark(memory.id, local=memory.local_only)
         changed = document(memory, self._reading)
         self._index.change(lambda searcher: searcher.update(changed))
 
@@ -283,10 +283,8 @@ class Namespace:
         """Index a memory's whole state in the store; the caller holds the lock."""
         if memory.kind == READING:
             return
-        self._hot.update(memory)
+        self._take_over(memory)
         self._undated.pop(memory.id, None)
-        self._holds.put(memory)
-        self._local_only.mark(memory.id, local=memory.local_only)
         place = place_of(memory.id, snapshot, self.searcher)
         keys = list(snapshot.keys(self.scope, memory.id))
         self._index.change(lambda s: index_memory(s, memory, keys, self._reading, place))
@@ -307,10 +305,7 @@ class Namespace:
         gone = set(memory_ids)
         with self._lock:
             for memory_id in gone:
-                self.searcher.remove(memory_id)  # a build in progress is discarded as a whole
-                self._hot.drop(memory_id)
-                self._holds.drop(memory_id)
-                self._undated.pop(memory_id, None)
+                self._remove(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
             self._last_chunks.forget(gone)
             self.version += 1

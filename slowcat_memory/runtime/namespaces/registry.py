@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 from loguru import logger
@@ -20,51 +21,6 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.disk.folder import index_folder
 
 Later = Callable[[Callable[[], None]], "Future[None] | None"]
-
-
-class IdleTimer:
-    """Calls back once after each idle period. Its thread almost always sleeps."""
-
-    def __init__(
-        self,
-        seconds: float,
-        callback: Callable[[], object],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Start the timer; 0 or less seconds never call back.
-
-        ``callback`` runs on the timer's thread and must return at once; ``clock`` is monotonic.
-        """
-        self._seconds, self._callback, self._clock = seconds, callback, clock
-        self._last = clock()
-        self._called = False
-        self._stopped = threading.Event()
-        if seconds > 0:
-            thread = threading.Thread(target=self._run, name="slowcat-idle-timer", daemon=True)
-            thread.start()
-
-    def reset(self) -> None:
-        """Start a new idle period. Two assignments: may be called on the frame path."""
-        self._last = self._clock()
-        self._called = False
-
-    def check(self) -> float:
-        """Call back if the period is over; return the seconds until the next check."""
-        left = self._last + self._seconds - self._clock()
-        if left > 0:
-            return left
-        if not self._called:
-            self._called = True
-            self._callback()
-        return self._seconds
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def _run(self) -> None:
-        wait = self._seconds
-        while not self._stopped.wait(wait):
-            wait = self.check()
 
 
 class PageCache:
@@ -90,7 +46,8 @@ class PageCache:
 
         Args:
             most_mb: Megabytes of mapped files above which they are released; 0 for never.
-            after_s: Seconds without a recall until then; 0 for after every recall.
+            after_s: Seconds without a recall until then, at most twice as many; 0 for after every
+                recall.
             releases: Functions that release what they can, in some milliseconds.
             later: Runs a function on a worker that no turn waits for.
             warn_mb: Megabytes of the whole process above which a warning is logged once; 0 for
@@ -101,16 +58,26 @@ class PageCache:
         self._measure = measure
         self._running: Future[None] | None = None
         self._after_each = most_mb > 0 and after_s <= 0
-        self._timer = IdleTimer(after_s if most_mb > 0 else 0, self._trim_later)
+        self._recalls, self._stopped = 0, threading.Event()
+        if most_mb > 0 and after_s > 0:
+            threading.Thread(target=self._run, args=(after_s,), daemon=True).start()
 
     def recalled(self) -> None:
         """Restart the idle period after a recall; takes microseconds."""
-        self._timer.reset()
+        self._recalls += 1
         if self._after_each:
             self._trim_later()
 
     def stop(self) -> None:
-        self._timer.stop()
+        self._stopped.set()
+
+    def _run(self, after_s: float) -> None:
+        seen, trimmed = 0, -1
+        while not self._stopped.wait(after_s):
+            if trimmed != seen == self._recalls:
+                trimmed = seen
+                self._trim_later()
+            seen = self._recalls
 
     def trim(self) -> None:
         if self._measure() > self._most:
@@ -151,10 +118,16 @@ class Namespaces:
 
         ``guest`` is the guests' scope, which is never indexed; "" for none.
         """
-        self._guest = guest
-        self._store, self._tokenizer, self._options = store, tokenizer, options
-        self._hot_cache_size, self._space, self._zone = hot_cache_size, space, zone
-        self._give_way = give_way
+        self._guest, self._store, self._space = guest, store, space
+        self._open = partial(
+            Namespace,
+            store=store,
+            tokenizer=tokenizer,
+            options=options,
+            hot_cache_size=hot_cache_size,
+            zone=zone,
+            give_way=give_way,
+        )
         self._loaded: dict[str, Namespace] = {}
         self._used: dict[str, float] = {}  # when each was used last, in monotonic seconds
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -233,22 +206,7 @@ class Namespaces:
                 f"{scope!r} is the guests' scope, which is not indexed",
                 hint=f"To see what guests said: `slowcat-memory show --last 20 --scope {scope}`",
             )
-        return Namespace(
-            scope,
-            self._store,
-            index_root(Path(), scope),
-            self._tokenizer,
-            self._options,
-            self._space(),
-            self._hot_cache_size,
-            self._zone,
-            self._give_way,
-        )
-
-
-def index_root(store: Path, scope: str) -> Path:
-    """Return the folder of a scope's sealed indexes, in a store's folder."""
-    return index_folder(store, scope)
+        return self._open(scope, root=index_folder(Path(), scope), space=self._space())
 
 
 def scope_of_user(user_id: str, what: str = "user_id") -> str:

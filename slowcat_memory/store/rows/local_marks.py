@@ -31,7 +31,7 @@ from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.transaction import Transaction
 
 REPLIES = 8  # log positions behind a user's turn that are searched for its reply
-_CROSSING = (CHUNK, NOTE)  # kinds that may be made from a memory of another namespace
+_CROSSING = (f"{CHUNK}/", f"{NOTE}/")  # kinds that may be made from a memory of another namespace
 
 
 def inherit(memory: Memory, tx: Transaction) -> Memory:
@@ -114,7 +114,7 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
     search = re.compile(b"|".join(map(re.escape, names))).search
     for scope in scopes.union(keys.scopes(tx.cursor("memories"))):
         for kind in ("",) if scope in scopes else _CROSSING:
-            prefix = keys.scope_prefix(scope) + (f"{kind}/".encode() if kind else b"")
+            prefix = keys.scope_prefix(scope) + kind.encode()
             for key, value in tx.rows_with("memories", prefix):
                 if search(value) or LZ4 in value[1:2]:
                     memory = tx.read(Memory, "memories", key)

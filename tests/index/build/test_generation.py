@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, Searcher, build
+from slowcat_memory.index import Document, Searcher
 from slowcat_memory.index.build import generation as sealed
 from slowcat_memory.index.build.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
-from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, check_equal
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
 
 EMBEDDER = HashEmbedder(16)
 

@@ -17,7 +17,6 @@ from tests.support.namespace_scene import (
     check_alike,
     from_scratch,
     meanwhile,
-    note,
     stalled,
 )
 
@@ -78,14 +77,6 @@ def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     monkeypatch.setattr(sealing, "CHILD", sealing.__name__)
     scene.namespace.reseal()
     assert scene.namespace.searcher.sealed_count == 30
-
-
-def test_sealing_the_child_makes_what_the_log_makes(scene: Scene) -> None:
-    scene.talk(25)
-    for n in (3, 12, 1):
-        scene.put(note(f"note/{n}", f"word{n} max"))
-    scene.namespace.reseal()
-    check_alike(from_scratch(scene), scene.namespace, scene.load())
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -186,13 +177,6 @@ def test_sealing_people_may_talk_all_the_time(scene: Scene) -> None:
     talker.join()
     assert len(scene.namespace.searcher) == len(said)
     check_alike(from_scratch(scene), scene.namespace, scene.load())
-
-
-def test_sealing_nothing_is_kept_for_a_seal_that_nobody_makes(scene: Scene) -> None:
-    scene.talk(3)
-    assert scene.namespace._index._journal is None
-    scene.namespace.reseal()
-    assert scene.namespace._index._journal is None
 
 
 def test_sealing_an_index_is_due_when_the_tail_has_grown(scene: Scene) -> None:
