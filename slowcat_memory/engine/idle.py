@@ -296,10 +296,12 @@ def idle_work_over(
     from slowcat_memory.idle.registry import UPKEEP
 
     idle = engine.idle
-    options = replace(idle._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
+    options = replace(
+        idle._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True, tokens_per_hour=0
+    )
     return IdleWork(
         replace(idle._parts, store=store, clock=clock),
-        replace(options, tokens_per_hour=0),
+        options,
         idle._llm,
         Metrics(),
         lambda batch: None,

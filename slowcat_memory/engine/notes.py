@@ -149,11 +149,11 @@ class Notes:
             before = snapshot.last_change()
         store.apply(PERSON, batch).wait(None)
         with store.snapshot() as snapshot:  # at once: an index that is published deletes these rows
-            loaded = [one.scope for one in self._wiring.namespaces]
-            changed = [(name, snapshot.changed(name, before)) for name in loaded]
+            loaded = self._wiring.namespaces
+            changed = {one.scope: snapshot.changed(one.scope, before) for one in loaded}
             memory = snapshot.read(scope, memory_id)
         indexer.take(batch)
-        for name, ids in changed:
+        for name, ids in changed.items():
             indexer.refresh_marks(name, ids)
         return self._marked(memory)
 
@@ -165,9 +165,9 @@ class Notes:
 
         with self._wiring.store.snapshot() as snapshot:
             contexts = filter(made_from_it, snapshot.contexts(scope))
-            drop_keys = [(scope, one.id) for one in filter(made_from_it, snapshot.keys(scope))]
-            emptied = [replace(one, text="") for one in contexts]
-        return replace(batch, contexts=tuple(emptied), drop_keys=tuple(drop_keys))
+            emptied = tuple(replace(one, text="") for one in contexts)
+            keys = tuple((scope, one.id) for one in filter(made_from_it, snapshot.keys(scope)))
+        return replace(batch, contexts=emptied, drop_keys=keys)
 
     def _marked(self, memory: Memory | None) -> Memory | None:
         if memory is not None:

@@ -84,8 +84,7 @@ class Upkeep:
                     reason="crash",
                 )
             )
-        if orphans:
-            store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
+        store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
 
     def export_model(self) -> None:
         """Export the model if that is pending, then switch from lexical to hybrid search."""
@@ -195,7 +194,7 @@ def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
     if manifest is None or manifest.embedder == namespace.space.key:
         return False
     searcher = namespace.searcher
-    return bool(len(searcher.dense)) and not searcher.missing_vectors()
+    return len(searcher.dense) > 0 and not searcher.missing_vectors()
 
 
 def _ignore_progress(step: str, done: int, total: int) -> None:

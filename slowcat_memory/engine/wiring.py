@@ -32,7 +32,6 @@ from slowcat_memory.runtime.session.icebreakers import Icebreakers
 from slowcat_memory.store import Store
 
 RECALL = "recall"  # the activity of a recall
-GIVE_WAY_S = 0.001  # between two rows that a load reads
 
 
 class EngineWiring:
@@ -125,9 +124,9 @@ class EngineWiring:
         )
 
     def _give_way(self) -> None:
-        """Let a recall go first, almost: recalls that never pause must not stop a load."""
+        """Let a recall go first, nearly: a load goes on slowly beside recalls that never pause."""
         if self.gate.is_active(RECALL):
-            time.sleep(GIVE_WAY_S)
+            time.sleep(0.001)
 
     def retrieval_of(
         self,

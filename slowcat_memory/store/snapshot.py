@@ -380,7 +380,7 @@ class Snapshot:
         if before and cursor.set_range(keys.id_key(before)) and not cursor.prev():
             return
         for key, value in cursor.iterprev():
-            if (record := self._decode(kind, table, key, value)) is not None:
+            if record := self._decode(kind, table, key, value):
                 yield record
 
     def _rows(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -406,8 +406,7 @@ class Snapshot:
     ) -> Iterator[Any]:
         for key, value in self._rows(table, prefix):
             if holding in value or LZ4 in value[1:2]:  # only these are unpacked
-                record = self._decode(kind, table, key, value)
-                if record is not None:
+                if record := self._decode(kind, table, key, value):
                     yield record
 
 

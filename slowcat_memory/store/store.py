@@ -201,8 +201,7 @@ class Store:
         """
 
         def write(numbered: Sequence[Event]) -> Change:
-            made = receipt(numbered) if receipt else None
-            cursors = [one for one in (cursor, made) if one is not None]
+            cursors = cursor, receipt(numbered) if receipt else None
             return partial(append_events, numbered, cursors)
 
         self._checked_writer()

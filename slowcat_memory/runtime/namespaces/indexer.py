@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
+from operator import methodcaller
 from typing import Any, TypeVar
 
 from loguru import logger
@@ -22,11 +23,13 @@ from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope
+from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
 
 T = TypeVar("T")
+Change = Callable[[Namespace], None]
 Logged = tuple[Turn, Ack, bool]
 """A turn, its receipt, and whether its vector is made here."""
 SLICE = 8  # turns that are indexed before a recall may run: 3 ms
@@ -65,7 +68,7 @@ class Indexer:
         # each the changes since that began.
         self._ready: deque[Logged] = deque()
         self._opening: dict[Future[Any], str] = {}
-        self._missed: dict[str, list[Callable[[], None]]] = {}
+        self._missed: dict[str, list[Change]] = {}
         self.closing = vectors.closing
         self.talk = Worker("slowcat-recall")
         self.back = Worker("slowcat-embed")
@@ -110,7 +113,7 @@ class Indexer:
             part = self._ready.popleft()
             parts.setdefault(part[0].scope, []).append(part)
         for scope, some in parts.items():
-            self._change(scope, partial(self._guarded, self._add_turns, scope, some), load=True)
+            self._change(scope, partial(self._guarded, self._add_turns, some), load=True)
         if self._ready:
             self.soon(self._index_turns)
         self._namespaces.drop_unused()
@@ -119,18 +122,14 @@ class Indexer:
         while self._ready and not self.closing.is_set():
             self._index_turns()
 
-    def _add_turns(self, scope: str, turns: Sequence[Logged]) -> None:
-        namespace = self._namespaces.get(scope)
+    def _add_turns(self, turns: Sequence[Logged], namespace: Namespace) -> None:
         for turn, ack, _ in turns:
             if chunk_id(turn.id) not in namespace.searcher:  # loading may have read it already
                 namespace.add_turn(turn, ack)
         if unembedded := [chunk_id(turn.id) for turn, _, embed in turns if embed]:
-            self.later(self._vectors.embed, scope, unembedded)
+            self.later(self._vectors.embed, namespace.scope, unembedded)
 
-    def _load(self, scope: str) -> None:
-        self._guarded(self._namespaces.get, scope)
-
-    def _change(self, scope: str, work: Callable[[], None], *, load: bool = False) -> None:
+    def _change(self, scope: str, work: Change, *, load: bool = False) -> None:
         """Change a namespace if it is loaded, and again after a load that runs: it reads the past.
 
         With ``load`` it is loaded first if it is not.
@@ -138,11 +137,11 @@ class Indexer:
         loading = self._namespaces.is_loading(scope)  # asked first: it may be loaded just now
         known = scope in self._namespaces
         if not known and scope not in self._missed and (load or loading):
-            self.open(scope, self._load)
+            self.open(scope, partial(self._guarded, self._namespaces.get))
         if scope in self._missed:
             self._missed[scope].append(work)
         if known:
-            work()
+            work(self._namespaces.get(scope))
 
     def open(self, scope: str, load: Callable[[str], T]) -> "Future[T]":
         """Load a namespace on a thread of its own. Call it on the first worker."""
@@ -156,7 +155,7 @@ class Indexer:
         last = [*self._opening.values()].count(scope) == 1
         missed = self._missed.pop(scope) if last else self._missed[scope]
         for work in missed if scope in self._namespaces else ():
-            self._guarded(work)
+            self._guarded(work, self._namespaces.get(scope))
         del self._opening[opened]
 
     def put(self, memory: Memory) -> None:
@@ -166,8 +165,8 @@ class Indexer:
         work = partial(self._index_memory, memory)
         self.talk.submit(self._change, memory.scope, work).result()
 
-    def _index_memory(self, memory: Memory) -> None:
-        self._namespaces.get(memory.scope).put_memory(memory)
+    def _index_memory(self, memory: Memory, namespace: Namespace) -> None:
+        namespace.put_memory(memory)
         if findable(memory):
             self.later(self._vectors.embed, memory.scope, [memory.id])
 
@@ -178,24 +177,18 @@ class Indexer:
 
     def _index_batch(self, batch: WriteBatch) -> None:
         for scope, part in split_by_scope(batch).items():
-            self._change(scope, partial(self._index_part, scope, part))
+            self._change(scope, partial(self._index_part, part))
 
-    def _index_part(self, scope: str, part: ScopeBatch) -> None:
-        namespace = self._namespaces.get(scope)
+    def _index_part(self, part: ScopeBatch, namespace: Namespace) -> None:
         namespace.apply(part)
         if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
-            self.later(self._vectors.embed, scope, unembedded)
+            self.later(self._vectors.embed, namespace.scope, unembedded)
 
     def refresh_marks(self, scope: str, memory_ids: Sequence[str]) -> None:
         """Read the marks of memories again, in a namespace that is loaded. Blocks."""
-        if not memory_ids:
-            return
         self.release()
-
-        def work() -> None:
-            self._namespaces.get(scope).refresh_marks(memory_ids)
-
-        self.talk.submit(self._change, scope, work).result()
+        change = methodcaller("refresh_marks", memory_ids)
+        self.talk.submit(self._change, scope, change).result()
 
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.
@@ -225,18 +218,18 @@ class Indexer:
         except Exception as error:  # a worker thread has no caller to raise to
             if not self.closing.is_set():
                 self._metrics.count("background_failures")
-                name = getattr(work, "func", work).__name__.strip("_")
+                name = getattr(work, "__name__", "indexing").strip("_")
                 hint = getattr(error, "hint", "")  # of our own errors: the remedy
                 logger.warning(f"memory: {name} failed: {describe_error(error)} {hint}")
 
     def catch_up(self) -> None:
         """Wait until everything logged so far is searchable by words. Blocks."""
         self.release()
-        while not self.closing.is_set():
-            self.talk.submit(lambda: None).result()
-            if not self._ready and not self._opening:
-                return
+        self.talk.submit(lambda: None).result()
+        while (self._ready or self._opening) and not self.closing.is_set():
             wait([*self._opening])
+            self.talk.submit(lambda: None).result()
+        self.talk.submit(lambda: None).result()  # behind the last slice
 
     def drain(self) -> None:
         """Wait until everything logged so far is indexed and embedded, and all is open. Blocks."""
@@ -252,7 +245,8 @@ class Indexer:
             self.release()
             wait((self.talk.submit(self._index_rest),), CLOSE_S)
             self.closing.set()
-            self._namespaces.stop()
+            for namespace in self._namespaces:
+                namespace.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)
         self.talk.shutdown(wait=False)
         for pool in (self.back, self.opener, self.ahead, self.late, self.warm):

@@ -222,8 +222,8 @@ class Namespace:
             unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
             unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
             self.refresh(list(dict.fromkeys(unread)))
-            records, marked = batch.memories.values(), bool(self._local_only)
-            if derived := [m.id for m in records if marked or m.sources or m.derived_from]:
+            records, known = batch.memories.values(), self._local_only
+            if derived := [m.id for m in records if known or m.sources or m.derived_from]:
                 self.refresh_marks(derived)
             if batch.embedder == self.space.key:
                 for vector in batch.vectors:
@@ -356,12 +356,6 @@ class Namespace:
     def latest(self) -> Memory | None:
         """Return the latest memory that is held in memory."""
         return self._hot.latest()
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether all turns that were added are in the store."""
-        latest = self._hot.latest()
-        return latest is None or not self._hot.pending(latest.id)
 
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
 

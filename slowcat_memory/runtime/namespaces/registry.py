@@ -97,7 +97,6 @@ class PageCache:
 
 SCOPE = re.compile(r"[a-z0-9_-]{1,64}")
 FLUSH_S = 10.0
-UNUSED_S, KEPT = 1800.0, 8  # a home's namespaces stay loaded
 
 
 class Namespaces:
@@ -159,18 +158,14 @@ class Namespaces:
     def is_loading(self, scope: str) -> bool:
         return self._locks[scope].locked()
 
-    def stop(self) -> None:
-        for namespace in self:
-            namespace.stop()
+    def drop_unused(self, after_s: float = 1800.0, kept: int = 8) -> None:
+        """Drop all but the latest used namespaces, a home's, if nobody used them for a while.
 
-    def drop_unused(self, after_s: float = UNUSED_S, kept: int = KEPT) -> None:
-        """Drop all but the latest used namespaces if nobody used them for a while.
-
-        Must be called on the thread that adds turns. One with turns that are not saved yet is kept.
+        Must be called on the thread that adds turns. All are kept while turns wait to be saved.
         """
-        until = time.monotonic() - after_s
         for scope in sorted([*self._loaded], key=self._used.__getitem__, reverse=True)[kept:]:
-            if self._used[scope] <= until and self._loaded[scope].is_saved:
+            unused_s = time.monotonic() - self._used[scope]
+            if unused_s >= after_s and not self._store.unsaved():
                 self._loaded.pop(scope).stop()
 
     def reload(self, scope: str) -> None:

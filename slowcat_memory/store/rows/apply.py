@@ -46,7 +46,9 @@ from slowcat_memory.store.rows.subjects import (
 V = TypeVar("V", Vector, TokenCodes)
 
 
-def append_events(events: Sequence[Event], cursors: Sequence[Cursor], tx: Transaction) -> None:
+def append_events(
+    events: Sequence[Event], cursors: Sequence[Cursor | None], tx: Transaction
+) -> None:
     """Write numbered events in log order, their sessions, and cursors.
 
     Raises:

@@ -83,7 +83,7 @@ def change_marks(
         for one in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
             _put(one, tx)
             changed[one.scope, one.id] = one
-    for one in spread(list(changed.values()), tx, mark):
+    for one in spread(changed.values(), tx, mark):
         changed[one.scope, one.id] = one
     return list(changed.values())
 
@@ -96,8 +96,7 @@ def spread(changed: Iterable[Memory], tx: Transaction, mark: Mark = LOCAL_ONLY) 
         made = {origin_of(one): one for one in _made_from(waiting, tx)}
         waiting = [one for key, one in made.items() if key not in reached]
         reached = made | reached
-    elsewhere = partial(_is_marked, tx, mark)
-    corrected = corrected_marks(reached.values(), elsewhere, mark)
+    corrected = corrected_marks(reached.values(), partial(_is_marked, tx, mark), mark)
     for one in corrected:
         _put(one, tx)
     return corrected
