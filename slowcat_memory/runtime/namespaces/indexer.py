@@ -148,7 +148,7 @@ class Indexer:
         self._missed.setdefault(scope, [])
         opened = self.opener.submit(load, scope)
         self._opening[opened] = scope
-        opened.add_done_callback(lambda done: self.soon(self._end_opening, scope, done))
+        opened.add_done_callback(partial(self.soon, self._end_opening, scope))
         return opened
 
     def _end_opening(self, scope: str, opened: "Future[Any]") -> None:
@@ -162,8 +162,7 @@ class Indexer:
         """Index a stored memory, after the turns that came before. Blocks."""
         self.release()
         self._namespaces.get(memory.scope)
-        work = partial(self._index_memory, memory)
-        self.talk.submit(self._change, memory.scope, work).result()
+        self.talk.submit(self._change, memory.scope, partial(self._index_memory, memory)).result()
 
     def _index_memory(self, memory: Memory, namespace: Namespace) -> None:
         namespace.put_memory(memory)
@@ -187,8 +186,7 @@ class Indexer:
     def refresh_marks(self, scope: str, memory_ids: Sequence[str]) -> None:
         """Read the marks of memories again, in a namespace that is loaded. Blocks."""
         self.release()
-        change = methodcaller("refresh_marks", memory_ids)
-        self.talk.submit(self._change, scope, change).result()
+        self.talk.submit(self._change, scope, methodcaller("refresh_marks", memory_ids)).result()
 
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.

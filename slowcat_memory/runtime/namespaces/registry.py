@@ -139,7 +139,7 @@ class Namespaces:
         return scope in self._loaded
 
     def __iter__(self) -> Iterator[Namespace]:
-        return iter(list(self._loaded.values()))
+        return iter([*self._loaded.values()])
 
     def get(self, scope: str) -> Namespace:
         """Return a scope's namespace; blocks while it is loaded, and for no other one.
@@ -164,8 +164,7 @@ class Namespaces:
         Must be called on the thread that adds turns. All are kept while turns wait to be saved.
         """
         for scope in sorted([*self._loaded], key=self._used.__getitem__, reverse=True)[kept:]:
-            unused_s = time.monotonic() - self._used[scope]
-            if unused_s >= after_s and not self._store.unsaved():
+            if time.monotonic() - self._used[scope] >= after_s and not self._store.unsaved():
                 self._loaded.pop(scope).stop()
 
     def reload(self, scope: str) -> None:
