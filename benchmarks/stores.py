@@ -35,9 +35,9 @@ from slowcat_memory.providers import (
 )
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
-from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT as STORE_FORMAT
+from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.tables import TABLES
 
 EMBEDDED = 4000  # turns whose vectors are real ones
@@ -115,7 +115,7 @@ def _build(config: Config, size: int, tail: int) -> None:
             language=config.memory.language,
             options=config.index,
         )
-        root = index_root(store.path, corpus.SCOPE)
+        root = index_folder(store.path, corpus.SCOPE)
         store.publish(sealing.seal(Build(), root, order)).wait(None)
     engine = MemoryEngine(config)
     try:

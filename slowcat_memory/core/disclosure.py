@@ -165,6 +165,11 @@ def origins(memory: Memory) -> Iterator[Origin]:
         yield ("", id) if turn_of(id) else (scope, id)
 
 
+def origin_of(memory: Memory) -> Origin:
+    """Return how ``origins`` names a memory."""
+    return ("", memory.id) if turn_of(memory.id) else (memory.scope, memory.id)
+
+
 def has_marked_origin(memory: Memory, find: Find, mark: Mark = LOCAL_ONLY) -> bool:
     """Return whether a memory was made from a marked one, by the marks of its origins.
 
@@ -176,7 +181,7 @@ def has_marked_origin(memory: Memory, find: Find, mark: Mark = LOCAL_ONLY) -> bo
 
 def is_derived_local(memory: Memory, find: Find) -> bool:
     """Return whether anything that a memory was made from is local-only, however indirectly."""
-    seen, waiting = {_key(memory)}, [memory]
+    seen, waiting = {origin_of(memory)}, [memory]
     while waiting:
         one = waiting.pop()
         for scope, id in origins(one):
@@ -217,7 +222,7 @@ def corrected_marks(
         elsewhere: Whether an origin that is not among the memories is marked; None if it does not
             exist.
     """
-    every = {_key(one): one for one in memories}
+    every = {origin_of(one): one for one in memories}
     made_from: defaultdict[Origin, list[Origin]] = defaultdict(list)
     for key, one in every.items():
         for origin in origins(one):
@@ -242,7 +247,3 @@ def with_mark(memory: Memory, on: bool, by_person: bool, mark: Mark = LOCAL_ONLY
     if (mark.on(memory), getattr(memory, mark.inherited)) == (on, inherited):
         return memory
     return replace(memory, **{mark.field: on, mark.inherited: inherited})
-
-
-def _key(memory: Memory) -> Origin:
-    return ("", memory.id) if turn_of(memory.id) else (memory.scope, memory.id)

@@ -255,8 +255,6 @@ class MemoryEngine:
         namespace.finish_opening()
         namespace.wait_vectors()
         namespace.local_only()
-        if wiring.embedding.query is not None:
-            wiring.embedding.query("warm up")
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
         wiring.indexer.later(self._warm_up, scope)

@@ -155,31 +155,6 @@ class IdleWork:
 
         return unsubscribe
 
-    def over(
-        self,
-        store: Store,
-        clock: Callable[[], datetime],
-        sleep: Callable[[float], Awaitable[object]],
-    ) -> "IdleWork":
-        """Wire the same work over another store and clock, without upkeep, gate hours or budget.
-
-        The result works only when ``until_done`` is called.
-        """
-        from slowcat_memory.idle.registry import UPKEEP
-
-        parts = replace(self._parts, store=store, clock=clock)
-        options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
-        jobs = [job for job in self.jobs if job not in UPKEEP]
-        return IdleWork(
-            parts,
-            replace(options, tokens_per_hour=0),
-            self._llm,
-            Metrics(),
-            lambda batch: None,
-            jobs,
-            sleep=sleep,
-        )
-
     def until_done(
         self,
         jobs: Sequence[str] | None = None,
@@ -314,8 +289,22 @@ def idle_work_over(
     clock: Callable[[], datetime],
     sleep: Callable[[float], Awaitable[object]],
 ) -> IdleWork:
-    """Wire an engine's idle work over another store; see ``IdleWork.over``.
+    """Wire an engine's idle work over another store and clock: without upkeep, gate hours or budget.
 
-    Needs an engine in the same process.
+    The result works only when ``until_done`` is called. Needs an engine in the same process.
     """
-    return engine.idle.over(store, clock, sleep)
+    from slowcat_memory.idle.registry import UPKEEP
+
+    idle = engine.idle
+    options = replace(
+        idle._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True, tokens_per_hour=0
+    )
+    return IdleWork(
+        replace(idle._parts, store=store, clock=clock),
+        options,
+        idle._llm,
+        Metrics(),
+        lambda batch: None,
+        [job for job in idle.jobs if job not in UPKEEP],
+        sleep=sleep,
+    )

@@ -15,7 +15,7 @@ from slowcat_memory.engine.events.memory_events import PERSON
 from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import LedgerEntry, Memory, WriteBatch
+from slowcat_memory.records import Context, Key, LedgerEntry, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 
 if TYPE_CHECKING:
@@ -128,10 +128,7 @@ class Notes:
         A memory stays local-only while anything that it was made from is.
         """
         self._check_known(scope)
-        self._wiring.store.apply(PERSON, WriteBatch(marks=((scope, memory_id, on),))).wait(None)
-        self._wiring.indexer.refresh_local_only()
-        with self._wiring.store.snapshot() as snapshot:
-            return self._marked(snapshot.read(scope, memory_id))
+        return self._mark(scope, memory_id, WriteBatch(marks=((scope, memory_id, on),)))
 
     def mute(self, scope: str, memory_id: str, on: bool) -> Memory | None:
         """Set whether a memory, and with it what was made from it, is muted.
@@ -143,27 +140,34 @@ class Notes:
         batch = WriteBatch(mutes=((scope, memory_id, on),))
         if on and (turn := turn_of(memory_id)):
             batch = self._without_texts_about(scope, turn, batch)
-        self._wiring.store.apply(PERSON, batch).wait(None)
-        self._wiring.indexer.take(batch)
-        self._wiring.indexer.refresh_muted()
-        with self._wiring.store.snapshot() as snapshot:
-            return self._marked(snapshot.read(scope, memory_id))
+        return self._mark(scope, memory_id, batch)
+
+    def _mark(self, scope: str, memory_id: str, batch: WriteBatch) -> Memory | None:
+        """Store marks, and pass on to the indexes all that changed with them."""
+        store, indexer = self._wiring.store, self._wiring.indexer
+        with store.snapshot() as snapshot:
+            before = snapshot.last_change()
+        store.apply(PERSON, batch).wait(None)
+        with store.snapshot() as snapshot:  # at once: an index that is published deletes these rows
+            loaded = self._wiring.namespaces
+            changed = {one.scope: snapshot.changed(one.scope, before) for one in loaded}
+            memory = snapshot.read(scope, memory_id)
+        indexer.take(batch)
+        for name, ids in changed.items():
+            indexer.refresh_marks(name, ids)
+        return self._marked(memory)
 
     def _without_texts_about(self, scope: str, turn: int, batch: WriteBatch) -> WriteBatch:
         """Return a batch that also deletes the contexts and keys of others made from a turn."""
-        own = chunk_id(turn)
+
+        def made_from_it(one: Context | Key) -> bool:
+            return turn in one.sources and one.memory != chunk_id(turn)
+
         with self._wiring.store.snapshot() as snapshot:
-            contexts = tuple(
-                replace(one, text="")
-                for one in snapshot.contexts(scope)
-                if turn in one.sources and one.memory != own
-            )
-            drop_keys = tuple(
-                (scope, one.id)
-                for one in snapshot.keys(scope)
-                if turn in one.sources and one.memory != own
-            )
-        return replace(batch, contexts=contexts, drop_keys=drop_keys)
+            contexts = filter(made_from_it, snapshot.contexts(scope))
+            emptied = tuple(replace(one, text="") for one in contexts)
+            keys = tuple((scope, one.id) for one in filter(made_from_it, snapshot.keys(scope)))
+        return replace(batch, contexts=emptied, drop_keys=keys)
 
     def _marked(self, memory: Memory | None) -> Memory | None:
         if memory is not None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from slowcat_memory.engine.forget import Eraser
@@ -11,9 +10,9 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Aged, Manifest, SessionEdge
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.namespaces.registry import check_scope, index_root
+from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.namespaces.vectors import Told
-from slowcat_memory.store.disk.folder import DATA, REPLAYING
+from slowcat_memory.store.disk.folder import DATA, REPLAYING, index_folder
 
 Stop = Callable[[], bool]
 
@@ -42,7 +41,7 @@ class Upkeep:
             case "shrink":
                 return store.shrink()
             case "check":
-                return store.health(partial(index_root, store.path))
+                return store.health(partial(index_folder, store.path))
             case "repair":
                 return store.repair()
             case "backup":
@@ -85,8 +84,7 @@ class Upkeep:
                     reason="crash",
                 )
             )
-        if orphans:
-            store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
+        store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
 
     def export_model(self) -> None:
         """Export the model if that is pending, then switch from lexical to hybrid search."""
@@ -186,11 +184,9 @@ class Upkeep:
             if scope in namespaces:
                 namespace = namespaces.get(scope)
                 return namespace.seal_due() or _lacks_vectors(namespace, manifest)
-            sealed = manifest.documents if manifest else 0
-            said = snapshot.turns(scope, after=manifest.upto if manifest else 0)
-            options = self._wiring.config.index
-            tail = sum(1 for _ in islice(said, options.seal_most + 1))
-            return options.seal_due(sealed, tail)
+            sealed, upto = (manifest.documents, manifest.upto) if manifest else (0, 0)
+            tail = snapshot.logged_between(scope, upto + 1, snapshot.last_id())
+            return self._wiring.config.index.seal_due(sealed, tail)
 
 
 def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
@@ -198,7 +194,7 @@ def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
     if manifest is None or manifest.embedder == namespace.space.key:
         return False
     searcher = namespace.searcher
-    return bool(len(searcher.dense)) and not searcher.missing_vectors()
+    return len(searcher.dense) > 0 and not searcher.missing_vectors()
 
 
 def _ignore_progress(step: str, done: int, total: int) -> None:

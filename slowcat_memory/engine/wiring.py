@@ -1,5 +1,6 @@
 """Builds the components of an engine, in order."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -119,7 +120,13 @@ class EngineWiring:
             lambda: self.embedding.space,
             self.config.memory.time_zone,
             self.guest_scope,
+            self._give_way,
         )
+
+    def _give_way(self) -> None:
+        """Let a recall go first, nearly: a load goes on slowly beside recalls that never pause."""
+        if self.gate.is_active(RECALL):
+            time.sleep(0.001)
 
     def retrieval_of(
         self,
@@ -129,10 +136,10 @@ class EngineWiring:
     ) -> Retrieval:
         """Build a retrieval with other options, or over other indexes of another store."""
         return Retrieval(
-            self.namespaces if namespaces is None else namespaces,
+            namespaces or self.namespaces,
             self.embedding,
             self.indexer,
-            self.store if store is None else store,
+            store or self.store,
             self.metrics,
             self.page_cache,
             self.zone,

@@ -1,6 +1,6 @@
 """Which memory ids answer a query: derived, rebuildable, one index per namespace."""
 
-from slowcat_memory.index.build.builder import Builder, build
+from slowcat_memory.index.build.builder import Builder
 from slowcat_memory.index.candidates import Candidates, Lexical
 from slowcat_memory.index.files.document import Document, Pointer
 from slowcat_memory.index.options import IndexOptions
@@ -14,5 +14,4 @@ __all__ = [
     "Lexical",
     "Pointer",
     "Searcher",
-    "build",
 ]

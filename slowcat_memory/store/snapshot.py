@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice, takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
@@ -34,6 +35,7 @@ from slowcat_memory.records import (
 from slowcat_memory.store.blocks import reader
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
@@ -125,8 +127,8 @@ class Snapshot:
 
     def logged_between(self, scope: str, first: int, last: int) -> int:
         """Return how many events a scope has from one log id to another; reads no event."""
-        found = self._ids(scope, first - 1)
-        return sum(1 for _ in takewhile(lambda key: keys.id_of(key) <= last, found))
+        found = takewhile(lambda id: id <= last, map(keys.id_of, self._ids(scope, first - 1)))
+        return sum(id not in self._hidden.turns for id in found)
 
     def last_id(self) -> int:
         return reader.last_id(self._cursor_of)
@@ -155,13 +157,16 @@ class Snapshot:
 
     def sessions(self, scope: str = "") -> list[Session]:
         """Return the sessions of a namespace, or of all, earliest first."""
-        rows = [row for row in self._scan(Session, "sessions") if scope in ("", row.scope)]
-        return sorted(rows, key=lambda row: (row.started, row.id))
+        named = msgspec.msgpack.encode(scope) if scope else b""
+        rows = self._scan(Session, "sessions", holding=named)
+        return sorted(
+            (row for row in rows if scope in ("", row.scope)), key=attrgetter("started", "id")
+        )
 
     def unended(self) -> list[Session]:
         rows = [self.session(id) for id in self.meta(UNENDED, [])]
         found = [row for row in rows if row is not None and row.ended is None]
-        return sorted(found, key=lambda row: (row.started, row.id))
+        return sorted(found, key=attrgetter("started", "id"))
 
     # ------------------------------------------------------------------- memories
 
@@ -203,12 +208,11 @@ class Snapshot:
         """Return the vector of a memory or index key in the space of an embedder key."""
         key = keys.vector_key(embedder, scope, id)
         value = self._row("vectors", key)
-        return None if value is None else self._vector(key, value)
+        return self._undamaged(codec.decode_vector, "vectors", key, value) if value else None
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
         for key, value in self._rows("vectors", keys.vector_prefix(embedder, scope)):
-            vector = self._vector(key, value)
-            if vector is not None:
+            if vector := self._undamaged(codec.decode_vector, "vectors", key, value):
                 yield vector
 
     def tokens(self, token_key: str, scope: str, ids: Iterable[str]) -> list[np.ndarray | None]:
@@ -222,11 +226,7 @@ class Snapshot:
         found: list[np.ndarray | None] = []
         for id in ids:
             value = get(key := prefix + keys.vector_part(id), db=table)
-            try:
-                found.append(None if value is None else codec.decode_tokens(key, value))
-            except StoreDamagedError:
-                self._on_damaged("vectors", key)
-                found.append(None)
+            found.append(None if value is None else self._tokens(key, value))
         return found
 
     def has_tokens(self, token_key: str, scope: str) -> set[str]:
@@ -237,9 +237,6 @@ class Snapshot:
             for key, value in found
             if self._tokens(key, value) is not None
         }
-
-    def _vector(self, key: bytes, value: bytes) -> Vector | None:
-        return self._undamaged(codec.decode_vector, "vectors", key, value)
 
     def _tokens(self, key: bytes, value: bytes) -> np.ndarray | None:
         return self._undamaged(codec.decode_tokens, "vectors", key, value)
@@ -252,19 +249,16 @@ class Snapshot:
 
     def ledger_tail(self, n: int, before: int = 0) -> list[LedgerEntry]:
         """Return the latest ``n`` entries, latest first; with ``before``, those of earlier turns."""
-        rows = islice(self._latest("ledger", before), n)
-        entries = (self._decode(LedgerEntry, "ledger", *row) for row in rows)
-        return [entry for entry in entries if entry is not None]
+        return list(islice(self._latest(LedgerEntry, "ledger", before), n))
 
     def commands(self, scope: str = "", n: int | None = None) -> list[CommandEntry]:
         """Return the latest ``n`` voice commands of a namespace, or of all, latest first."""
-        entries = (self._decode(CommandEntry, "commands", *row) for row in self._latest("commands"))
-        return list(islice((e for e in entries if e and scope in ("", e.scope)), n))
+        every = self._latest(CommandEntry, "commands")
+        return list(islice((entry for entry in every if scope in ("", entry.scope)), n))
 
     def calls(self, n: int | None = None) -> list[CallEntry]:
         """Return the latest calls by other programs, the latest first; the oldest are deleted."""
-        entries = (self._decode(CallEntry, "calls", *row) for row in self._latest("calls"))
-        return list(islice((entry for entry in entries if entry is not None), n))
+        return list(islice(self._latest(CallEntry, "calls"), n))
 
     # ------------------------------------------------------------------- tasks, runs, cursors
 
@@ -277,7 +271,7 @@ class Snapshot:
         beginning = f"{job}/".encode() if job else b""
         every: Iterator[Task] = self._scan(Task, "tasks", beginning)
         found = [task for task in every if job in ("", task.job) and state in ("", task.state)]
-        return sorted(found, key=lambda task: (task.rank, task.created, task.id))
+        return sorted(found, key=attrgetter("rank", "created", "id"))
 
     def tasks_by_job(self) -> dict[str, int]:
         """Return how many idle tasks each job has, dead ones included; reads no task."""
@@ -289,8 +283,7 @@ class Snapshot:
 
         With ``before``, those of smaller ids.
         """
-        entries = (self._decode(Run, "runs", *row) for row in self._latest("runs", before))
-        return list(islice((entry for entry in entries if entry), n))
+        return list(islice(self._latest(Run, "runs", before), n))
 
     def cursor(self, name: str) -> Cursor | None:
         return self._get(Cursor, "cursors", keys.name_key(name))
@@ -319,15 +312,8 @@ class Snapshot:
 
     def scopes(self) -> list[str]:
         """Return every namespace that has an event or a memory, sorted."""
-        return sorted({*self._scopes("log_by_scope"), *self._scopes("memories")})
-
-    def _scopes(self, table: str) -> Iterator[str]:
-        cursor = self._txn.cursor(self._handles[table])
-        found = cursor.first()
-        while found:
-            scope, _ = keys.split_scope(cursor.key())
-            yield scope
-            found = cursor.set_range(scope.encode() + b"\1")
+        tables = map(self._cursor_of, ("log_by_scope", "memories"))
+        return sorted(set().union(*map(keys.scopes, tables)))
 
     def counts(self) -> dict[str, int]:
         return {name: self._txn.stat(db)["entries"] for name, db in self._handles.items()}
@@ -377,11 +363,7 @@ class Snapshot:
         return None if value is None else self._decode(kind, table, key, value)
 
     def _decode(self, kind: Any, table: str, key: bytes, value: bytes) -> Any:
-        try:
-            record = codec.decode(kind, key, value)
-        except StoreDamagedError:
-            self._on_damaged(table, key)
-            return None
+        record: Any = self._undamaged(partial(codec.decode, kind), table, key, value)
         return None if self._hidden and self._hidden.covers(record) else record
 
     def _undamaged(
@@ -393,11 +375,13 @@ class Snapshot:
             self._on_damaged(table, key)
             return None
 
-    def _latest(self, table: str, before: int = 0) -> Iterator[tuple[bytes, bytes]]:
+    def _latest(self, kind: Any, table: str, before: int = 0) -> Iterator[Any]:
         cursor = self._cursor_of(table)
         if before and cursor.set_range(keys.id_key(before)) and not cursor.prev():
-            return iter(())
-        return cursor.iterprev()
+            return
+        for key, value in cursor.iterprev():
+            if record := self._decode(kind, table, key, value):
+                yield record
 
     def _rows(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         cursor = self._cursor_of(table)
@@ -417,11 +401,13 @@ class Snapshot:
                 return
             yield key
 
-    def _scan(self, kind: Any, table: str, prefix: bytes = b"") -> Iterator[Any]:
+    def _scan(
+        self, kind: Any, table: str, prefix: bytes = b"", holding: bytes = b""
+    ) -> Iterator[Any]:
         for key, value in self._rows(table, prefix):
-            record = self._decode(kind, table, key, value)
-            if record is not None:
-                yield record
+            if holding in value or LZ4 in value[1:2]:  # only these are unpacked
+                if record := self._decode(kind, table, key, value):
+                    yield record
 
 
 def _row(txn: Txn, handles: Handles, table: str, key: bytes) -> bytes | None:

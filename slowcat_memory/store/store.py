@@ -66,13 +66,6 @@ CursorOf = Callable[[Sequence[Event]], Cursor]
 """Makes a cursor of events once they are numbered."""
 
 
-def _cursors(
-    numbered: Sequence[Event], cursor: Cursor | None, receipt: CursorOf | None
-) -> list[Cursor]:
-    made = () if receipt is None else (receipt(numbered),)
-    return [*made] if cursor is None else [cursor, *made]
-
-
 class Store:
     """The log of all turns, and every record derived from it.
 
@@ -105,7 +98,7 @@ class Store:
         self._now = now
         self._metrics = metrics
         self._free_space = FreeSpace(opened.env.folder.fd, options.min_free_mb)
-        self._closed = False
+        self.closed = False
         self._queue = WriteQueue(options.queue_limit, opened.next_id)
         self._cache = BlockCache()
         self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
@@ -186,12 +179,7 @@ class Store:
         rest. The receipt has the numbered event. ``receipt`` makes a cursor of it, which is written
         in the same transaction.
         """
-        self._checked_writer()
-        return self._queue.add_events(
-            (event,),
-            lambda numbered: partial(append_events, numbered, _cursors(numbered, None, receipt)),
-            quiet=quiet,
-        )[0]
+        return self.append_all((event,), receipt=receipt, quiet=quiet)[0]
 
     def wake_writer(self) -> None:
         """Wake the writer to save events appended with ``quiet``."""
@@ -202,17 +190,22 @@ class Store:
         events: Sequence[Event],
         cursor: Cursor | None = None,
         receipt: CursorOf | None = None,
+        *,
+        quiet: bool = False,
     ) -> list[Ack]:
         """Append events, at least one and in order, in one transaction: all of them or none.
 
         A negative ``reply_to`` counts back from its turn: -1 is the event before it in this call.
-        Returns one receipt per event; they share one future. ``receipt`` as in ``append``.
+        Returns one receipt per event; they share one future. ``receipt`` and ``quiet`` as in
+        ``append``.
         """
+
+        def write(numbered: Sequence[Event]) -> Change:
+            cursors = cursor, receipt(numbered) if receipt else None
+            return partial(append_events, numbered, cursors)
+
         self._checked_writer()
-        return self._queue.add_events(
-            events,
-            lambda numbered: partial(append_events, numbered, _cursors(numbered, cursor, receipt)),
-        )
+        return self._queue.add_events(events, write, quiet=quiet)
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
         """Write all results of one step in one transaction: drops, puts, the cursor.
@@ -344,7 +337,7 @@ class Store:
 
         Not on the event loop. ``timeout`` is in seconds; None has no limit.
         """
-        if self.readonly or self._closed:
+        if self.readonly or self.closed:
             return not self.unsaved()
         return self._queue.wait_saved(timeout)
 
@@ -444,10 +437,6 @@ class Store:
         """
         return self._checked_writer().call(partial(transact, self._env, health.repair))
 
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
         """Save queued writes, mark the store as cleanly closed, release its lock; idempotent.
 
@@ -455,9 +444,9 @@ class Store:
             timeout: Seconds to save queued writes. Writes not saved by then are lost, and their
                 receipts fail with ``StoreClosedError``.
         """
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         locks.unregister(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
@@ -480,7 +469,7 @@ class Store:
 
     def close_after_fork(self) -> None:
         """Mark the store as closed in a forked child, without touching the parent's resources."""
-        self._closed = True
+        self.closed = True
         if self._lock is not None:
             self._lock.release()
 
@@ -491,7 +480,7 @@ class Store:
         self.close()
 
     def _check_open(self) -> None:
-        if self._closed or self._pid != os.getpid():
+        if self.closed or self._pid != os.getpid():
             message = (
                 f"the store at {self._env.folder.last_path} is closed, or was opened before a fork"
             )

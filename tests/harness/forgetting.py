@@ -18,7 +18,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.build import builder, generation
+from slowcat_memory.index.build import generation
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import Reading, Space, all_documents
 from slowcat_memory.runtime.namespaces.local_only_ids import write_ids
@@ -26,6 +26,7 @@ from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import backups, copy, erasure
 from slowcat_memory.store.disk.folder import index_folder
+from tests.support.index_oracle import build
 
 SCOPE = "anna"
 PAUSE_S = 0.02  # between two exports
@@ -83,7 +84,7 @@ def gather(store: Store) -> Callable[[], None]:
         built = temporary / generation.BUILT
         built.mkdir(parents=True)
         try:
-            header = builder.build(documents, {}, 0, built, TOKENIZER, IndexOptions())
+            header = build(documents, {}, 0, built, TOKENIZER, IndexOptions())
             write_ids(frozenset(), built)
             made = []
             generation.finish(temporary, lambda files: made.extend(files) or "")

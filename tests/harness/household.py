@@ -42,7 +42,7 @@ from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
-from slowcat_memory.runtime.namespaces.registry import index_root
+from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from slowcat_memory.tools.handlers import ToolCalls
 from tests.support.parroting_llm import think
@@ -431,7 +431,7 @@ class Household:
                 known += [m for m in snapshot.memories(scope) if not chunk_turn(m.id)]
                 self.count(scope, [memory for memory in known if memory and findable(memory)])
         for scope in (*PEOPLE, HOME, GUEST):
-            for file in index_root(self.config.folder, scope).rglob("*"):
+            for file in index_folder(self.config.folder, scope).rglob("*"):
                 if file.is_file():
                     self.clean(
                         "files", file.read_bytes().decode("latin-1"), may_hold(scope), "index"

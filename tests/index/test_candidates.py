@@ -5,9 +5,8 @@ import pytest
 
 from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index.build.builder import build
 from slowcat_memory.testing import HashEmbedder
-from tests.support.index_oracle import OPTIONS, TOKENS
+from tests.support.index_oracle import OPTIONS, TOKENS, build
 
 EMBEDDER = HashEmbedder(64)
 ASKED = "what is my dog called"

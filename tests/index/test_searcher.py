@@ -7,12 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.ranking.score import Row
-from slowcat_memory.index import Document, IndexOptions, Searcher, build
+from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
     Oracle,
+    build,
     check_columns,
     counts_of,
     scores_of,

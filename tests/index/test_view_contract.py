@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowcat_memory.index import Document, Lexical, Pointer, build
+from slowcat_memory.index import Document, Lexical, Pointer
 from slowcat_memory.index.files.document import KEYS
 from slowcat_memory.index.files.header import read_header
 from slowcat_memory.index.lexical.windows import Windows
@@ -21,7 +21,7 @@ from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
 from slowcat_memory.index.vectors.vector_view import VectorView
 from slowcat_memory.testing import HashEmbedder
-from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, mean_length
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, mean_length
 
 EMBEDDER = HashEmbedder(32)
 TEXTS = ("max is a dog", "moritz is a cat", "max likes bones", "the cat sleeps", "lena paints")

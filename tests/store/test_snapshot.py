@@ -175,4 +175,5 @@ def test_snapshot_reads_pages_by_key(store):
         assert [one.id for one in snapshot.runs(2, before=5)] == [4, 3]
         assert snapshot.runs(2, before=1) == []
         assert snapshot.logged_between("anna", 2, 7) == 4
+        assert [one.scope for one in snapshot.sessions("ben")] == ["ben"]
         assert snapshot.tasks_by_job() == {"facts": 9}

@@ -7,13 +7,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from slowcat_memory.index.files.ids import chunk_of
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
+from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher
+from slowcat_memory.index.files.header import Header
 from slowcat_memory.index.lexical.windows import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
+
+
+def build(
+    documents: list[Document],
+    vectors: dict[str, np.ndarray],
+    dim: int,
+    folder: Path,
+    tokenizer: Tokenizer,
+    options: IndexOptions,
+) -> Header:
+    """Write a sealed index of documents, in any order, and of unit vectors by memory id."""
+    builder = Builder(folder, tokenizer, options, dim)
+    for document in sorted(documents, key=lambda d: (not chunk_of(d.id), chunk_of(d.id), d.id)):
+        builder.add(document)
+    for memory_id, vector in vectors.items():
+        builder.put_vector(memory_id, vector)
+    return builder.finish()
 
 
 def bm25(

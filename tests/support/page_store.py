@@ -13,9 +13,9 @@ from slowcat_memory.config import Config
 from slowcat_memory.index.build.generation import Build
 from slowcat_memory.records import LedgerEntry, Memory, Offer, Run, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
-from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT
+from slowcat_memory.store.disk.folder import index_folder
 from tests.support.page_memory import ANNA, MONDAY, RULE
 from tests.support.stores import configured
 
@@ -145,5 +145,5 @@ def _seal(store: Store, config: Config) -> None:
         language=config.memory.language,
         options=config.index,
     )
-    root = index_root(store.path, ANNA)
+    root = index_folder(store.path, ANNA)
     store.publish(sealing.seal(Build(), root, order)).wait(None)

@@ -43,7 +43,6 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
     mark: Callable[[JobContext], str | None] | None = None
     derived: bool = True
     rank: int = 50
-    needs: Needs = "nothing"
     options: type[Struct] = NoOptions
 
 
@@ -93,10 +92,11 @@ class UpkeepJob:
     """The job of one row; see ``Job``."""
 
     version = 1
+    needs: Needs = "nothing"
 
     def __init__(self, row: UpkeepRow) -> None:
         self._row = row
-        self.name, self.needs = row.name, row.needs
+        self.name = row.name
         self.trigger = Trigger(session_end=True, every_s=row.every_s)
         self.Options = row.options
 
@@ -111,10 +111,8 @@ class UpkeepJob:
         with context.snapshot() as snapshot:
             cursor = cursor_of(row.name, snapshot, mark)
             scopes = touched(snapshot, row.name, mark, context.scopes(), made=row.derived)
-        if not scopes:
-            return None
         tasks = tuple(self._task(scope, context) for scope in scopes if row.due(context, scope))
-        return Plan(tasks=tasks, cursor=cursor, more=False)
+        return Plan(tasks=tasks, cursor=cursor, more=False) if scopes else None
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         await context.blocking(self._row.run, context.upkeep, task.scope, context.interrupted)
@@ -129,4 +127,5 @@ class UpkeepJob:
             scope=scope,
             created=context.now,
             rank=row.rank,
+            note=_today(context),  # a task that was given up is tried again on another day
         )

@@ -146,28 +146,6 @@ class Builder:
         return columns
 
 
-def build(
-    documents: list[Document],
-    vectors: dict[str, np.ndarray],
-    dim: int,
-    folder: Path,
-    tokenizer: Tokenizer,
-    options: IndexOptions,
-) -> Header:
-    """Write a sealed index of documents in memory, in any order; the folder must be empty.
-
-    ``vectors`` are unit vectors by memory id; some may be missing. ``dim`` is 0 for none. Queries
-    must use the same tokenizer.
-    """
-    builder = Builder(folder, tokenizer, options, dim)
-    order = sorted(documents, key=lambda d: (not chunk_of(d.id), chunk_of(d.id), d.id))
-    for document in order:
-        builder.add(document)
-    for memory_id, vector in vectors.items():
-        builder.put_vector(memory_id, vector)
-    return builder.finish()
-
-
 def number_sessions(before: np.ndarray) -> np.ndarray:
     """Return each document's session: the number of the first one of its chain of neighbours.
 

@@ -16,7 +16,8 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TypeVar
@@ -33,7 +34,8 @@ T = TypeVar("T")
 
 BUILT, OUTCOME = "built", "outcome.msgpack"
 PIECE = 4 << 20  # bytes read at a time
-NICE = 19  # of the child: the conversation has priority
+NICE = 3  # of the child: the conversation has priority, beside two busy processes it gets a third
+MOST_WAIT_S = 10.0  # of a build for others, such as an LLM that keeps every core busy for minutes
 SETTLED_S = 2.0  # a file as new as this may be changed again without getting another time
 
 Identity = tuple[int, int, int, int, int]
@@ -115,13 +117,32 @@ class Build:
                 self._child.send_signal(signal.SIGKILL)
 
 
-def lower_priority() -> None:
+def run_beside_others(steps: Iterator[bool]) -> None:
+    """Run a build in the child: with what others leave of the processor, but not for ever.
+
+    Steps that have waited for ``MOST_WAIT_S`` in all are continued at nearly normal priority, by
+    another thread: Linux lets a thread without privileges leave neither ``SCHED_IDLE`` nor its nice.
+    A tenth of it is enough where the rest is one long step: after a step that yields True.
+    """
     os.nice(NICE)
+    with ThreadPoolExecutor(1, initializer=_yield_to_all) as idle:
+        idle.submit(_run_until_starved, steps).result()
+    for _ in steps:
+        pass
+
+
+def _run_until_starved(steps: Iterator[bool]) -> None:
+    began = time.monotonic() - time.thread_time()
+    for last in steps:
+        waited = time.monotonic() - time.thread_time() - began
+        if waited > (MOST_WAIT_S / 10 if last else MOST_WAIT_S):
+            return
+
+
+def _yield_to_all() -> None:
     if hasattr(os, "SCHED_IDLE"):
-        try:
+        with suppress(OSError):  # not allowed here: nice has to do
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        except OSError:
-            pass  # not allowed here: nice has to do
 
 
 def finish(folder: Path, outcome: Callable[[tuple[IndexFile, ...]], object]) -> None:

@@ -33,8 +33,7 @@ class Changes:
     def drop(self, memory_id: str) -> None:
         """Forget a turn's chunk."""
         gone = turn_of(memory_id)
-        holding = [key for key, turns in self._by_key.items() if gone in turns] if gone else []
-        for key in holding:
+        for key in [key for key, turns in self._by_key.items() if gone in turns]:
             self._by_key[key] = tuple(one for one in self._by_key[key] if one != gone)
 
     def about(self, keys: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed
 from slowcat_memory.core.query.substance import substance
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
+from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.records import Key, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -160,22 +161,37 @@ def index_memory(
 
 
 def all_documents(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Document]:
-    """Yield a namespace's index documents: first the chunks in order, then the rest by id."""
+    """Yield a namespace's index documents: first the chunks in order, then the rest by id.
+
+    Raises:
+        IndexDamagedError: An event of the log was not read.
+    """
     latest, keys = dict[str, str](), has_keys(snapshot, scope)
-    for turn in snapshot.turns(scope):
-        if turn.aside:
+    unread = snapshot.logged_between(scope, 1, snapshot.last_id())
+    for turn in snapshot.events(scope):
+        unread -= 1
+        if not isinstance(turn, Turn) or turn.aside:
             continue
         memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
         if indexable(memory):
             before = latest.get(turn.session, "")
             yield stored_document(snapshot, memory, reading, before, keys=keys)
             latest[turn.session] = memory.id
+    if unread:
+        raise unread_error(unread)
     for memory in snapshot.memories(scope):
         if not indexable(memory):
             continue
         turn_behind = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
         if turn_behind is None or turn_behind.scope != scope:
             yield stored_document(snapshot, memory, reading, keys=keys)
+
+
+def unread_error(rows: int) -> IndexDamagedError:
+    return IndexDamagedError(
+        f"{rows} rows of the store were not read: an index of the rest would hide them",
+        hint="It is tried again; if it fails each time: `slowcat-memory doctor --repair`",
+    )
 
 
 class LastChunks:

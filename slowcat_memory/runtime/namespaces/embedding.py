@@ -144,14 +144,12 @@ class Embedding:
         try:
             embedder, report = providers.open_query_embedder(self._options)
         except Exception as error:  # of a URL, a model's files, or a library that reads them
-            known = isinstance(error, SlowcatError)
-            what = error.message if isinstance(error, SlowcatError) else type(error).__name__
-            hint = error.hint if isinstance(error, SlowcatError) else ""
+            failed = f"{self._options.model} cannot be opened: {type(error).__name__}"
             embedder = None
             report = EmbedderReport(
                 state="missing",
-                source=what if known else f"{self._options.model} cannot be opened: {what}",
-                hint=hint or "slowcat-memory doctor says what is wrong",
+                source=error.message if isinstance(error, SlowcatError) else failed,
+                hint=getattr(error, "hint", "") or "slowcat-memory doctor says what is wrong",
             )
         if report.state == "missing":
             logger.warning(f"memory: search is by words alone: {report.source}. {report.hint}")

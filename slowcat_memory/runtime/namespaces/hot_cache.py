@@ -15,9 +15,6 @@ class HotCache:
         self._size = size
         self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._held)
-
     def get(self, memory_id: str) -> Memory | None:
         held = self._held.get(memory_id)
         return held[0] if held else None
@@ -52,13 +49,6 @@ class HotCache:
         """Return whether a memory is cached whose write has not finished."""
         held = self._held.get(memory_id)
         return held is not None and held[1] is not None and not held[1].done()
-
-    def pending_local_only(self) -> list[str]:
-        return [
-            id_
-            for id_, (memory, _) in self._held.items()
-            if memory.local_only and self.pending(id_)
-        ]
 
     def drop(self, memory_id: str) -> None:
         self._held.pop(memory_id, None)

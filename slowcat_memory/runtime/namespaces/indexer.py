@@ -1,15 +1,19 @@
 """Indexes logged turns and stored memories, in order, on threads of its own.
 
 Two workers. Recall and every change of an index run on the first (``talk``), so that every later
-query finds a turn. Embedding of new turns and rebuilding run on the second (``back``), so that they
-never delay a recall. Two more only recall: one ahead of a turn (``ahead``), one for a turn that is
-out of time and cannot wait for the first (``late``). What the last one recalls is thrown away: it
-keeps the rest warm (``warm``).
+query finds a turn; many turns are indexed in slices, between which recalls run. Embedding of new
+turns and rebuilding run on the second (``back``), so that they never delay a recall. Indexes are
+loaded on threads of their own (``opener``): what changes meanwhile is applied afterwards. Two
+workers only recall: one ahead of a turn (``ahead``), one for a turn that is out of time and cannot
+wait for the first (``late``). What the last one recalls is thrown away: it keeps the rest warm
+(``warm``).
 """
 
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from operator import methodcaller
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -19,12 +23,17 @@ from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
-from slowcat_memory.runtime.namespaces.documents import split_by_scope
+from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope
+from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
 
 T = TypeVar("T")
+Change = Callable[[Namespace], None]
+Logged = tuple[Turn, Ack, bool]
+"""A turn, its receipt, and whether its vector is made here."""
+SLICE = 8  # turns that are indexed before a recall may run: 3 ms
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
 
@@ -54,10 +63,16 @@ class Indexer:
     def __init__(self, namespaces: Namespaces, vectors: DocumentVectors, metrics: Metrics) -> None:
         self._namespaces, self._vectors = namespaces, vectors
         self._metrics = metrics
-        self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
+        self._waiting: deque[Logged] = deque()  # see ``release``
+        # The rest belongs to ``talk``: turns to index; namespaces that are being loaded, and for
+        # each the changes since that began.
+        self._ready: deque[Logged] = deque()
+        self._opening: dict[Future[Any], str] = {}
+        self._missed: dict[str, list[Change]] = {}
         self.closing = vectors.closing
         self.talk = Worker("slowcat-recall")
         self.back = Worker("slowcat-embed")
+        self.opener = ThreadPoolExecutor(16, "slowcat-open")
         self.ahead = Worker("slowcat-ahead")
         self.late = Worker("slowcat-late")
         self.warm = Worker("slowcat-warm")
@@ -89,26 +104,68 @@ class Indexer:
         while self._waiting and chunk_id(self._waiting[0][0].id) not in but:
             ready.append(self._waiting.popleft())
         if ready:
-            self.talk.submit(self._guarded, self._index_turns, ready)
+            self.talk.submit(self._index_turns, ready)
 
-    def _index_turns(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
-        unembedded: dict[str, list[str]] = {}
-        for turn, ack, embed in turns:
-            namespace, memory_id = self._namespaces.get(turn.scope), chunk_id(turn.id)
-            if memory_id not in namespace.searcher:  # loading may have read it already
+    def _index_turns(self, turns: Sequence[Logged] = ()) -> None:
+        self._ready.extend(turns)
+        parts: dict[str, list[Logged]] = {}
+        for _ in range(min(SLICE, len(self._ready))):
+            part = self._ready.popleft()
+            parts.setdefault(part[0].scope, []).append(part)
+        for scope, some in parts.items():
+            self._change(scope, partial(self._guarded, self._add_turns, some), load=True)
+        if self._ready:
+            self.soon(self._index_turns)
+        self._namespaces.drop_unused()
+
+    def _index_rest(self) -> None:
+        while self._ready and not self.closing.is_set():
+            self._index_turns()
+
+    def _add_turns(self, turns: Sequence[Logged], namespace: Namespace) -> None:
+        for turn, ack, _ in turns:
+            if chunk_id(turn.id) not in namespace.searcher:  # loading may have read it already
                 namespace.add_turn(turn, ack)
-            if embed:
-                unembedded.setdefault(turn.scope, []).append(memory_id)
-        for scope, memory_ids in unembedded.items():
-            self.later(self._vectors.embed, scope, memory_ids)
+        if unembedded := [chunk_id(turn.id) for turn, _, embed in turns if embed]:
+            self.later(self._vectors.embed, namespace.scope, unembedded)
+
+    def _change(self, scope: str, work: Change, *, load: bool = False) -> None:
+        """Change a namespace if it is loaded, and again after a load that runs: it reads the past.
+
+        With ``load`` it is loaded first if it is not.
+        """
+        loading = self._namespaces.is_loading(scope)  # asked first: it may be loaded just now
+        known = scope in self._namespaces
+        if not known and scope not in self._missed and (load or loading):
+            self.open(scope, partial(self._guarded, self._namespaces.get))
+        if scope in self._missed:
+            self._missed[scope].append(work)
+        if known:
+            work(self._namespaces.get(scope))
+
+    def open(self, scope: str, load: Callable[[str], T]) -> "Future[T]":
+        """Load a namespace on a thread of its own. Call it on the first worker."""
+        self._missed.setdefault(scope, [])
+        opened = self.opener.submit(load, scope)
+        self._opening[opened] = scope
+        opened.add_done_callback(partial(self.soon, self._end_opening, scope))
+        return opened
+
+    def _end_opening(self, scope: str, opened: "Future[Any]") -> None:
+        last = [*self._opening.values()].count(scope) == 1
+        missed = self._missed.pop(scope) if last else self._missed[scope]
+        for work in missed if scope in self._namespaces else ():
+            self._guarded(work, self._namespaces.get(scope))
+        del self._opening[opened]
 
     def put(self, memory: Memory) -> None:
         """Index a stored memory, after the turns that came before. Blocks."""
         self.release()
-        self.talk.submit(self._index_memory, memory).result()
+        self._namespaces.get(memory.scope)
+        self.talk.submit(self._change, memory.scope, partial(self._index_memory, memory)).result()
 
-    def _index_memory(self, memory: Memory) -> None:
-        self._namespaces.get(memory.scope).put_memory(memory)
+    def _index_memory(self, memory: Memory, namespace: Namespace) -> None:
+        namespace.put_memory(memory)
         if findable(memory):
             self.later(self._vectors.embed, memory.scope, [memory.id])
 
@@ -119,29 +176,17 @@ class Indexer:
 
     def _index_batch(self, batch: WriteBatch) -> None:
         for scope, part in split_by_scope(batch).items():
-            if scope in self._namespaces:
-                namespace = self._namespaces.get(scope)
-                namespace.apply(part)
-                if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
-                    self.later(self._vectors.embed, scope, unembedded)
+            self._change(scope, partial(self._index_part, part))
 
-    def refresh_local_only(self) -> None:
-        """Read again which memories are local-only, in the namespaces that are loaded. Blocks."""
+    def _index_part(self, part: ScopeBatch, namespace: Namespace) -> None:
+        namespace.apply(part)
+        if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
+            self.later(self._vectors.embed, namespace.scope, unembedded)
+
+    def refresh_marks(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Read the marks of memories again, in a namespace that is loaded. Blocks."""
         self.release()
-        self.talk.submit(self._refresh_local_only).result()
-
-    def _refresh_local_only(self) -> None:
-        for namespace in self._namespaces:
-            namespace.refresh_local_only()
-
-    def refresh_muted(self) -> None:
-        """Read again which memories are muted, in the namespaces that are loaded. Blocks."""
-        self.release()
-        self.talk.submit(self._refresh_muted).result()
-
-    def _refresh_muted(self) -> None:
-        for namespace in self._namespaces:
-            namespace.refresh_muted()
+        self.talk.submit(self._change, scope, methodcaller("refresh_marks", memory_ids)).result()
 
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.
@@ -149,7 +194,7 @@ class Indexer:
         Raises:
             StoreError: Turns wait to be saved: they would be missing.
         """
-        self.talk.submit(self._namespaces.reload, scope).result()
+        self.talk.submit(self.open, scope, self._namespaces.reload).result().result()
 
     def later(self, work: Callable[..., object], *arguments: Any) -> Future[None] | None:
         """Run slow work on the second worker; its exceptions are logged.
@@ -171,7 +216,7 @@ class Indexer:
         except Exception as error:  # a worker thread has no caller to raise to
             if not self.closing.is_set():
                 self._metrics.count("background_failures")
-                name = work.__name__.strip("_")
+                name = getattr(work, "__name__", "indexing").strip("_")
                 hint = getattr(error, "hint", "")  # of our own errors: the remedy
                 logger.warning(f"memory: {name} failed: {describe_error(error)} {hint}")
 
@@ -179,12 +224,15 @@ class Indexer:
         """Wait until everything logged so far is searchable by words. Blocks."""
         self.release()
         self.talk.submit(lambda: None).result()
+        while (self._ready or self._opening) and not self.closing.is_set():
+            wait([*self._opening])
+            self.talk.submit(lambda: None).result()
+        self.talk.submit(lambda: None).result()  # behind the last slice
 
     def drain(self) -> None:
         """Wait until everything logged so far is indexed and embedded, and all is open. Blocks."""
-        self.release()
-        for pool in (self.talk, self.back):  # in this order: the first one feeds the second
-            pool.submit(lambda: None).result()
+        self.catch_up()
+        self.back.submit(lambda: None).result()  # the first worker feeds it
         for namespace in self._namespaces:
             namespace.finish_opening()
 
@@ -193,10 +241,11 @@ class Indexer:
         if not self.closing.is_set():
             # Index first, before closing begins: the last turns are embedded too.
             self.release()
-            wait((self.talk.submit(lambda: None),), CLOSE_S)
+            wait((self.talk.submit(self._index_rest),), CLOSE_S)
             self.closing.set()
-            self._namespaces.stop()
+            for namespace in self._namespaces:
+                namespace.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)
         self.talk.shutdown(wait=False)
-        for pool in (self.back, self.ahead, self.late, self.warm):
+        for pool in (self.back, self.opener, self.ahead, self.late, self.warm):
             pool.shutdown(wait=False, cancel_futures=True)

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from loguru import logger
-from msgspec import Struct
+from msgspec import Struct, field
 
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -23,7 +23,7 @@ from slowcat_memory.runtime.namespaces.documents import (
     place_of,
     stored_vectors,
 )
-from slowcat_memory.runtime.namespaces.local_only_ids import MarkedIds
+from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.store import Snapshot, Store
 
 MOST_UNDATED = (
@@ -31,25 +31,34 @@ MOST_UNDATED = (
 )
 
 
-class Loaded(Struct, frozen=True):
-    """A loaded index.
+class Loaded(Struct):
+    """An index, while and after it is loaded.
 
     Attributes:
         searcher: The index; sealed vectors are missing until ``IndexLoader.attach_vectors``.
-        last_chunks: The last chunk of each session that was read.
-        undated: Its turns whose texts were not read for times yet: that is most of the work, and
-            few queries ask for a time.
-        local_only: Ids of its local-only memories; None if these must be read from the store.
+        local_only: Ids of its local-only memories.
         sealed: The manifest of the sealed index in it, None if there is no sound one.
         damaged: Whether there was a sealed index that could not be used.
+        last_chunks: The last chunk of each session that was read.
+        added: Chunks that were added as they are in the store.
+        undated: Its turns whose texts were not read for times yet: that is most of the work, and
+            few queries ask for a time.
     """
 
     searcher: Searcher
-    last_chunks: LastChunks
-    undated: list[Memory]
-    local_only: frozenset[str] | None
-    sealed: Manifest | None
-    damaged: bool
+    local_only: LocalOnlyIds
+    sealed: Manifest | None = None
+    damaged: bool = False
+    last_chunks: LastChunks = field(default_factory=LastChunks)
+    added: set[str] = field(default_factory=set)
+    undated: list[Memory] = field(default_factory=list)
+
+    def is_dated_now(self, memory: Memory) -> bool:
+        """Return whether the times in a text are read now; the first ones are read later."""
+        dated = len(self.undated) >= MOST_UNDATED
+        if not dated:
+            self.undated.append(memory)
+        return dated
 
 
 class IndexLoader:
@@ -70,7 +79,7 @@ class IndexLoader:
         self._space, self._reading = space, reading
 
     @property
-    def _root(self) -> Path:
+    def root(self) -> Path:
         """Where the index is now: the store's folder may be moved while it is open."""
         return self._store.path / self._place
 
@@ -79,81 +88,76 @@ class IndexLoader:
 
     def load(self, snapshot: Snapshot) -> Loaded:
         """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt."""
-        manifest, loading = snapshot.manifest(self._scope), _Loading()
+        manifest = snapshot.manifest(self._scope)
         sound = (snapshot.forget_epoch(), self._tokenizer.version)
         if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
             try:
-                searcher = self._load_sealed(snapshot, manifest, loading)
+                return self._load_sealed(snapshot, manifest)
             except Exception as error:  # any error of NumPy or msgspec on a foreign file
                 logger.warning(f"index of a scope is rebuilt from the log: {describe_error(error)}")
-                loading = _Loading()
-            else:
-                return loading.done(searcher, manifest, damaged=False)
-        searcher = self.open()
-        self._add_turns(searcher, snapshot, loading, after=0)
-        self._add_memories(searcher, snapshot, loading)
-        return loading.done(searcher, None, damaged=manifest is not None)
+        marked = LocalOnlyIds(self._scope, self._store)
+        loaded = Loaded(self.open(), marked, damaged=manifest is not None)
+        self._add_turns(loaded, snapshot, after=0)
+        self._add_memories(loaded, snapshot)
+        return loaded
 
-    def _load_sealed(self, snapshot: Snapshot, manifest: Manifest, loading: "_Loading") -> Searcher:
+    def _load_sealed(self, snapshot: Snapshot, manifest: Manifest) -> Loaded:
         """Load a sealed index and all later changes.
 
         Its files are verified meanwhile, on another core: an index made of damaged ones is dropped
         before it answers any query.
         """
         with ThreadPoolExecutor(1, "slowcat-verify") as pool:
-            verified = pool.submit(generation.check, self._root, manifest, vectors=False)
-            folder = self._root / manifest.generation
-            searcher, loading.marked = self.open(folder), MarkedIds(folder)
-            self._add_turns(searcher, snapshot, loading, after=manifest.upto)
-            self._apply_changes(searcher, snapshot, loading, manifest)
+            verified = pool.submit(generation.check, self.root, manifest, vectors=False)
+            folder = self.root / manifest.generation
+            marked = LocalOnlyIds(self._scope, self._store, folder)
+            loaded = Loaded(self.open(folder), marked, manifest)
+            self._add_turns(loaded, snapshot, after=manifest.upto)
+            self._apply_changes(loaded, snapshot, manifest)
             verified.result()
-        return searcher
+        return loaded
 
-    def _add_turns(
-        self, searcher: Searcher, snapshot: Snapshot, loading: "_Loading", after: int
-    ) -> None:
+    def _add_turns(self, loaded: Loaded, snapshot: Snapshot, after: int) -> None:
         """Add the turns after a log id, each with its whole state in the store.
 
         The times in their texts are left to be read.
         """
-        with_keys = has_keys(snapshot, self._scope)
+        searcher, with_keys = loaded.searcher, has_keys(snapshot, self._scope)
         for turn in snapshot.turns(self._scope, after=after):
             if turn.aside:
                 continue
             memory = snapshot.memory(self._scope, chunk_id(turn.id)) or chunk(turn)
-            loading.added.add(memory.id)
-            loading.marked.see(memory.id, memory)
+            loaded.added.add(memory.id)
+            loaded.local_only.mark(memory.id, local=memory.local_only)
             if not indexable(memory):
                 continue
             memory = snapshot.in_context(memory)
             keys = list(snapshot.keys(self._scope, memory.id)) if with_keys else []
-            before = loading.last_chunks.before(turn, searcher, snapshot)
-            dated = loading.is_dated_now(memory)
+            before = loaded.last_chunks.before(turn, searcher, snapshot)
+            dated = loaded.is_dated_now(memory)
             searcher.add(document(memory, self._reading, before, keys, dated=dated))
             for id_, of, values in stored_vectors(snapshot, self._space, memory, keys):
                 searcher.put_vector(id_, values, of)
-            loading.last_chunks.record(turn)
+            loaded.last_chunks.record(turn)
 
-    def _add_memories(self, searcher: Searcher, snapshot: Snapshot, loading: "_Loading") -> None:
+    def _add_memories(self, loaded: Loaded, snapshot: Snapshot) -> None:
         """Add all memories but those that were added with their turns."""
+        searcher = loaded.searcher
         for memory in snapshot.memories(self._scope):
-            if memory.id not in loading.added:
+            if memory.id not in loaded.added:
                 keys = list(snapshot.keys(self._scope, memory.id))
                 index_memory(searcher, snapshot.in_context(memory), keys, self._reading)
         if self._space.dim:
-            for vector in snapshot.vectors(self._space.key, self._scope):
-                if not searcher.has_vector(vector.memory):
-                    searcher.put_vector(vector.memory, vector.values)
+            self._read_vectors(searcher, snapshot)
 
-    def _apply_changes(
-        self, searcher: Searcher, snapshot: Snapshot, loading: "_Loading", manifest: Manifest
-    ) -> None:
+    def _apply_changes(self, loaded: Loaded, snapshot: Snapshot, manifest: Manifest) -> None:
         """Index again what changed since the sealing, except turns added since then."""
+        searcher = loaded.searcher
         for memory_id in snapshot.changed(self._scope, manifest.changes):
-            if memory_id in loading.added:
+            if memory_id in loaded.added:
                 continue
             memory = snapshot.read(self._scope, memory_id)
-            loading.marked.see(memory_id, memory)
+            loaded.local_only.mark(memory_id, local=memory is not None and memory.local_only)
             if memory is None:
                 searcher.remove(memory_id)
                 continue
@@ -162,7 +166,7 @@ class IndexLoader:
             if self._space.dim and len(vectors) <= len(keys):
                 searcher.remove(memory_id)  # a sealed vector that is no longer in the store
             place = place_of(memory_id, snapshot, searcher)
-            dated = not indexable(memory) or loading.is_dated_now(memory)
+            dated = not indexable(memory) or loaded.is_dated_now(memory)
             index_memory(searcher, memory, keys, self._reading, place, dated=dated)
             for id_, of, values in vectors:
                 searcher.put_vector(id_, values, of)
@@ -176,44 +180,19 @@ class IndexLoader:
         sound = True
         try:
             if (manifest.embedder, manifest.dim) == (self._space.key, self._space.dim):
-                sound = self._attach_sealed(searcher, manifest)
-            else:
-                self._read_vectors(searcher)
+                searcher.attach_vectors(generation.check(self.root, manifest, vectors=True))
+                return True
+        except Exception as error:  # any error of FAISS on a foreign file
+            sound = False
+            logger.warning(f"a scope's vectors are read from the log: {describe_error(error)}")
+        try:
+            with self._store.snapshot() as snapshot:
+                self._read_vectors(searcher, snapshot)
         except Exception as error:  # this runs on a thread that has no caller
             logger.warning(f"a scope's vectors cannot be read: {describe_error(error)}")
         return sound
 
-    def _attach_sealed(self, searcher: Searcher, manifest: Manifest) -> bool:
-        try:
-            searcher.attach_vectors(generation.check(self._root, manifest, vectors=True))
-        except Exception as error:  # any error of FAISS on a foreign file
-            logger.warning(f"a scope's vectors are read from the log: {describe_error(error)}")
-            self._read_vectors(searcher)
-            return False
-        return True
-
-    def _read_vectors(self, searcher: Searcher) -> None:
-        with self._store.snapshot() as snapshot:
-            for vector in snapshot.vectors(self._space.key, self._scope):
-                if not searcher.has_vector(vector.memory):
-                    searcher.put_vector(vector.memory, vector.values)
-
-
-class _Loading:
-    """What is gathered while an index is loaded."""
-
-    def __init__(self) -> None:
-        self.last_chunks, self.marked = LastChunks(), MarkedIds()
-        self.added = set[str]()  # chunks that were added as they are in the store
-        self.undated = list[Memory]()
-
-    def is_dated_now(self, memory: Memory) -> bool:
-        """Return whether the times in a text are read now; the first ones are read later."""
-        dated = len(self.undated) >= MOST_UNDATED
-        if not dated:
-            self.undated.append(memory)
-        return dated
-
-    def done(self, searcher: Searcher, sealed: Manifest | None, *, damaged: bool) -> Loaded:
-        known = self.marked.all()
-        return Loaded(searcher, self.last_chunks, self.undated, known, sealed, damaged)
+    def _read_vectors(self, searcher: Searcher, snapshot: Snapshot) -> None:
+        for vector in snapshot.vectors(self._space.key, self._scope):
+            if not searcher.has_vector(vector.memory):
+                searcher.put_vector(vector.memory, vector.values)

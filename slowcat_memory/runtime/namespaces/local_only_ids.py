@@ -1,12 +1,10 @@
 """Which of a scope's memories must not leave this machine."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from slowcat_memory.core.disclosure import local_only_ids
-from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot, Store
 
 FILE = "local.msgpack"  # of a sealed index: the ids at sealing
@@ -21,33 +19,16 @@ def write_ids(ids: frozenset[str], folder: Path) -> None:
     (folder / FILE).write_bytes(msgspec.msgpack.encode(sorted(ids)))
 
 
-class MarkedIds:
-    """The local-only ids of a sealed index, and the marks of what was read since then."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        """Read the ids of a sealed index's folder; without one they are unknown."""
-        self._ids: set[str] | None = None
-        if folder is not None:
-            self._ids = msgspec.msgpack.decode((folder / FILE).read_bytes(), type=set[str])
-
-    def see(self, memory_id: str, memory: Memory | None) -> None:
-        """Take the mark of a memory that changed since; None for one that is gone."""
-        if self._ids is not None:
-            marked = memory is not None and memory.local_only
-            (self._ids.add if marked else self._ids.discard)(memory_id)
-
-    def all(self) -> frozenset[str] | None:
-        """Return the ids; None if the sealed index does not have them."""
-        return None if self._ids is None else frozenset(self._ids)
-
-
 class LocalOnlyIds:
     """Ids of the memories that must not leave this machine."""
 
-    def __init__(self, scope: str, store: Store, known: frozenset[str] | None = None) -> None:
-        """Start with what is ``known``, else with what is in the store, read on first use."""
+    def __init__(self, scope: str, store: Store, folder: Path | None = None) -> None:
+        """Start with the ids in a sealed index's folder; else they are read on first use."""
         self._scope, self._store = scope, store
-        self._ids = known
+        self._ids: set[str] | None = None
+        if folder is not None:
+            self._ids = msgspec.msgpack.decode((folder / FILE).read_bytes(), type=set[str])
+        self._all: frozenset[str] | None = None  # the same, until a mark changes
 
     def __bool__(self) -> bool:
         """Whether any is known; False as well before the first use."""
@@ -56,22 +37,13 @@ class LocalOnlyIds:
     def all(self) -> frozenset[str]:
         """Return the ids. The first call may read all memories."""
         if self._ids is None:
-            self._ids = self._stored()
-        return self._ids
-
-    def reload(self, pending: Iterable[str]) -> frozenset[str]:
-        """Read the ids again; return those that were added or removed.
-
-        ``pending`` are the ids of local-only turns that are not stored yet.
-        """
-        before = self._ids or frozenset()
-        self._ids = self._stored().union(pending)
-        return self._ids ^ before
+            with self._store.snapshot() as snapshot:
+                self._ids = set(stored_ids(snapshot, self._scope))
+        if self._all is None:
+            self._all = frozenset(self._ids)
+        return self._all
 
     def mark(self, memory_id: str, *, local: bool) -> None:
         if self._ids is not None and local != (memory_id in self._ids):
-            self._ids = self._ids ^ {memory_id}
-
-    def _stored(self) -> frozenset[str]:
-        with self._store.snapshot() as snapshot:
-            return stored_ids(snapshot, self._scope)
+            self._ids ^= {memory_id}
+            self._all = None

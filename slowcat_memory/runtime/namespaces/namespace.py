@@ -10,7 +10,7 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +39,6 @@ from slowcat_memory.runtime.namespaces.documents import (
 )
 from slowcat_memory.runtime.namespaces.hot_cache import HotCache, latest_turns
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
-from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -61,10 +60,12 @@ class Namespace:
         space: Space,
         hot_cache_size: int,
         zone: str = "",
+        give_way: Callable[[], None] = lambda: None,
     ) -> None:
         """Load the scope from the store.
 
         ``hot_cache_size`` is in memories; ``zone`` is the user's time zone, "" for this machine's.
+        ``give_way`` is called between short pieces of the work, and may wait.
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
@@ -72,12 +73,13 @@ class Namespace:
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
-        with store.snapshot() as snapshot:
+        self._give_way = give_way
+        with store.snapshot(give_way) as snapshot:
             loaded = loader.load(snapshot)
             is_new = not latest_turns(snapshot, scope, 1)
         self._last_chunks = loaded.last_chunks
         self._undated = {memory.id: memory for memory in loaded.undated}
-        self._local_only = LocalOnlyIds(scope, store, loaded.local_only)
+        self._local_only = loaded.local_only
         self._holds = WhatHolds(tokenizer.language)
         order = Order(
             store=str(store.path),
@@ -88,7 +90,7 @@ class Namespace:
             language=tokenizer.language,
             options=options,
         )
-        self._index = LiveIndex(loaded, loader, store, root, order)
+        self._index = LiveIndex(loaded, loader, store, order)
         self._lock = self._index.lock
         self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
         if is_new:  # there is next to nothing to read
@@ -115,6 +117,7 @@ class Namespace:
         Blocks for 0.2 ms each the first time.
         """
         while self._undated and not self._deferred.stopping.is_set():
+            self._give_way()
             with self._lock:  # again for each: a turn may wait for it
                 if self._undated:
                     self._read_time(*self._undated.popitem())
@@ -125,7 +128,7 @@ class Namespace:
             self._index.change(lambda searcher: searcher.set_about(memory_id, about))
 
     def _read_facts(self) -> None:
-        with self._store.snapshot() as snapshot:
+        with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
         going_on = (turn for turn in turns if not self._deferred.stopping.is_set())
@@ -173,23 +176,24 @@ class Namespace:
             stored = snapshot.read(self.scope, memory.id) or snapshot.in_context(memory)
             self._index_stored(stored, snapshot)
 
-    def refresh_local_only(self) -> None:
-        """Read again which memories are local-only, after a person marked some."""
+    def refresh_marks(self, memory_ids: Iterable[str]) -> None:
+        """Read marks from the store: a person's, or those that memories got when written."""
         with self._lock, self._store.snapshot() as snapshot:
-            for memory_id in self._local_only.reload(self._hot.pending_local_only()):
-                if memory := snapshot.read(self.scope, memory_id):
-                    self._hot.update(memory)
+            for memory_id in memory_ids:
+                memory = snapshot.read(self.scope, memory_id)
+                if memory is None:
+                    continue
+                if memory.muted or (indexable(memory) and memory_id not in self.searcher):
+                    self._index_stored(memory, snapshot)
+                else:
+                    self._take_over(memory)
             self.version += 1
 
-    def refresh_muted(self) -> None:
-        """Read every memory's mark again, after a person muted some: these are in no index."""
-        with self._lock, self._store.snapshot() as snapshot:
-            for memory in snapshot.memories(self.scope):
-                if memory.muted or (indexable(memory) and memory.id not in self.searcher):
-                    self._index_stored(snapshot.in_context(memory), snapshot)
-                else:
-                    self._holds.put(memory)
-            self.version += 1
+    def _take_over(self, memory: Memory) -> None:
+        """Keep what is known of a stored memory besides the index; the caller holds the lock."""
+        self._hot.update(memory)
+        self._holds.put(memory)
+        self._local_only.mark(memory.id, local=memory.local_only)
 
     def refresh(self, memory_ids: Sequence[str]) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
@@ -217,30 +221,18 @@ class Namespace:
             unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
             unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
             self.refresh(list(dict.fromkeys(unread)))
-            self._refresh_marks(batch.memories.values())
+            records, known = batch.memories.values(), self._local_only
+            if derived := [m.id for m in records if known or m.sources or m.derived_from]:
+                self.refresh_marks(derived)
             if batch.embedder == self.space.key:
                 for vector in batch.vectors:
                     self.put_vector(vector.memory, vector.values, vector.of)
-
-    def _refresh_marks(self, memories: Iterable[Memory]) -> None:
-        """Read the marks that memories got when they were written; the caller holds the lock."""
-        derived = [one for one in memories if self._local_only or one.sources or one.derived_from]
-        if not derived:
-            return
-        with self._store.snapshot() as snapshot:
-            for one in derived:
-                if stored := snapshot.memory(self.scope, one.id):
-                    self._local_only.mark(one.id, local=stored.local_only)
-                    if stored.muted and not one.muted:
-                        self._index_stored(snapshot.in_context(stored), snapshot)
 
     def _apply_one(self, memory_id: str, batch: ScopeBatch) -> bool:
         """Index a batch's data about a memory; return False where the store must be read."""
         record, context = batch.memories.get(memory_id), batch.contexts.get(memory_id)
         if record is not None and not indexable(record):
-            self._hot.update(record)
-            self._holds.put(record)
-            self._local_only.mark(memory_id, local=record.local_only)
+            self._take_over(record)
             self._index.change(lambda searcher: searcher.remove(memory_id))
             self.version += 1
             return True
@@ -263,9 +255,8 @@ class Namespace:
         return True
 
     def _update_text(self, memory: Memory) -> None:
-        self._hot.update(memory)
+        self._take_over(memory)
         self._undated.pop(memory.id, None)
-        self._local_only.mark(memory.id, local=memory.local_only)
         changed = document(memory, self._reading)
         self._index.change(lambda searcher: searcher.update(changed))
 
@@ -291,10 +282,8 @@ class Namespace:
         """Index a memory's whole state in the store; the caller holds the lock."""
         if memory.kind == READING:
             return
-        self._hot.update(memory)
+        self._take_over(memory)
         self._undated.pop(memory.id, None)
-        self._holds.put(memory)
-        self._local_only.mark(memory.id, local=memory.local_only)
         place = place_of(memory.id, snapshot, self.searcher)
         keys = list(snapshot.keys(self.scope, memory.id))
         self._index.change(lambda s: index_memory(s, memory, keys, self._reading, place))
@@ -315,10 +304,7 @@ class Namespace:
         gone = set(memory_ids)
         with self._lock:
             for memory_id in gone:
-                self.searcher.remove(memory_id)  # a build in progress is discarded as a whole
-                self._hot.drop(memory_id)
-                self._holds.drop(memory_id)
-                self._undated.pop(memory_id, None)
+                self._remove(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
             self._last_chunks.forget(gone)
             self.version += 1

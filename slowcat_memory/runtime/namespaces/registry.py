@@ -3,8 +3,10 @@
 import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 from loguru import logger
@@ -19,51 +21,6 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.disk.folder import index_folder
 
 Later = Callable[[Callable[[], None]], "Future[None] | None"]
-
-
-class IdleTimer:
-    """Calls back once after each idle period. Its thread almost always sleeps."""
-
-    def __init__(
-        self,
-        seconds: float,
-        callback: Callable[[], object],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Start the timer; 0 or less seconds never call back.
-
-        ``callback`` runs on the timer's thread and must return at once; ``clock`` is monotonic.
-        """
-        self._seconds, self._callback, self._clock = seconds, callback, clock
-        self._last = clock()
-        self._called = False
-        self._stopped = threading.Event()
-        if seconds > 0:
-            thread = threading.Thread(target=self._run, name="slowcat-idle-timer", daemon=True)
-            thread.start()
-
-    def reset(self) -> None:
-        """Start a new idle period. Two assignments: may be called on the frame path."""
-        self._last = self._clock()
-        self._called = False
-
-    def check(self) -> float:
-        """Call back if the period is over; return the seconds until the next check."""
-        left = self._last + self._seconds - self._clock()
-        if left > 0:
-            return left
-        if not self._called:
-            self._called = True
-            self._callback()
-        return self._seconds
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def _run(self) -> None:
-        wait = self._seconds
-        while not self._stopped.wait(wait):
-            wait = self.check()
 
 
 class PageCache:
@@ -89,7 +46,8 @@ class PageCache:
 
         Args:
             most_mb: Megabytes of mapped files above which they are released; 0 for never.
-            after_s: Seconds without a recall until then; 0 for after every recall.
+            after_s: Seconds without a recall until then, at most twice as many; 0 for after every
+                recall.
             releases: Functions that release what they can, in some milliseconds.
             later: Runs a function on a worker that no turn waits for.
             warn_mb: Megabytes of the whole process above which a warning is logged once; 0 for
@@ -100,16 +58,26 @@ class PageCache:
         self._measure = measure
         self._running: Future[None] | None = None
         self._after_each = most_mb > 0 and after_s <= 0
-        self._timer = IdleTimer(after_s if most_mb > 0 else 0, self._trim_later)
+        self._recalls, self._stopped = 0, threading.Event()
+        if most_mb > 0 and after_s > 0:
+            threading.Thread(target=self._run, args=(after_s,), daemon=True).start()
 
     def recalled(self) -> None:
         """Restart the idle period after a recall; takes microseconds."""
-        self._timer.reset()
+        self._recalls += 1
         if self._after_each:
             self._trim_later()
 
     def stop(self) -> None:
-        self._timer.stop()
+        self._stopped.set()
+
+    def _run(self, after_s: float) -> None:
+        seen, trimmed = 0, -1
+        while not self._stopped.wait(after_s):
+            if trimmed != seen == self._recalls:
+                trimmed = seen
+                self._trim_later()
+            seen = self._recalls
 
     def trim(self) -> None:
         if self._measure() > self._most:
@@ -132,7 +100,7 @@ FLUSH_S = 10.0
 
 
 class Namespaces:
-    """Loads namespaces and keeps them loaded. Safe to use from several threads."""
+    """Loads namespaces, and drops those that nobody uses. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -143,64 +111,84 @@ class Namespaces:
         space: Callable[[], Space],
         zone: str = "",
         guest: str = "",
+        give_way: Callable[[], None] = lambda: None,
     ) -> None:
         """Start with none loaded; the arguments are as for ``Namespace``.
 
         ``guest`` is the guests' scope, which is never indexed; "" for none.
         """
-        self._guest = guest
-        self._store, self._tokenizer, self._options = store, tokenizer, options
-        self._hot_cache_size, self._space, self._zone = hot_cache_size, space, zone
+        self._guest, self._store, self._space = guest, store, space
+        self._open = partial(
+            Namespace,
+            store=store,
+            tokenizer=tokenizer,
+            options=options,
+            hot_cache_size=hot_cache_size,
+            zone=zone,
+            give_way=give_way,
+        )
         self._loaded: dict[str, Namespace] = {}
-        self._loading = threading.Lock()
+        self._used: dict[str, float] = {}  # when each was used last, in monotonic seconds
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def is_guests(self, scope: str) -> bool:
         return bool(self._guest) and scope == self._guest
 
     def __contains__(self, scope: str) -> bool:
+        self._used[scope] = time.monotonic()
         return scope in self._loaded
 
     def __iter__(self) -> Iterator[Namespace]:
-        return iter(list(self._loaded.values()))
+        return iter([*self._loaded.values()])
 
     def get(self, scope: str) -> Namespace:
-        """Return a scope's namespace; blocks while it is loaded.
+        """Return a scope's namespace; blocks while it is loaded, and for no other one.
 
         Raises:
             ConfigError: The scope's name is invalid, or it is the guests'.
         """
+        self._used[scope] = time.monotonic()
         namespace = self._loaded.get(scope)
         if namespace is None:
-            with self._loading:
-                namespace = self._loaded.get(scope) or self._load(check_scope(scope))
+            with self._locks[check_scope(scope)]:
+                namespace = self._loaded.get(scope) or self._load(scope)
                 self._loaded[scope] = namespace
         return namespace
 
-    def stop(self) -> None:
-        for namespace in self:
-            namespace.stop()
+    def is_loading(self, scope: str) -> bool:
+        return self._locks[scope].locked()
+
+    def drop_unused(self, after_s: float = 1800.0, kept: int = 8) -> None:
+        """Drop all but the latest used namespaces, a home's, if nobody used them for a while.
+
+        Must be called on the thread that adds turns. All are kept while turns wait to be saved.
+        """
+        for scope in sorted([*self._loaded], key=self._used.__getitem__, reverse=True)[kept:]:
+            if time.monotonic() - self._used[scope] >= after_s and not self._store.unsaved():
+                self._loaded.pop(scope).stop()
 
     def reload(self, scope: str) -> None:
-        """Load a namespace again if it is loaded. Must be called on the thread that adds turns.
+        """Load a namespace again if it is loaded.
 
         Raises:
             StoreError: Turns wait to be saved: they would be missing.
         """
-        if scope not in self._loaded:
-            return
-        if not self._store.flush(FLUSH_S):
-            raise StoreError("an index is not loaded again while turns wait to be saved")
-        loaded = self._load(scope)
-        loaded.finish_opening()  # now, so that no recall misses anything
-        loaded.local_only()
-        self._loaded[scope] = loaded
+        with self._locks[scope]:
+            if scope not in self._loaded:
+                return
+            if not self._store.flush(FLUSH_S):
+                raise StoreError("an index is not loaded again while turns wait to be saved")
+            loaded = self._load(scope)
+            loaded.finish_opening()  # now, so that no recall misses anything
+            loaded.local_only()
+            self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
         """Remove memories from a scope's index, and end a build that may have read them.
 
         The sealed files are the store's to delete. Waits while the scope is loaded or built.
         """
-        with self._loading:
+        with self._locks[scope]:
             namespace = self._loaded.get(scope)
         if namespace is not None:
             namespace.forget(list(memory_ids))
@@ -212,24 +200,7 @@ class Namespaces:
                 f"{scope!r} is the guests' scope, which is not indexed",
                 hint=f"To see what guests said: `slowcat-memory show --last 20 --scope {scope}`",
             )
-        return Namespace(
-            scope,
-            self._store,
-            index_root(Path(), scope),
-            self._tokenizer,
-            self._options,
-            self._space(),
-            self._hot_cache_size,
-            self._zone,
-        )
-
-    def _root(self, scope: str) -> Path:
-        return index_root(self._store.path, scope)
-
-
-def index_root(store: Path, scope: str) -> Path:
-    """Return the folder of a scope's sealed indexes, in a store's folder."""
-    return index_folder(store, scope)
+        return self._open(scope, root=index_folder(Path(), scope), space=self._space())
 
 
 def scope_of_user(user_id: str, what: str = "user_id") -> str:

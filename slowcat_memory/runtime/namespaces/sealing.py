@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -28,7 +28,7 @@ from slowcat_memory.index import Builder, IndexOptions, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.namespaces.documents import Reading, all_documents
+from slowcat_memory.runtime.namespaces.documents import Reading, all_documents, unread_error
 from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded
 from slowcat_memory.runtime.namespaces.local_only_ids import stored_ids, write_ids
 from slowcat_memory.store import Store, StoreOptions
@@ -69,14 +69,9 @@ class LiveIndex:
     builds. ``searcher`` may be read without it; a reader keeps the one it has read.
     """
 
-    def __init__(
-        self, loaded: Loaded, loader: IndexLoader, store: Store, root: Path, order: Order
-    ) -> None:
-        """Start with a loaded index; its sealed vectors are opened in the background.
-
-        ``root`` is the index's folder, in the store's folder if it is relative.
-        """
-        self._loader, self._store, self._place, self._order = loader, store, root, order
+    def __init__(self, loaded: Loaded, loader: IndexLoader, store: Store, order: Order) -> None:
+        """Start with a loaded index; its sealed vectors are opened in the background."""
+        self._loader, self._store, self._order = loader, store, order
         self.lock = threading.RLock()
         self.searcher, self.damaged = loaded.searcher, loaded.damaged
         self._journal: list[Change] | None = None  # only while a sealed index is built
@@ -92,11 +87,6 @@ class LiveIndex:
                 name="slowcat-open",
                 daemon=True,
             ).start()
-
-    @property
-    def _root(self) -> Path:
-        """Where the index is now: the store's folder may be moved while it is open."""
-        return self._store.path / self._place
 
     def _attach_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
         try:
@@ -147,19 +137,19 @@ class LiveIndex:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
         order = replace(self._order, store=str(self._store.path), folder=self._store.folder_id)
-        manifest = seal(self._build, self._root, order)
+        manifest = seal(self._build, self._loader.root, order)
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)
         except Exception:  # no manifest names it, and it may contain data forgotten meanwhile
-            shutil.rmtree(self._root / manifest.generation, ignore_errors=True)
+            shutil.rmtree(self._loader.root / manifest.generation, ignore_errors=True)
             raise
         self.damaged = False
-        generation.sweep(self._root, keep=manifest.generation)
+        generation.sweep(self._loader.root, keep=manifest.generation)
 
     def _swap(self, manifest: Manifest) -> None:
         vectors = bool(manifest.dim) and manifest.embedder == self._order.embedder
-        searcher = self._loader.open(self._root / manifest.generation, vectors=vectors)
+        searcher = self._loader.open(self._loader.root / manifest.generation, vectors=vectors)
         done = 0
         while done + FEW < len(self._journal or ()):  # most of it without the lock
             for change in (self._journal or [])[done:]:
@@ -188,7 +178,8 @@ def seal(build: Build, root: Path, order: Order) -> Manifest:
     return replace(manifest, generation=name)
 
 
-def _build(folder: Path, order: Order) -> None:
+def _build(folder: Path, order: Order) -> Iterator[bool]:
+    """Build in short steps, as ``generation.run_beside_others`` takes them."""
     built = folder / BUILT
     built.mkdir(mode=0o700)
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
@@ -204,10 +195,15 @@ def _build(folder: Path, order: Order) -> None:
         upto, changes, epoch = snapshot.last_id(), snapshot.last_change(), snapshot.forget_epoch()
         for one in all_documents(snapshot, order.scope, reading):
             builder.add(one)
+            yield False
         if order.dim:
             for vector in snapshot.vectors(order.embedder, order.scope):
                 builder.put_vector(vector.memory, vector.values)
+                yield False
         write_ids(stored_ids(snapshot, order.scope), built)
+        if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
+            raise unread_error(len(store.quarantined))
+    yield True
     header = builder.finish()
     generation.finish(
         folder,
@@ -234,8 +230,8 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    generation.lower_priority()
-    _build(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Order))
+    order = msgspec.json.decode(sys.argv[2], type=Order)
+    generation.run_beside_others(_build(Path(sys.argv[1]), order))
 
 
 if __name__ == "__main__":

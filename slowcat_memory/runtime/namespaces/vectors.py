@@ -173,21 +173,16 @@ class DocumentVectors:
     def _store_vectors(self, scope: str, space: Space, made: Sequence[EmbeddedPassage]) -> None:
         """Store vectors; the store drops those whose text has changed since it was read."""
         namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
-        digests = {one.passage.id: digest(one.passage.text) for one in made}
-        vectors = tuple(
-            Vector(scope=scope, memory=id_, values=one.vector, of=digests[id_])
-            for one in made
-            if (id_ := one.passage.id)
-        )
-        tokens = tuple(
-            TokenVectors(scope=scope, memory=id_, values=one.tokens, of=digests[id_])
-            for one in made
-            if one.tokens is not None and (id_ := one.passage.id)
-        )
+        vectors, tokens = list[Vector](), list[TokenVectors]()
+        for one in made:
+            id_, of = one.passage.id, digest(one.passage.text)
+            vectors.append(Vector(scope=scope, memory=id_, values=one.vector, of=of))
+            if one.tokens is not None:
+                tokens.append(TokenVectors(scope=scope, memory=id_, values=one.tokens, of=of))
         batch = WriteBatch(
-            vectors=vectors,
+            vectors=tuple(vectors),
             embedder=space.key,
-            tokens=tokens,
+            tokens=tuple(tokens),
             token_key=self._embedding.token_key,
         )
         self._store.apply("embed", batch)

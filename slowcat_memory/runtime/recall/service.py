@@ -188,10 +188,6 @@ class Retrieval:
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
-        with self._while_recalling():
-            return self._search(query)
-
-    def _search(self, query: Query) -> Recollection:
         self._indexer.release()
         scopes = self._readable(query)
         query = self._named(query, load=True)
@@ -201,11 +197,13 @@ class Retrieval:
         if not scopes:
             return Recollection()
         progress = [Progress() for _ in scopes]
-        return self._indexer.talk.submit(self._run_each, query, scopes, progress).result()
+        with self._while_recalling():
+            return self._indexer.talk.submit(self._run_each, query, scopes, progress).result()
 
     def run(self, query: Query) -> Recollection:
         """Recall in the query's own scope, without a gate, on the caller's thread."""
         query = self._named(query, load=True)
+        self._namespaces.get(query.scope)  # a load gives way to recalls
         return self._run_each(query, [query.scope], [Progress()])
 
     def rehearse(self, query: Query) -> None:
@@ -225,8 +223,9 @@ class Retrieval:
         """
         if self._namespaces.is_guests(query.scope):
             return None
+        namespace = self._namespaces.get(query.scope)
         with self._while_recalling():
-            return self._pipeline.encode(self._namespaces.get(query.scope), query)
+            return self._pipeline.encode(namespace, query)
 
     def pack(self, found: Recollection, now: datetime) -> Packed:
         """Return the block for the LLM, in its budget; long memories are cut to the query."""
@@ -264,7 +263,7 @@ class Retrieval:
         loaded = [scope for scope in scopes if scope in self._namespaces]
         for scope in scopes:
             if scope not in loaded:
-                self._indexer.talk.submit(self._load, check_scope(scope))
+                self._indexer.talk.submit(self._indexer.open, check_scope(scope), self._load)
         if not loaded:
             if attempt:
                 attempt.abandon()

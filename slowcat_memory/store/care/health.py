@@ -16,7 +16,7 @@ from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Manifest
 from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care.backups import last_backup
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment, our_errors
 from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, MB, REPLACED, RUNNING
@@ -193,10 +193,9 @@ def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
 
 
 def _bad_indexes(tx: Transaction, root: Root) -> Iterator[BadIndex]:
-    for key, value in tx.rows("manifest"):
-        try:
-            manifest = codec.decode(Manifest, key, value)
-        except StoreDamagedError:
+    for key in tx.keys("manifest"):
+        manifest = tx.read(Manifest, "manifest", key)
+        if manifest is None:
             continue  # counted among the damaged rows
         folder = root(manifest.scope) / manifest.generation
         for file in manifest.files:

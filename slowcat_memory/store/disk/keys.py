@@ -7,9 +7,14 @@ a key raises ``ValueError`` when a part is empty or contains a NUL, or when the 
 
 import re
 import struct
+from collections.abc import Iterator
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from slowcat_memory.errors import StoreDamagedError
+
+if TYPE_CHECKING:
+    import lmdb
 
 MAX_KEY = 511  # bytes, LMDB's limit
 HASH = 8  # bytes of an embedder's hash
@@ -58,6 +63,15 @@ def split_scope(key: bytes) -> tuple[str, bytes]:
         return scope.decode(), rest
     except UnicodeDecodeError as error:
         raise StoreDamagedError("a key without its scope") from error
+
+
+def scopes(cursor: "lmdb.Cursor[bytes]") -> Iterator[str]:
+    """Yield the scopes that the keys of a table begin with; reads a key of each."""
+    found = cursor.first()
+    while found:
+        scope, _ = split_scope(cursor.key())
+        yield scope
+        found = cursor.set_range(scope.encode() + b"\1")
 
 
 def embedder_hash(embedder: str) -> bytes:

@@ -7,7 +7,6 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import takewhile
 from typing import Any, TypeVar
 
 import lmdb
@@ -24,7 +23,7 @@ T = TypeVar("T")
 class Transaction:
     """Rows to put and to drop, on top of an LMDB transaction or of another ``Transaction``.
 
-    The iterators (``rows``, ``keys``, ``count``) see only committed rows; the other reads see the
+    ``rows``, ``keys`` and ``count`` see only committed rows; the other reads see the
     changes too.
     """
 
@@ -89,21 +88,24 @@ class Transaction:
         rows = (*self._rows.get("tombstones", {}).items(), (unerased.ORDER, erasure))
         return [(key, value) for key, value in rows if value is not None]
 
-    def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
-        found = (
-            self._stored_keys_with(table, prefix)
-            if self._under is None
-            else self._under.keys_with(table, prefix)
-        )
-        rows = self._rows.get(table, {})
-        own = {key for key, value in rows.items() if value is not None and key.startswith(prefix)}
-        return sorted(own.union(key for key in found if key not in rows))
+    def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows whose keys begin so, the changed ones last."""
+        changed, cursor = self._changed(table), self.cursor(table)
+        for key, value in cursor.iternext() if cursor.set_range(prefix) else ():
+            if not key.startswith(prefix):
+                break
+            if key not in changed:
+                yield key, value
+        for key, new in changed.items():
+            if new is not None and key.startswith(prefix):
+                yield key, new
 
-    def _stored_keys_with(self, table: str, prefix: bytes) -> list[bytes]:
-        cursor = self.cursor(table)
-        if not cursor.set_range(prefix):
-            return []
-        return list(takewhile(lambda key: key.startswith(prefix), cursor.iternext(values=False)))
+    def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
+        return sorted(key for key, _ in self.rows_with(table, prefix))
+
+    def _changed(self, table: str) -> dict[bytes, bytes | None]:
+        under = self._under._changed(table) if self._under is not None else {}
+        return {**under, **self._rows.get(table, {})}
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
         self._rows.setdefault(table, {})[key] = value

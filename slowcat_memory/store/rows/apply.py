@@ -46,7 +46,9 @@ from slowcat_memory.store.rows.subjects import (
 V = TypeVar("V", Vector, TokenCodes)
 
 
-def append_events(events: Sequence[Event], cursors: Sequence[Cursor], tx: Transaction) -> None:
+def append_events(
+    events: Sequence[Event], cursors: Sequence[Cursor | None], tx: Transaction
+) -> None:
     """Write numbered events in log order, their sessions, and cursors.
 
     Raises:
@@ -119,7 +121,7 @@ def _coded(tokens: TokenVectors | TokenCodes) -> TokenCodes:
 
 def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
-    remarked = set[tuple[Mark, str]]()
+    remarked: dict[Mark, list[Memory]] = {LOCAL_ONLY: [], MUTED: []}
     for record in batch.memories:
         if _is_forgotten(record, tx):
             continue
@@ -128,12 +130,11 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
         _put_memory(kept, tx)
         for mark in (LOCAL_ONLY, MUTED):
             if before is not None and mark.on(before) != mark.on(kept):
-                remarked.add((mark, record.scope))
+                remarked[mark].append(kept)
     changed = list[Memory]()
     for mark, marks in ((LOCAL_ONLY, batch.marks), (MUTED, batch.mutes)):
         changed += change_marks(marks, tx, mark) if marks else []
-        if scopes := {scope for other, scope in remarked if other == mark}:
-            changed += spread(scopes, tx, mark)
+        changed += spread(remarked[mark], tx, mark)
     return changed
 
 

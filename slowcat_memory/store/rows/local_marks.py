@@ -5,26 +5,33 @@ made from it follows in the same transaction, however indirectly; what is made l
 when it is written. ``core.disclosure`` has the rule.
 """
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 
+import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import (
     LOCAL_ONLY,
     MUTED,
     Mark,
+    Origin,
     corrected_marks,
     has_marked_origin,
+    origin_of,
+    origins,
     with_mark,
 )
 from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.transaction import Transaction
 
 REPLIES = 8  # log positions behind a user's turn that are searched for its reply
-_CROSSING = (CHUNK, NOTE)  # kinds that may be made from a memory of another namespace
+_CROSSING = (f"{CHUNK}/", f"{NOTE}/")  # kinds that may be made from a memory of another namespace
 
 
 def inherit(memory: Memory, tx: Transaction) -> Memory:
@@ -76,24 +83,42 @@ def change_marks(
         for one in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
             _put(one, tx)
             changed[one.scope, one.id] = one
-    for one in spread({scope for scope, _ in changed}, tx, mark):
+    for one in spread(changed.values(), tx, mark):
         changed[one.scope, one.id] = one
     return list(changed.values())
 
 
-def spread(scopes: Iterable[str], tx: Transaction, mark: Mark = LOCAL_ONLY) -> list[Memory]:
-    """Correct the marks of all that was made from some namespaces' memories; return the changed.
-
-    Reads every memory of these namespaces, and the notes and marked turns of the others.
-    """
-    wanted = set(scopes)
-    every = [one for scope in wanted for one in _memories(scope, "", tx)]
-    others = set(_scopes(tx)) - wanted if wanted else set()
-    every += [one for scope in others for kind in _CROSSING for one in _memories(scope, kind, tx)]
-    changed = corrected_marks(every, lambda origin: _is_marked(*origin, tx, mark), mark)
-    for one in changed:
+def spread(changed: Iterable[Memory], tx: Transaction, mark: Mark = LOCAL_ONLY) -> list[Memory]:
+    """Correct the marks of all that was made from memories; return what changed with them."""
+    reached = {origin_of(one): one for one in changed}
+    waiting = [*reached.values()]
+    while waiting:
+        made = {origin_of(one): one for one in _made_from(waiting, tx)}
+        waiting = [one for key, one in made.items() if key not in reached]
+        reached = made | reached
+    corrected = corrected_marks(reached.values(), partial(_is_marked, tx, mark), mark)
+    for one in corrected:
         _put(one, tx)
-    return changed
+    return corrected
+
+
+def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
+    """Yield what was made from memories; of other namespaces only chunks and notes can be.
+
+    Rows are searched for the origins' bytes, and only the few that have them are unpacked.
+    """
+    wanted, scopes = {origin_of(one) for one in memories}, {one.scope for one in memories}
+    names = {id.encode() for _, id in wanted}
+    names |= {msgspec.msgpack.encode(turn) for _, id in wanted if (turn := turn_of(id))}
+    search = re.compile(b"|".join(map(re.escape, names))).search
+    for scope in scopes.union(keys.scopes(tx.cursor("memories"))):
+        for kind in ("",) if scope in scopes else _CROSSING:
+            prefix = keys.scope_prefix(scope) + kind.encode()
+            for key, value in tx.rows_with("memories", prefix):
+                if search(value) or LZ4 in value[1:2]:
+                    memory = tx.read(Memory, "memories", key)
+                    if memory is not None and not wanted.isdisjoint(origins(memory)):
+                        yield memory
 
 
 def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None:
@@ -105,15 +130,18 @@ def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None
     return found
 
 
-def _is_marked(scope: str, id: str, tx: Transaction, mark: Mark) -> bool | None:
-    """Return whether a memory that ``spread`` did not read is marked, None if there is none.
+def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
+    """Return whether a memory that ``spread`` did not reach is marked, None if there is none.
 
-    It reads every chunk that has a row: a chunk without one (``scope`` is "") has no mark.
+    A chunk without a row has no mark.
     """
-    if not scope:
-        return False
-    found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
-    return None if found is None else mark.on(found)
+    scope, id = origin
+    turn = _turn(turn_of(id), tx)
+    scope = turn.scope if turn else scope
+    found = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
+    if found is None:
+        return False if turn_of(id) else None
+    return mark.on(found)
 
 
 def _stored(scope: str, id: str, tx: Transaction) -> Memory | None:
@@ -143,22 +171,6 @@ def _turn(id: int, tx: Transaction) -> Turn | None:
     except DamagedRow:
         return None
     return event if isinstance(event, Turn) else None
-
-
-def _memories(scope: str, kind: str, tx: Transaction) -> Iterator[Memory]:
-    prefix = keys.scope_prefix(scope) + (f"{kind}/".encode() if kind else b"")
-    for key in tx.keys_with("memories", prefix):
-        if (memory := tx.read(Memory, "memories", key)) is not None:
-            yield memory
-
-
-def _scopes(tx: Transaction) -> Iterator[str]:
-    cursor = tx.cursor("memories")
-    found = cursor.first()
-    while found:
-        scope, _ = keys.split_scope(cursor.key())
-        yield scope
-        found = cursor.set_range(scope.encode() + b"\1")
 
 
 def _put(memory: Memory, tx: Transaction) -> None:

@@ -143,12 +143,9 @@ class TierView:
 
     def _uses(self, scope: str) -> dict[int, list[float]]:
         found: defaultdict[int, list[float]] = defaultdict(list)
-        for key, value in self._tx.rows("ledger"):
-            try:
-                entry = codec.decode(LedgerEntry, key, value)
-            except StoreDamagedError:
-                continue
-            if entry.scope == scope:
+        for key in self._tx.keys("ledger"):
+            entry = self._tx.read(LedgerEntry, "ledger", key)
+            if entry is not None and entry.scope == scope:
                 for offer in entry.offers:
                     found[self._block(turn_of(offer.memory))].append(entry.at.timestamp())
         return found

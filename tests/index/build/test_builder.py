@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.build.builder import build, number_sessions
+from slowcat_memory.index.build.builder import number_sessions
 from slowcat_memory.index.files.header import FORMAT, read_header, write_header
+from tests.support.index_oracle import build
 
 
 def test_builder_long_sessions_are_numbered_by_their_first() -> None:

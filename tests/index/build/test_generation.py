@@ -1,3 +1,4 @@
+import os
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,14 +9,29 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, Searcher, build
+from slowcat_memory.index import Document, Searcher
 from slowcat_memory.index.build import generation as sealed
 from slowcat_memory.index.build.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
-from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, check_equal
+from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
 
 EMBEDDER = HashEmbedder(16)
+
+
+def test_generation_a_build_that_waits_too_long_for_the_processor_is_idle_work_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def policies(steps: int) -> list[int]:
+        seen = list[int]()
+        every = (seen.append(os.sched_getscheduler(0)) or False for _ in range(steps))
+        sealed.run_beside_others(every)
+        return seen
+
+    monkeypatch.setattr(sealed, "NICE", 0)
+    assert policies(3) == [os.SCHED_IDLE] * 3
+    monkeypatch.setattr(sealed, "MOST_WAIT_S", -1.0)
+    assert policies(3) == [os.SCHED_IDLE, os.SCHED_OTHER, os.SCHED_OTHER]
 
 
 def oracle() -> Oracle:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.index import Document, Searcher, build
+from slowcat_memory.index import Document, Searcher
 from slowcat_memory.index.lexical import name_lexicon
 from slowcat_memory.index.lexical.name_lexicon import MOST, NameLexicon
-from tests.support.index_oracle import OPTIONS, TOKENS
+from tests.support.index_oracle import OPTIONS, TOKENS, build
 
 SAID = (
     "Anna: I met Isaura at the market.",

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
+from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.testing import HashEmbedder
-from tests.support.index_oracle import OPTIONS, TOKENS
+from tests.support.index_oracle import OPTIONS, TOKENS, build
 
 EMBEDDER = HashEmbedder(16)
 SAME = 0.3

@@ -75,27 +75,12 @@ def test_vector_view_sealed_and_tail_answer_like_the_vectors_themselves(
         check_equal(view, vectors, unit(seed))
 
 
-def test_vector_view_the_newest_vector_wins(tmp_path: Path) -> None:
-    view = sealed(tmp_path, {3: unit(1), 4: unit(2)})
-    view.put(3, unit(5))
-    view.put(3, unit(6))
-    check_equal(view, {3: unit(6), 4: unit(2)}, unit(6))
-
-
 def test_vector_view_vectors_set_again_take_no_more_room() -> None:
     view = VectorView(DIM)
     for seed in range(1000):
         view.put(7, unit(seed))
     assert len(view._matrix) <= 256
     check_equal(view, {7: unit(999)}, unit(0))
-
-
-def test_vector_view_all_sealed_vectors_may_go(tmp_path: Path) -> None:
-    view = sealed(tmp_path, {0: unit(1), 1: unit(2)})
-    view.remove(0)
-    view.remove(1)
-    check_equal(view, {}, unit(3))
-    assert len(view.nearest(unit(3), 5)) == 0
 
 
 def test_vector_view_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:

@@ -27,45 +27,11 @@ from tests.support.namespace_scene import (
 # ------------------------------------------------------------------- kept equal to the log
 
 
-def test_namespace_a_turn_is_found_at_once(scene: Scene) -> None:
-    turn = scene.say("My dog is called Max")
-    assert answers(scene.namespace)["max dog"][chunk_id(turn.id)][0] > 0
-    assert scene.namespace.fetch([chunk_id(turn.id)]) == {chunk_id(turn.id): chunk(turn)}
-
-
 def test_namespace_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
     scene.talk()
     told = list(answers(scene.namespace)[QUERIES[0]].values())
     assert len({row[7] for row in told}) == 2 and len({row[8] for row in told}) == 3
     assert 0 < sum(np.isnan(row[9]) for row in told) < 20
-
-
-def test_namespace_loaded_anew_it_is_the_same(scene: Scene) -> None:
-    scene.talk()
-    scene.put(note("note/1", "Anna loves every cat", pinned=True))
-    check_alike(scene.load(), scene.namespace)
-
-
-def test_namespace_sealed_it_is_the_same_and_goes_on_the_same(scene: Scene) -> None:
-    scene.talk()
-    scene.put(note("note/1", "Anna loves every cat"))
-    before = answers(scene.namespace)
-    scene.namespace.reseal()
-    assert scene.namespace.searcher.sealed_count == 21
-    check_alike(before, scene.namespace, scene.load())
-    scene.talk(10, start=20)
-    scene.put(note("note/2", "Max barks"))
-    reloaded = scene.load()
-    assert reloaded.searcher.sealed_count == 21
-    check_alike(from_scratch(scene), reloaded, scene.namespace)
-
-
-def test_namespace_a_session_that_goes_on_after_the_seal_keeps_its_neighbours(scene: Scene) -> None:
-    scene.say("My dog is called Max")
-    scene.namespace.reseal()
-    answer = scene.say("He barks")
-    for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(answer.id)][0] > 0  # its window holds Max
 
 
 def test_namespace_another_scope_is_another_memory(scene: Scene) -> None:
@@ -134,25 +100,6 @@ def described(scene: Scene, turn: Turn, n: int) -> None:
     scene.namespace.refresh([memory])
 
 
-def test_namespace_described_step_by_step_it_is_the_same_as_loaded_and_as_sealed(
-    scene: Scene,
-) -> None:
-    turns = scene.talk(12)
-    for n in (1, 4, 5):
-        described(scene, turns[n], n)
-    check_alike(scene.load(), scene.namespace)
-    before = answers(scene.namespace)
-    assert sum(not np.isnan(row[3]) for row in before["max dog"].values()) == 3
-    scene.namespace.reseal()
-    check_alike(before, scene.namespace, scene.load())
-    for n in (1, 2, 9):
-        described(scene, turns[n], n + 1)
-    gone = f"{chunk_id(turns[4].id)}?q4"
-    scene.store.apply("test", WriteBatch(drop_keys=(("anna", gone),))).wait()
-    scene.namespace.refresh([chunk_id(turns[4].id)])
-    check_alike(from_scratch(scene), scene.load(), scene.namespace)
-
-
 def test_namespace_what_is_described_while_the_index_is_built_is_in_it(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,20 +115,6 @@ def test_namespace_keys_go_with_what_is_forgotten(scene: Scene) -> None:
     described(scene, turns[2], 2)
     scene.namespace.forget([chunk_id(turns[2].id)])
     assert not len(scene.namespace.searcher.keys["keys"])
-
-
-def test_namespace_what_is_retired_is_not_found_again(scene: Scene) -> None:
-    turns = scene.talk(6)
-    scene.put(note("note/1", "max"))
-    scene.put(replace(note("note/1", "max"), retired_at=scene.clock()))
-    scene.put(replace(chunk(turns[2]), retired_at=scene.clock()))
-    expected = {chunk_id(turn.id) for turn in turns} - {chunk_id(turns[2].id)}
-    for step in ("live", "loaded", "sealed", "loaded"):
-        if step == "sealed":
-            scene.namespace.reseal()
-        told = scene.load() if step == "loaded" else scene.namespace
-        assert set(answers(told)["max dog"]) == expected
-        check_alike(told, scene.namespace)
 
 
 def test_namespace_loading_does_not_lift_known_memories_out_of_the_sealed_part(
@@ -327,10 +260,10 @@ def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> 
         turns = [scene.say(f"number{n}", embed=False) for n in range(12)]
         ids = [chunk_id(turn.id) for turn in turns]
         assert list(scene.namespace.fetch(ids)) == ids
-        assert len(scene.namespace._hot) == 12  # more than it keeps, but nowhere else
+        assert len(scene.namespace._hot._held) == 12  # more than it keeps, but nowhere else
     scene.store.flush()
     scene.say("one more", embed=False)
-    assert len(scene.namespace._hot) == 5
+    assert len(scene.namespace._hot._held) == 5
     assert set(scene.namespace.fetch(ids)) == set(ids)
 
 
@@ -359,7 +292,7 @@ def test_namespace_what_is_saved_makes_room(scene: Scene) -> None:
         ack: Ack = scene.store.append(scene_turn(scene, n))
         ack.wait()
         scene.namespace.add_turn(ack.event, ack)  # type: ignore[arg-type]
-    assert len(scene.namespace._hot) == 5
+    assert len(scene.namespace._hot._held) == 5
 
 
 def scene_turn(scene: Scene, n: int) -> Turn:

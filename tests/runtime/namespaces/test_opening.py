@@ -1,7 +1,10 @@
 """Opening a namespace reads no more for a larger store, and the rest follows behind it."""
 
+import asyncio
+import gc
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,12 +12,16 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, chunk_id
-from slowcat_memory.records import WriteBatch
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.endings import Endings
+from slowcat_memory.runtime.namespaces.indexer import SLICE
+from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
+from tests.support.engine_home import Gate, Home, busy
 from tests.support.namespace_scene import Scene, check_alike, note
 
 FACETS = {"subject": "Anna", "predicate": "likes", "type": "preference"}
@@ -182,3 +189,68 @@ def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order()
     assert ending.until == ended.valid_to
     holds.drop(ended.id)
     assert holds.of("chunk/1", later) == ()
+
+
+# ------------------------------------------------------------------- one person beside another
+
+
+def _recalled(engine: MemoryEngine, scope: str) -> list[str]:
+    found = asyncio.run(engine.recall("Where is the boat?", scope, now=engine.clock()))
+    return [hit.memory.text for hit in found.hits]
+
+
+@pytest.fixture
+def couple(tmp_path: Path) -> Iterator[MemoryEngine]:
+    """An engine in which Anna's index is loaded and Ben's is not."""
+    home = Home(tmp_path)
+    for scope in ("anna", "ben"):
+        with closing(home.open()) as engine:
+            engine.append(home.turn(f"The boat of {scope} is in Kiel", scope=scope)).wait(30)
+    with closing(home.open(recall={"deadline_ms": 10_000.0})) as engine:
+        yield engine
+
+
+def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(
+    couple: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, load = Gate(), IndexLoader.load
+    monkeypatch.setattr(IndexLoader, "load", lambda *args: (gate(), load(*args))[1])
+    assert _recalled(couple, "ben") == []
+    assert gate.reached.wait(30)
+    turn = Turn(session="b", scope="ben", speaker="Ben", role="user", text="I sold the boat",
+                at=couple.clock())  # fmt: skip
+    couple.append(turn)
+    couple.remember("The boat needs paint", "anna")
+    assert set(_recalled(couple, "anna")) == {"The boat of anna is in Kiel", "The boat needs paint"}
+    gate.open.set()
+    couple.wiring.indexer.catch_up()
+    assert set(_recalled(couple, "ben")) == {"The boat of ben is in Kiel", "I sold the boat"}
+
+
+def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(
+    couple: MemoryEngine,
+) -> None:
+    namespaces = couple.wiring.namespaces
+    unused = weakref.ref(namespaces.get("ben").searcher)
+    namespaces.drop_unused(after_s=0.0, kept=2)
+    assert unused() is not None
+    namespaces.get("anna")
+    namespaces.drop_unused(after_s=0.0, kept=1)
+    gc.collect()
+    assert unused() is None and [one.scope for one in namespaces] == ["anna"]
+    assert _recalled(couple, "ben") == []
+    couple.wiring.indexer.catch_up()
+    assert _recalled(couple, "ben") == ["The boat of ben is in Kiel"]
+
+
+def test_opening_a_flood_of_turns_lets_a_recall_in_between(couple: MemoryEngine) -> None:
+    indexer, searcher = couple.wiring.indexer, couple.wiring.namespaces.get("anna").searcher
+    with busy(couple):
+        turn = Turn(session="f", scope="anna", speaker="Anna", role="user", text="I row",
+                    at=couple.clock())  # fmt: skip
+        couple.append_all([turn] * 50)
+        indexer.release()
+        between = indexer.talk.submit(lambda: len(searcher))
+    assert between.result(30) == 1 + SLICE
+    indexer.catch_up()
+    assert len(searcher) == 51

@@ -6,7 +6,7 @@ import pytest
 from loguru import logger
 
 from slowcat_memory.pages import mapped_mb, resident_mb
-from slowcat_memory.runtime.namespaces.registry import IdleTimer, PageCache
+from slowcat_memory.runtime.namespaces.registry import PageCache
 
 
 class Worker:
@@ -75,58 +75,9 @@ def test_page_cache_in_between_recalls_nothing_is_given_back(most):
     assert not worker.waiting
 
 
-# ------------------------------------------------------------------- the timer
-
-
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-def made(seconds=300.0):
-    clock, told = Clock(), []
-    return clock, told, IdleTimer(seconds, lambda: told.append(clock.now), clock)
-
-
-def test_registry_pages_timer_calls_back_once_per_idle_period():
-    clock, told, timer = made()
-    clock.now += 299
-    assert timer.check() == 1.0 and told == []
-    clock.now += 1
-    assert timer.check() == 300.0 and told == [400.0]
-    clock.now += 5000
-    timer.check()
-    assert told == [400.0], "nothing was said since"
-    timer.reset()
-    assert timer.check() == 300.0
-    clock.now += 300
-    timer.check()
-    assert told == [400.0, 5700.0]
-    timer.stop()
-
-
-def test_registry_pages_timer_reset_postpones_the_call():
-    clock, told, timer = made()
-    for _ in range(20):
-        clock.now += 200
-        timer.reset()
-        assert timer.check() == 300.0
-    assert told == []
-    timer.stop()
-
-
-def test_registry_pages_timer_thread_calls_back_by_itself():
+def test_page_cache_trims_once_after_a_while_without_recalls():
     told = threading.Event()
-    timer = IdleTimer(0.01, told.set)
+    cache = PageCache(1, 0.01, [], lambda work: told.set() or Future())
+    cache.recalled()
     assert told.wait(30)
-    timer.stop()
-
-
-def test_registry_pages_timer_of_zero_never_calls_back():
-    before = threading.active_count()
-    _, told, timer = made(0.0)
-    assert threading.active_count() == before and told == []
-    timer.stop()
+    cache.stop()

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Made, WriteBatch
+from slowcat_memory.store.disk.transaction import Transaction
 from tests.harness.samples import memory, turn
 
 MADE = Made(job="test")
@@ -51,6 +52,16 @@ def test_local_marks_what_was_written_before_follows_and_goes_back(talk):
     assert local(talk) == {"chunk/1", "chunk/2", "fact/1", "block/1", "icebreaker/1"}
     mark(talk, chunk_id(1), False)
     assert local(talk) == set()
+
+
+def test_local_marks_only_what_was_made_from_it_is_read(talk, monkeypatch):
+    write(talk, *(derived(f"fact/{n}", 3) for n in range(300, 600)), derived("fact/1", 2))
+    write(talk, derived("block/1", derived_from=(("anna", "fact/1"),)))
+    read, unpacked = Transaction.read, []
+    monkeypatch.setattr(Transaction, "read", lambda *args: unpacked.append(args[2:]) or read(*args))
+    mark(talk, "fact/1")
+    assert local(talk) == {"fact/1", "block/1"}
+    assert len(unpacked) < 10
 
 
 def test_local_marks_a_reply_follows_its_turn_and_one_logged_later_too(talk):
