@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from slowcat_memory.index.files.ids import chunk_of
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher
 from slowcat_memory.index.files.header import Header
 from slowcat_memory.index.lexical.windows import idf
+from slowcat_memory.index.table import chunk_of
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
