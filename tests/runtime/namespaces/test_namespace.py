@@ -36,8 +36,8 @@ def test_namespace_a_turn_is_found_at_once(scene: Scene) -> None:
 def test_namespace_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
     scene.talk()
     told = list(answers(scene.namespace)[QUERIES[0]].values())
-    assert len({row[7] for row in told}) == 2 and len({row[8] for row in told}) == 3
-    assert 0 < sum(np.isnan(row[9]) for row in told) < 20
+    assert len({row[6] for row in told}) == 2 and len({row[7] for row in told}) == 3
+    assert 0 < sum(np.isnan(row[8]) for row in told) < 20
 
 
 def test_namespace_loaded_anew_it_is_the_same(scene: Scene) -> None:
@@ -142,7 +142,7 @@ def test_namespace_described_step_by_step_it_is_the_same_as_loaded_and_as_sealed
         described(scene, turns[n], n)
     check_alike(scene.load(), scene.namespace)
     before = answers(scene.namespace)
-    assert sum(not np.isnan(row[3]) for row in before["max dog"].values()) == 3
+    assert sum(not np.isnan(row[2]) for row in before["max dog"].values()) == 3
     scene.namespace.reseal()
     check_alike(before, scene.namespace, scene.load())
     for n in (1, 2, 9):
