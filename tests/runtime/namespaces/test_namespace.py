@@ -89,7 +89,7 @@ def test_namespace_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
     assert scene.namespace.fetch([chunk_id(turns[1].id)])[chunk_id(turns[1].id)].pinned
     scene.put(replace(chunk(turns[1]), pinned=False))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.5, False)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.5, False)
 
 
 def test_namespace_a_pin_while_the_index_is_built_is_not_lost(
@@ -98,7 +98,7 @@ def test_namespace_a_pin_while_the_index_is_built_is_not_lost(
     turns = scene.talk(4)
     meanwhile(monkeypatch, lambda: scene.put(replace(chunk(turns[1]), pinned=True)))
     scene.namespace.reseal()
-    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][6]
+    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][5]
 
 
 def test_namespace_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
