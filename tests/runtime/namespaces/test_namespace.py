@@ -82,10 +82,10 @@ def test_namespace_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
     turns = scene.talk(4)
     scene.put(replace(chunk(turns[1]), pinned=True, importance=0.9))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
     scene.namespace.reseal()
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
     assert scene.namespace.fetch([chunk_id(turns[1].id)])[chunk_id(turns[1].id)].pinned
     scene.put(replace(chunk(turns[1]), pinned=False))
     for loaded in (scene.namespace, scene.load()):
