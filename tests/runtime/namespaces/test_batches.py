@@ -67,7 +67,7 @@ def test_batches_apply_description_of_recent_turns_reads_nothing(
             apply(scene, batch)
     assert reads == []
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
-    best = [row[3] for row in answers(scene.namespace)["max dog"].values()]
+    best = [row[2] for row in answers(scene.namespace)["max dog"].values()]
     assert all(score == score for score in best)  # each has a key with a vector
 
 
@@ -119,7 +119,7 @@ def test_batches_apply_pin_of_a_recent_turn_keeps_its_context_and_keys(scene: Sc
     pinned = chunk(turns[1])
     apply(scene, WriteBatch(memories=(note("note/1", "Max"),)))
     apply(scene, WriteBatch(memories=(replace(pinned, pinned=True),)))
-    assert answers(scene.namespace)["max dog"][pinned.id][6]
+    assert answers(scene.namespace)["max dog"][pinned.id][5]
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
 
 

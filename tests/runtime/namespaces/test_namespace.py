@@ -30,8 +30,8 @@ from tests.support.namespace_scene import (
 def test_namespace_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
     scene.talk()
     told = list(answers(scene.namespace)[QUERIES[0]].values())
-    assert len({row[7] for row in told}) == 2 and len({row[8] for row in told}) == 3
-    assert 0 < sum(np.isnan(row[9]) for row in told) < 20
+    assert len({row[6] for row in told}) == 2 and len({row[7] for row in told}) == 3
+    assert 0 < sum(np.isnan(row[8]) for row in told) < 20
 
 
 def test_namespace_another_scope_is_another_memory(scene: Scene) -> None:
@@ -48,14 +48,14 @@ def test_namespace_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
     turns = scene.talk(4)
     scene.put(replace(chunk(turns[1]), pinned=True, importance=0.9))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
     scene.namespace.reseal()
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.9, True)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
     assert scene.namespace.fetch([chunk_id(turns[1].id)])[chunk_id(turns[1].id)].pinned
     scene.put(replace(chunk(turns[1]), pinned=False))
     for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][5:7] == (0.5, False)
+        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.5, False)
 
 
 def test_namespace_a_pin_while_the_index_is_built_is_not_lost(
@@ -64,7 +64,7 @@ def test_namespace_a_pin_while_the_index_is_built_is_not_lost(
     turns = scene.talk(4)
     meanwhile(monkeypatch, lambda: scene.put(replace(chunk(turns[1]), pinned=True)))
     scene.namespace.reseal()
-    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][6]
+    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][5]
 
 
 def test_namespace_a_context_is_indexed_with_its_turn(scene: Scene) -> None:

@@ -193,7 +193,7 @@ def test_retrieval_the_floor_and_the_share_of_the_best_are_the_querys(engine: Me
     for floor, kept in ((likeliest - 0.01, every), (likeliest + 0.01, [])):
         assert retrieval.search(asked("who brews beer at the lake", k=9, floor=floor)).hits == kept
     share = retrieval.search(asked("who brews beer at the lake", k=9, keep_share=0.9)).hits
-    assert [hit.memory.id for hit in share] == [every[0].memory.id]
+    assert share[0].memory.id == every[0].memory.id and len(share) < len(every)
     everything = retrieval.search(asked("who brews beer at the lake", k=9, keep_share=0.01)).hits
     assert {hit.memory.id for hit in everything} >= {hit.memory.id for hit in every[:2]}
 
