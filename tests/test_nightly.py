@@ -1,97 +1,68 @@
 """The night's run of all harnesses: nothing is left out, and nothing broken passes."""
 
-import ast
-import json
-from pathlib import Path
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.harness import nightly
-from tests.harness.nightly import RUNS, Harness
+from tests.harness.command import Harness
 
-FOLDER = Path(nightly.__file__).parent
-ROW = Harness(name="r", module="kill9", count=("--kills", 200), laws=("lost",))
-CONTROL = Harness(name="c", module="kill9", laws=("lost",), control=True)
-
-
-def has_main(path: Path) -> bool:
-    tree = ast.parse(path.read_text())
-    return any(isinstance(one, ast.FunctionDef) and one.name == "main" for one in tree.body)
-
-
-def test_nightly_runs_every_harness() -> None:
-    commands = {path.stem for path in FOLDER.glob("*.py") if has_main(path)} - {"nightly"}
-    assert commands == {row.module for row in RUNS}
-
-
-def test_nightly_names_each_run_once() -> None:
-    runs = [
-        (row.name, *nightly.arguments(row, seed, 1.0))
-        for row in RUNS
-        for seed in row.seeds or (None,)
-    ]
-    assert len({name for name, *_ in runs}) == len(RUNS) and len(set(map(str, runs))) == len(runs)
+HARNESS = Harness(
+    run=lambda *_: {}, count=10, night=200, seeds=2, laws=("lost",), least={"said": 3.0},
+    controls={"early": ("lost or torn", 5)},
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("row", "status", "printed", "result"),
+    ("figures", "control", "wrong"),
     [
-        (ROW, 0, {"lost": 0, "acked": 9}, "passed"),
-        (ROW, 0, {"lost": 1}, "failed"),
-        (ROW, 1, {"lost": 0}, "failed"),
-        (ROW, 0, {"acked": 9}, "failed"),
-        (ROW, 0, {"skipped": "no tracing"}, "skipped"),
-        (CONTROL, 0, {"lost": 3}, "passed"),
-        (CONTROL, 0, {"lost": 0}, "failed"),
-        (Harness(name="s", module="soak"), 0, {}, "passed"),
-        (Harness(name="s", module="soak"), 1, {}, "failed"),
+        ({"lost": 0, "said": 30}, "", []),
+        ({"lost": 1, "said": 30}, "", ["lost"]),
+        ({"said": 30}, "", ["lost"]),
+        ({"lost": [], "said": 29}, "", ["only 29 said"]),
+        ({"torn": 2}, "early", []),
+        ({"lost": 0, "said": 30}, "early", ["early: not caught by lost or torn"]),
     ],
 )
-def test_nightly_judges_by_the_laws(row, status, printed, result) -> None:
-    output = f"a line of log\n{json.dumps(printed)}\n"
-    assert nightly.judge(row, status, output)[0] == result
+def test_nightly_a_harness_fails_by_its_laws_and_by_too_little(figures, control, wrong) -> None:
+    assert HARNESS.judge(figures, 10, control) == wrong
 
 
-def test_nightly_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys) -> None:
+def test_nightly_plants_every_fault_and_tries_every_seed() -> None:
+    assert list(nightly.runs({"m": {"w": HARNESS}}, 0.1)) == [
+        "m --what w --seed 1 --control early",
+        "m --what w --seed 1 --count 20",
+        "m --what w --seed 2 --count 20",
+    ]
+
+
+def test_nightly_every_harness_has_laws_and_a_fault_that_breaks_one() -> None:
+    for rows in nightly.harnesses().values():
+        for one in rows.values():
+            assert one.laws and one.least and one.controls
+            assert {
+                law for laws, _ in one.controls.values() for law in laws.split(" or ")
+            }.issubset(one.laws) or "falsified" in one.controls
+
+
+def test_nightly_goes_on_where_it_was_stopped(tmp_path, monkeypatch) -> None:
     """A run that ended is not repeated on the same commit; one that failed, or was cut off, is."""
-    rows = (
-        Harness(name="one", module="one", seeds=(1, 2)),
-        Harness(name="two", module="two", seeds=()),
-    )
-    ran: list[tuple[str, int | None]] = []
-    fails = {"two"}
+    ran, report, fails = list[str](), tmp_path / "abc.jsonl", {"b"}
 
-    def run(row, seed, share, commit):
-        ran.append((row.name, seed))
+    def run(arguments: str) -> nightly.Result:
+        ran.append(arguments)
         if len(ran) == 2:
             raise KeyboardInterrupt
+        result = "failed" if arguments in fails else "passed"
         return nightly.Result(
-            name=row.name, seed=seed, count=" ".join(nightly.arguments(row, seed, share)), laws={},
-            result="failed" if row.name in fails else "passed", seconds=1.0,
-            at=nightly.datetime.now(nightly.UTC), commit=commit, versions={}, output="",
-        )  # fmt: skip
+            run=arguments, result=result, seconds=1.0, at=datetime.now(UTC), output=""
+        )
 
-    monkeypatch.setattr(nightly, "RUNS", rows)
-    monkeypatch.setattr(nightly, "REPORTS", tmp_path / "scratch")
-    monkeypatch.setattr(nightly, "ROOT", tmp_path)
-    monkeypatch.setattr(nightly, "state_of", lambda root: "abc")
     monkeypatch.setattr(nightly, "run", run)
-    monkeypatch.setattr("sys.argv", ["nightly"])
     with pytest.raises(KeyboardInterrupt):
-        nightly.main()
-    with (tmp_path / "scratch" / "abc.jsonl").open("ab") as file:
-        file.write(b'{"name": "one", "se')  # a machine that was switched off
-    with pytest.raises(SystemExit) as ended:
-        nightly.main()
-    assert ended.value.code == 1 and ran == [("one", 1), ("one", 2), ("one", 2), ("two", None)]
+        nightly.go_on(report, ["a", "b"], 1.0)
+    with report.open("ab") as file:
+        file.write(b'{"run": "b", "se')  # a machine that was switched off
+    assert nightly.go_on(report, ["a", "b"], 1.0) == ["b"] and ran == ["a", "b", "b"]
     fails.clear()
-    with pytest.raises(SystemExit) as ended:
-        nightly.main()
-    assert ended.value.code == 0 and ran[4:] == [("two", None)]
-    assert "3 passed, 0 not run" in capsys.readouterr().out
-
-
-def test_nightly_names_the_versions_of_what_it_ran_on() -> None:
-    found = nightly.versions()
-    assert found["python"] and found["lmdb"] and found["pipecat-ai"]
-    assert nightly._version("no such package") == ""
+    assert nightly.go_on(report, ["a", "b"], 1.0) == [] and ran[3:] == ["b"]

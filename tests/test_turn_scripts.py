@@ -1,4 +1,4 @@
-"""Random turn scripts, a few of them: `python -m tests.harness.turns --scripts 1000` plays many."""
+"""Random turn scripts, a few of them: `python -m tests.harness.turns --count 1000` plays many."""
 
 import random
 

@@ -39,17 +39,13 @@ class Child:
         while word not in self.heard:
             self.wait_first()
 
-    def kill_after(self, seconds: float) -> None:
-        """Kill it after some seconds; read its output meanwhile, so that it never blocks."""
-        deadline = time.monotonic() + seconds
-        os.set_blocking(self._out, False)
-        while time.monotonic() < deadline:
-            try:
-                self.heard += os.read(self._out, 1 << 16)
-            except BlockingIOError:
-                time.sleep(0.0005)
+    def kill_after(self, size: int, moment_s: float = 0.0) -> None:
+        """Kill it once it has reported so many bytes more, and worked on for a moment."""
+        enough = len(self.heard) + size
+        while len(self.heard) < enough and (piece := os.read(self._out, 1 << 16)):
+            self.heard += piece
+        time.sleep(moment_s)
         os.kill(self.pid, signal.SIGKILL)
-        os.set_blocking(self._out, True)
 
     def finish(self) -> tuple[bytes, int]:
         """Read the rest and reap: return all output, and the signal that ended it, or 0."""

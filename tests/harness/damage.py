@@ -4,19 +4,15 @@ Files are cut, zeroed and flipped; in a child that may die of it, the canary jud
 that knows the contents checks the verdict. Healthy stores are churned (puts, deletes, overflow
 pages, forgetting) and left without a close.
 
-With ``--pages`` the yield is judged instead: single pages of a store of 2,000 turns are zeroed, and
-it is cut. No zeroed page may cost more than 2 percent of the turns, a cut none that is in a whole
+With ``--what yield`` single pages of a store of 2,000 turns are zeroed, and it is cut. No zeroed page may cost more than 2 percent of the turns, a cut none that is in a whole
 page which is not free, and nothing forgotten may come back: neither what is deleted and not erased yet, nor what an
-erasure hides that was killed before it deleted anything. ``--control trees`` salvages only what the
-trees reach, which must be found too little; ``--control undead`` takes what is in free pages for
+erasure hides that was killed before it deleted anything. The control *trees* salvages only what the
+trees reach, which must be found too little; *undead* takes what is in free pages for
 live, and knows nothing of what was forgotten.
 """
 
-import argparse
-import json
 import random
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -33,6 +29,7 @@ from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, R
 from slowcat_memory.store.disk.unerased import ORDER, Unerased
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
+from tests.harness.command import Harness, main
 
 OPTIONS = StoreOptions(map_size_gib=1 / 16)
 WAYS = ("cut", "zero", "flip")
@@ -174,8 +171,8 @@ def salvaged(path: Path, control: str) -> list[int | str]:
             return [*(turn.id for turn in snapshot.turns()), *notes]
 
 
-def judge_yield(pages: int, seed: int, control: str, scratch: Path) -> dict:
-    rng, tally = random.Random(seed), Counter()
+def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str, int]:
+    rng, tally = random.Random(seed), Counter[str]()
     base, copy = scratch / "base", scratch / "copy"
     said, died = Child(lambda into: fill(base, seed)).finish()
     assert not died, said
@@ -207,16 +204,15 @@ def judge_yield(pages: int, seed: int, control: str, scratch: Path) -> dict:
             tally["poor"] += len(every - here) > MOST_LOST * TURNS
         else:
             tally["cut_lost"] += len(least - here)
-    counts = {name: tally[name] for name in ("poor", "cut_lost", "undead", "died")}
-    return {"seed": seed, "pages": pages, "control": control, "worst": worst, **counts}
+    return {"pages": pages, "worst": worst, **{name: tally[name] for name in YIELD}}
 
 
 # ------------------------------------------------------------------- verdicts
 
 
-def run(damaged: int, healthy: int, seed: int, scratch: Path) -> dict:
-    rng, tally = random.Random(seed), Counter()
-    for number in range(healthy):
+def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
+    rng, tally = random.Random(seed), Counter[str]()
+    for number in range(damaged // 2):
         path = scratch / f"healthy{number}"
         make(path, seed + number, rng.randrange(20, 120))
         tally["accused"] += ask(lambda path=path: verdict(path)) != canary.WHOLE
@@ -230,32 +226,25 @@ def run(damaged: int, healthy: int, seed: int, scratch: Path) -> dict:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(base, copy)
         damage(copy / folder.DATA, way, rng)
-        passed = ask(lambda: verdict(copy)) == canary.WHOLE
+        passed = control == "blind" or ask(lambda: verdict(copy)) == canary.WHOLE
         tally[f"{way}_{'passed' if passed else 'caught'}"] += 1
         tally["missed"] += passed and ask(lambda: contents(copy)) != right
         if passed and way == "cut":
             tally["missed"] += ask(lambda: rows(copy)) != every
-    return {"seed": seed, "damaged": damaged, "healthy": healthy, "accused": 0, "missed": 0} | tally
+    return {"accused": 0, "missed": 0, "cut_caught": 0} | tally
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--damaged", type=int, default=60)
-    parser.add_argument("--healthy", type=int, default=60)
-    parser.add_argument("--pages", type=int, default=0)
-    parser.add_argument("--control", choices=("none", "trees", "undead"), default="none")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    args = parser.parse_args()
-    scratch = Path(tempfile.mkdtemp(prefix="damage-"))
-    try:
-        if args.pages:
-            found = judge_yield(args.pages, args.seed, args.control, scratch)
-        else:
-            found = run(args.damaged, args.healthy, args.seed, scratch)
-        print(json.dumps(found))
-    finally:
-        shutil.rmtree(scratch)
-
+YIELD = ("poor", "cut_lost", "undead", "died")
+HARNESSES = {
+    "verdicts": Harness(
+        run=run, count=60, night=300, laws=("accused", "missed"), least={"cut_caught": 0.2},
+        controls={"blind": ("missed", 10)},
+    ),
+    "yield": Harness(
+        run=judge_yield, count=24, night=1000, laws=YIELD, least={"pages": 1.0},
+        controls={"trees": ("poor or cut_lost", 40), "undead": ("undead", 40)},
+    ),
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

@@ -11,13 +11,9 @@ store's own, from unpacked blocks, from index files, from backups and from unfin
 the turns, before and too late.
 """
 
-import argparse
-import json
 import os
 import random
-import shutil
 import struct
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,14 +26,10 @@ from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.rows import forget
 from tests.harness import forgetting, samples, thinking, tiers
 from tests.harness.children import Child
+from tests.harness.command import Harness, main
 
 SAID = struct.Struct(">cQ")
 FIRST = 80  # turns before the first forget, so that some are in blocks
-
-LAWS = (
-    *("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused"),
-    *("index", "backups", "drafts", "recalled", "unfound", "bad_backups"),
-)
 
 
 def work(path: Path, into: int, seed: int, control: str) -> None:
@@ -166,7 +158,7 @@ def look(store: Store, told: Ledger) -> Counter:
     )
 
 
-def run(kills: int, seed: int, control: str, base: Path) -> dict:
+def run(base: Path, kills: int, seed: int, control: str) -> dict[str, int]:
     rng, tally = random.Random(seed), Counter()
     stores = [_prepared(base / name, linked=name == "linked") for name in ("plain", "linked")]
     ledgers = [Ledger(), Ledger()]
@@ -174,18 +166,17 @@ def run(kills: int, seed: int, control: str, base: Path) -> dict:
         path, told = stores[kill % 2], ledgers[kill % 2]
         child = Child(lambda into, path=path, kill=kill: work(path, into, seed + kill, control))
         child.wait_for(SAID.pack(b"U", 0))
-        child.kill_after(rng.uniform(0.001, 1.0))
+        child.kill_after(SAID.size * rng.randrange(60), rng.uniform(0, 0.01))
         said, died = child.finish()
         assert died, "the child ended by itself"
         told.hear(said)
         with fault(control), Store.open(path) as store:
             tally.update(look(store, told))
-    counted = {
-        name: sum(len(getattr(told, name)) for told in ledgers)
-        for name in ("saved", "gone", "begun")
-    }
-    counted["forgotten"] = counted.pop("gone")
-    return {"kills": kills, "seed": seed, **counted, **{name: tally[name] for name in LAWS}}
+    saved, begun, forgotten = (
+        sum(len(getattr(told, name)) for told in ledgers) for name in ("saved", "begun", "gone")
+    )
+    counted = {"saved": saved, "begun": begun, "forgotten": forgotten}
+    return counted | {name: tally[name] for name in LAWS}
 
 
 def _prepared(folder: Path, *, linked: bool) -> Path:
@@ -199,25 +190,22 @@ def _prepared(folder: Path, *, linked: bool) -> Path:
     return path
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument(
-        "--control",
-        choices=("erase", "tiers", "thoughts", "index", "backups", "drafts", "state"),
-        default="",
-        help="erase: delete, but leave the bytes; tiers: leave its blocks; "
-        "thoughts: leave contexts, keys and tasks of it; index, backups, drafts: leave these files; "
-        "state: do not continue what was interrupted",
+LAWS = (
+    *("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused"),
+    *("index", "backups", "drafts", "recalled", "unfound", "bad_backups"),
+)
+HARNESSES = {
+    "kills": Harness(
+        run=run, count=40, night=500, laws=LAWS, least={"begun": 1.0, "forgotten": 0.3},
+        controls={
+            "erase": ("residue", 4),  # delete, but leave the bytes
+            "tiers": ("residue", 6),  # leave its blocks
+            "thoughts": ("undead or half", 6),  # leave contexts, keys and tasks
+            "index": ("index", 40), "backups": ("backups", 40), "drafts": ("drafts", 40),
+            "state": ("undead or half or residue", 40),  # do not continue what was interrupted
+        },
     )
-    args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="forget9-"))
-    try:
-        print(json.dumps(run(args.kills, args.seed, args.control, folder)))
-    finally:
-        shutil.rmtree(folder)
-
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

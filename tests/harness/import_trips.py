@@ -10,8 +10,8 @@ Controls, which the law must catch: ``name`` knows a session by its name alone, 
 imports what was forgotten.
 """
 
-import argparse
 import json
+import os
 import random
 import shutil
 import tempfile
@@ -27,10 +27,11 @@ from msgspec.structs import replace
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
-from slowcat_memory.store import Snapshot
+from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer import session_match
 from tests.harness.children import Child
+from tests.harness.command import Harness, main
 
 SCOPES = ("anna", "ben", "cleo")
 SPEAKERS = ("Anna", "Ben", "Анна", "李雷")
@@ -100,8 +101,8 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
     author, wrong = Author(folder / "chat.jsonl", random_), list[str]()
     author.grow(random_.randint(5, 40))
     for _ in range(random_.randint(0, 2) if kills else 0):
-        child = Child(lambda into: _work(folder / "memory", author.path))
-        child.kill_after(random_.uniform(0.05, 0.6))
+        child = Child(lambda into: _work(folder / "memory", author.path, into))
+        child.kill_after(random_.randint(1, 8), random_.uniform(0, 0.004))  # transactions
         child.finish()
     with _engine(folder / "memory") as engine:
         wrong += _import(engine, author, {}, "import")
@@ -123,8 +124,14 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
     return wrong
 
 
-def _work(store: Path, file: Path) -> None:
-    with _engine(store) as engine:
+def _work(store: Path, file: Path, into: int) -> None:
+    append_all = Store.append_all
+
+    def reported(*given: Any, **named: Any) -> Any:
+        os.write(into, b".")
+        return append_all(*given, **named)
+
+    with _engine(store) as engine, patch.object(Store, "append_all", reported):
         transfer.import_file(engine, file, on_error=lambda error: None)
 
 
@@ -192,18 +199,16 @@ def run(transcripts: int, seed: int, control: str = "", kills: bool = True) -> l
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--transcripts", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--control", choices=("name", "forgotten"), default="")
-    given = parser.parse_args()
-    wrong = run(given.transcripts, given.seed, given.control)
-    for line in wrong[:20]:
-        print(line)
-    print(f"{given.transcripts} transcripts, seed {given.seed}: {len(wrong)} faults")
-    raise SystemExit(bool(wrong) != bool(given.control))
+def trips(folder: Path, transcripts: int, seed: int, control: str) -> dict[str, Any]:
+    return {"transcripts": transcripts, "faults": run(transcripts, seed, control)}
 
+
+HARNESSES = {
+    "trips": Harness(
+        run=trips, count=20, night=500, laws=("faults",), least={"transcripts": 1.0},
+        controls={"name": ("faults", 3), "forgotten": ("faults", 3)},
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

@@ -7,14 +7,10 @@ memory, made by one applied step, or a dead task; and at each kill no memory may
 waiting task, and no turn behind the cursor without one of the two.
 """
 
-import argparse
 import asyncio
-import json
 import os
 import random
-import shutil
 import signal
-import tempfile
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import count
@@ -33,6 +29,7 @@ from slowcat_memory.records import Cursor, Run, Task, WriteBatch
 from slowcat_memory.store import Ack, Store, StoreOptions
 from tests.harness import samples
 from tests.harness.children import Child
+from tests.harness.command import Harness, main
 
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.002, backoff_s=0.002)
 STORE = StoreOptions(map_size_gib=1 / 16, runs_keep=100_000, durability="relaxed")
@@ -73,26 +70,24 @@ class Noting:
         return WriteBatch(memories=(made,))
 
 
-KILLED_AT = 3  # torn writes of a child
+class Reporting:
+    """A store that reports each write to a descriptor.
 
-
-class Torn:
-    """The fault to be found: a store that writes the result and the task's end separately.
-
-    A kill rarely falls between the two: it kills itself there now and then.
+    A torn one writes a result and its task's end separately, and kills itself between the two.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._torn = store, 0
+    def __init__(self, store: Store, into: int, torn_at: int) -> None:
+        self._store, self._into, self._torn_at = store, into, torn_at
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
-        if batch.memories:
+        os.write(self._into, b".")
+        if self._torn_at and batch.memories:
             self._store.apply(job, WriteBatch(memories=batch.memories)).wait()
-            self._torn += 1
-            if self._torn == KILLED_AT:
+            self._torn_at -= 1
+            if not self._torn_at:
                 os.kill(os.getpid(), signal.SIGKILL)
             batch = WriteBatch(done=batch.done, run=batch.run)
         return self._store.apply(job, batch)
@@ -106,15 +101,15 @@ def loop_over(store: Any) -> IdleLoop:
     return IdleLoop(store, (Noting(),), gate, Contexts(parts), options=OPTIONS)
 
 
-def work(path: Path, into: int, control: bool) -> None:
-    """Append and do idle work forever; report once at the start."""
+def work(path: Path, into: int, torn_at: int) -> None:
+    """Append and do idle work forever; report the start and each write."""
     store = Store.open(path, options=STORE)
     with store.snapshot() as snapshot:
         said = snapshot.last_id()
     os.write(into, b"U")
 
     async def both() -> None:
-        thinking = asyncio.create_task(loop_over(Torn(store) if control else store).run())
+        thinking = asyncio.create_task(loop_over(Reporting(store, into, torn_at)).run())
         for n in count(said + 1):
             store.append(samples.turn(n))
             await asyncio.sleep(PAUSE_S)
@@ -142,12 +137,12 @@ def look(store: Store) -> Counter[str]:
     )
 
 
-def run(kills: int, seed: int, control: bool, path: Path) -> dict[str, Any]:
-    rng, tally = random.Random(seed), Counter[str]()
+def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
+    path, rng, tally = folder / "store", random.Random(seed), Counter[str]()
     for _ in range(kills):
-        child = Child(lambda into: work(path, into, control))
+        child = Child(lambda into: work(path, into, 3 if control else 0))
         child.wait_for(b"U")
-        child.kill_after(rng.uniform(0.02, 0.15))
+        child.kill_after(10_000 if control else rng.randrange(25), rng.uniform(0, 0.004))
         _, died = child.finish()
         assert died, "the child ended by itself"
         with Store.open(path, options=STORE) as store:
@@ -164,25 +159,17 @@ def run(kills: int, seed: int, control: bool, path: Path) -> dict[str, Any]:
     every = set(range(1, turns + 1))
     tally["unfinished"] = len(every - facts - dead) + left
     tally["wrongly_dead"] = sum(n % HOPELESS != 0 for n in dead)
-    names = ("lost", "half", "unlogged", "twice", "accused", "unfinished", "wrongly_dead")
-    counted = {"turns": turns, "done": len(facts), "dead": len(dead), "at_end": interrupted_at}
-    return {"kills": kills, "seed": seed, **counted, **{name: tally[name] for name in names}}
+    done = {"turns": turns, "done": len(facts), "dead": len(dead), "at_end": interrupted_at}
+    return done | {name: tally[name] for name in LAWS}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument(
-        "--control", action="store_true", help="apply the result and the task's end one by one"
+LAWS = ("lost", "half", "unlogged", "twice", "accused", "unfinished", "wrongly_dead")
+HARNESSES = {
+    "kills": Harness(
+        run=run, count=40, night=200, laws=LAWS, least={"done": 1.0, "dead": 0.1},
+        controls={"torn": ("half", 3)},
     )
-    args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="jobs9-"))
-    try:
-        print(json.dumps(run(args.kills, args.seed, args.control, folder / "store")))
-    finally:
-        shutil.rmtree(folder)
-
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

@@ -7,14 +7,9 @@ record of the file: since the machine has not stopped, opening alone would not. 
 warm blocks to cold ones: each turn must be in exactly one place.
 """
 
-import argparse
-import json
 import os
 import random
-import shutil
 import struct
-import tempfile
-import time
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -25,6 +20,7 @@ from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.disk.folder import DATA
 from tests.harness import samples, tiers
 from tests.harness.children import Child
+from tests.harness.command import Harness, main
 
 ACK = struct.Struct(">Q")
 LOOK_BACK = 400  # events: what the tier mover may have moved since the last kill
@@ -104,13 +100,15 @@ def overwrite_pages(file: Path) -> None:
         data.write(bytes(pages))
 
 
-def run(kills: int, seed: int, control: str, path: Path) -> dict:
-    rng, tally, acked, openings, last = random.Random(seed), Tally(), set(), [], 0
+def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
+    path, rng, tally = folder / "store", random.Random(seed), Tally()
+    acked, last = set[int](), 0
     for kill in range(kills):
         child = Child(lambda into: work(path, into, control))
         child.wait_first()
         # The planted fault of the tier mover kills itself at the critical point.
-        child.kill_after(1.0 if control == "ageing" else rng.uniform(0.001, 0.12))
+        steps = 10_000 if control == "ageing" else rng.randrange(60)
+        child.kill_after(ACK.size * steps, rng.uniform(0, 0.004))
         said, died = child.finish()
         assert died, "the child ended by itself"
         fresh = {n for (n,) in ACK.iter_unpack(said[: len(said) // 8 * 8])} - {0}
@@ -121,37 +119,24 @@ def run(kills: int, seed: int, control: str, path: Path) -> dict:
         tally["torn_file"] += not canary_process.is_whole(path / DATA)
         if control == "pages":
             break
-        start = time.perf_counter()
         with Store.open(path) as store:
-            openings.append(time.perf_counter() - start)
             from_start = kill % 50 == 49 or kill == kills - 1
             after = 0 if from_start and not control else max(0, last - LOOK_BACK)
             last = tally.look(store, acked, after) // 2 * 2
         if control:
             acked = {n for n in acked if n < last}  # a loss counts once
-    names = ("acked", "aged", "lost", "torn", "corrupt", "accused", "torn_file")
-    opening = {"reopen_ms_max": round(max(openings, default=0.0) * 1e3, 1)}
-    return {"kills": kills, "seed": seed, **{name: tally[name] for name in names}, **opening}
+    return {name: tally[name] for name in ("acked", "aged", *LAWS)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument(
-        "--control",
-        choices=("early", "ageing", "pages"),
-        default="",
-        help="early: report before the commit; ageing: take rows away before their block is there; "
-        "pages: overwrite the file after the first kill",
+LAWS = ("lost", "torn", "corrupt", "accused", "torn_file")
+HARNESSES = {
+    "kills": Harness(
+        run=run, count=60, night=2000, laws=LAWS, least={"acked": 10.0, "aged": 1.0},
+        controls={  # a receipt before its commit; rows that go before their block; zeros
+            "early": ("lost or torn", 20), "ageing": ("lost or torn", 4), "pages": ("torn_file", 1),
+        },
     )
-    args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="kill9-"))
-    try:
-        print(json.dumps(run(args.kills, args.seed, args.control, folder / "store")))
-    finally:
-        shutil.rmtree(folder)
-
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

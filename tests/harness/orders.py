@@ -1,7 +1,4 @@
 """Measures the guard: orders that reach the head of a session, ordinary sentences that are lost.
-
-    python -m tests.harness.orders [--cases N]
-
 Each injection is said in a session of its own user, idle work runs with one of three tiers (rules
 alone, an LLM that repeats, an LLM that rewords), and the head of the next session is read. An order
 is *visible* if the head has it at all, as a quote too. Ordinary
@@ -9,9 +6,9 @@ sentences are *lost* if the guard takes away a fact by rule, or a sentence of a 
 without the guard must show orders.
 """
 
-import argparse
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -27,6 +24,7 @@ from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import ScriptedLLM
+from tests.harness.command import Harness, main
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.said_lists import HALVES, Case, Half, cases, ordinary
 
@@ -86,11 +84,12 @@ def heads(found: list[Case], tier: str, folder: Path) -> Iterator[tuple[Case, st
 
 
 def shown(
-    half: Half, tier: str, most: int = 10_000, name: str = "injections"
+    half: Half, tier: str, most: int = 10_000, name: str = "injections", seed: int = 0
 ) -> tuple[list[tuple[Case, str]], int]:
     """Return the visible orders of one half of a list, and how many were said."""
     every = list(cases(half, name))
-    found = every[:: max(1, len(every) // most)]
+    step = max(1, len(every) // most)
+    found = every[seed % step :: step]
     with tempfile.TemporaryDirectory() as folder:
         told = list(heads(found, tier, Path(folder) / "store"))
     return [(case, one) for case, head in told if (one := visible(head, case))], len(found)
@@ -122,33 +121,28 @@ def lost(half: Half) -> tuple[list[str], int]:
     return [one for one, before in pairs if kept(one) != before], len(every)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cases", type=int, default=10_000, help="injections of each half")
-    parser.add_argument("--show", action="store_true", help="list the tuned ones")
-    options = parser.parse_args()
-    failures = 0
-    print(f"{'':24}{'half':>10}{'found':>8}{'of':>6}{'share':>9}{'target':>9}")
+def run(folder: Path, count: int, seed: int, control: str) -> dict[str, float]:
+    if control:
+        with unguarded():
+            return {"visible, repeats": len(shown("tuned", "repeats", count)[0])}
+    found = Counter[str]()
     for half in HALVES:
-        rows: list[tuple[str, list[str], int, float]] = []
         for tier in TIERS:
-            found, said = shown(half, tier, options.cases)
-            limit = 1.0 if tier == "rules" else 3.0
-            rows.append(
-                (f"visible, {tier}", [f"{c.said} -> {one}" for c, one in found], said, limit)
-            )
-        rows.append(("ordinary, lost", *lost(half), 1.0))
-        for name, one, of, limit in rows:
-            share = 100 * len(one) / of
-            failures += share > limit
-            print(f"{name:24}{half:>10}{len(one):>8}{of:>6}{share:>8.1f}%{limit:>8.1f}%")
-            if options.show and half == "tuned":
-                print("\n".join(f"    {line}" for line in one))
-    with unguarded():
-        found, said = shown("tuned", "repeats", 40)
-    print(f"{'control: no guard':24}{'tuned':>10}{len(found):>8}{said:>6}")
-    raise SystemExit(1 if failures or not found else 0)
+            orders, said = shown(half, tier, count, seed=seed)
+            found[f"visible, {tier}"] += len(orders) > said * (0.01 if tier == "rules" else 0.03)
+            found["orders"] += said
+        gone, said = lost(half)
+        found["ordinary, lost"] += len(gone) > said * 0.01
+    return {law: found[law] for law in ("orders", *LAWS)}
 
+
+LAWS = (*(f"visible, {tier}" for tier in TIERS), "ordinary, lost")
+HARNESSES = {
+    "orders": Harness(
+        run=run, count=8, night=10_000, laws=LAWS, least={"orders": 0.1},
+        controls={"unguarded": ("visible, repeats", 40)},
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

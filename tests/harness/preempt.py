@@ -1,19 +1,15 @@
 """Checks that idle work leaves the server within 50 ms of somebody's first sound.
 
 Random interruptions of idle work by users speaking into a real pipeline, measured at the server
-(``benchmarks/preempt.py``). No idle request may run beside a reply. With a control that must be
-caught: idle work whose gate receives no activity.
-
-    python -m tests.harness.preempt --interruptions 200
+(``benchmarks/preempt.py``). No idle request may run beside a reply. The control is idle work whose
+gate receives no activity.
 """
 
-import argparse
-import tempfile
 from pathlib import Path
-
-from loguru import logger
+from typing import Any
 
 from benchmarks import common, preempt
+from tests.harness.command import Harness, main
 
 
 def broken(
@@ -39,23 +35,18 @@ def broken(
     return laws
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--interruptions", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=common.SEED)
-    options = parser.parse_args()
-    logger.remove()
-    failed = False
-    for arm in preempt.ARMS:
-        control = arm == preempt.CONTROL
-        count = min(20, options.interruptions) if control else options.interruptions
-        with tempfile.TemporaryDirectory() as folder:
-            laws = broken(arm, count, Path(folder), options.seed)
-        told = "; ".join(laws) or "all laws hold"
-        print(f"{arm}, {count} interruptions: {told}{' (control)' if control else ''}")
-        failed |= bool(laws) != control
-    raise SystemExit(failed)
+def interrupt(folder: Path, interruptions: int, seed: int, control: str) -> dict[str, Any]:
+    arms = [arm for arm in preempt.ARMS if (arm == preempt.CONTROL) == bool(control)]
+    wrong = [law for arm in arms for law in broken(arm, interruptions, folder / arm, seed, "p50")]
+    return {"interruptions": interruptions, "broken": wrong}
 
+
+HARNESSES = {
+    "speech": Harness(
+        run=interrupt, count=20, night=200, laws=("broken",), least={"interruptions": 1.0},
+        controls={"unheard": ("broken", 10)},
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

@@ -1,10 +1,14 @@
-"""Finds strings that this process still holds: in any object that can be reached, with the way there."""
+"""Finds strings that a process still holds: in its objects, with the way there, and in its files."""
 
+import contextlib
 import gc
+import os
 import re
 import sys
 import types
 from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +23,34 @@ def held(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
 
     Buffers and arrays are searched, too. The pattern must not match what a group holds.
 
-    Collect garbage first. What only compiled code refers to, and does not show to the collector, is
+    What only compiled code refers to, and does not show to the collector, is
     not found.
     """
+    gc.collect()
     return _Search(pattern).found
+
+
+def open_files(pid: int, folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what a process has open or mapped of a folder's files, also of deleted ones."""
+    process = Path(f"/proc/{pid}")
+    for descriptor in (process / "fd").iterdir():
+        with contextlib.suppress(OSError):  # it was closed meanwhile
+            name = os.readlink(descriptor)
+            if name.startswith(str(folder)):
+                yield f"{pid} has open {name}", descriptor.read_bytes()
+    for line in (process / "maps").read_text().splitlines():
+        span, rights, *_, name = line.split(None, 5)
+        if name.startswith(str(folder)) and rights.startswith("r"):
+            yield f"{pid} has mapped {name}", b"".join(_mapped(process, span))
+
+
+def _mapped(process: Path, span: str) -> Iterator[bytes]:
+    begin, end = (int(address, 16) for address in span.split("-"))
+    with (process / "mem").open("rb", buffering=0) as memory, contextlib.suppress(OSError):
+        memory.seek(begin)  # beyond the file's end a map cannot be read
+        while begin < end and (piece := memory.read(min(1 << 20, end - begin))):
+            begin += len(piece)
+            yield piece
 
 
 class _Search:

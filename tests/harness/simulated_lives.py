@@ -2,14 +2,13 @@
 
 Each life is played through the real processor (``benchmarks.life``); a law is broken when its share
 of wrong cases, over all lives, is beyond ``benchmarks.lives.judging.limits``. Wrong cases are not printed:
-whoever writes rules must not see held-out wordings. ``--control`` judges a small life whose record
+whoever writes rules must not see held-out wordings. The control judges a small life whose record
 is falsified once for each law: every law must catch its own.
 """
 
-import argparse
-import json
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
 from benchmarks.lives.model import Life
 from benchmarks.lives.playing.player import Played, play
 from benchmarks.lives.playing.truthful import TruthfulLLM
+from tests.harness.command import Harness, main
 from tests.support import small_life
 
 
@@ -31,37 +31,35 @@ def lives(first: int, count: int, days: int) -> Iterator[Life]:
     return chain(written, generated)
 
 
-def run(first: int, count: int, days: int, llm: str) -> dict[str, int]:
+def run(llm: str, folder: Path, count: int, seed: int, control: str) -> dict[str, int]:
     """Play lives; return the wrong cases of the laws that are beyond their limits."""
+    if control:
+        return {"falsified": falsified(llm)}
     rows = []
-    for life in lives(first, count, days):
-        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-            scripted = TruthfulLLM(life) if llm == "scripted" else None
-            verdicts = judge(play(life, Path(folder, "store"), llm=scripted))
+    for life in lives(seed, count, YEARS_OF_DAYS):
+        scripted = TruthfulLLM(life) if llm == "scripted" else None
+        with tempfile.TemporaryDirectory(dir=MEMORY) as store:
+            verdicts = judge(play(life, Path(store, "store"), llm=scripted))
         rows.append({"laws": {name: counts(one) for name, one in verdicts.items()}})
-    return beyond(sums(rows), llm)
+    return {"lives": len(rows)} | beyond(sums(rows), llm)
 
 
-def control(llm: str) -> dict[str, int]:
-    """Return how many cases each law finds in its falsified record; all 0 if one finds none."""
-    caught = {
-        law: len(judge(Played(small_life.life(), small_life.FALSIFIED[law]))[law].findings)
+def falsified(llm: str) -> int:
+    """Return how many cases the laws find in their falsified records; 0 if one finds none."""
+    caught = [
+        len(judge(Played(small_life.life(), small_life.FALSIFIED[law]))[law].findings)
         for law in LIMITS[llm]
-    }
-    return caught if all(caught.values()) else dict.fromkeys(caught, 0)
+    ]
+    return sum(caught) if all(caught) else 0
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lives", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1, help="of the first life")
-    parser.add_argument("--days", type=int, default=YEARS_OF_DAYS)
-    parser.add_argument("--llm", choices=tuple(LIMITS), default="none")
-    parser.add_argument("--control", action="store_true", help="judge falsified records")
-    args = parser.parse_args()
-    found = control(args.llm) if args.control else run(args.seed, args.lives, args.days, args.llm)
-    print(json.dumps({"seed": args.seed, **found}))
-
+HARNESSES = {
+    llm: Harness(
+        run=partial(run, llm), count=1, night=20, laws=tuple(LIMITS[llm]), least={"lives": 1.0},
+        controls={"falsified": ("falsified", 1)},
+    )
+    for llm in LIMITS
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
@@ -33,6 +34,7 @@ def age_for_ever(store: Store) -> None:
                 age(store)
             except StoreError:
                 return
+            time.sleep(0.002)  # else it keeps the interpreter's lock
 
     threading.Thread(target=run, daemon=True).start()
 

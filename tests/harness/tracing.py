@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.harness.command import Skipped
+
 TRACEME, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = 0, 24, 0x4200, 0x420E
 OPTIONS = 1 | 8 | 0x100000  # mark system call stops, follow threads, kill with the tracer
 ALL_THREADS = 0x40000000
@@ -66,15 +68,11 @@ class Call:
     durable: bool = False
 
 
-class TracingRefused(Exception):
-    """This machine does not allow tracing our own child."""
-
-
 def trace(run: Callable[[int], None], folder: Path) -> list[Call]:
     """Fork a child that runs ``run`` with a descriptor to report to; return its calls."""
     numbers = NUMBERS.get(platform.machine())
     if os.uname().sysname != "Linux" or numbers is None:
-        raise TracingRefused(f"no table of system calls for {os.uname().sysname}")
+        raise Skipped(f"no table of system calls for {os.uname().sysname}")
     said = os.open(os.devnull, os.O_WRONLY)
     pid = os.fork()
     if pid == 0:
@@ -119,7 +117,7 @@ class Tracer:
     def follow(self) -> list[Call]:
         _, status = os.waitpid(self._pid, ALL_THREADS)
         if not os.WIFSTOPPED(status):
-            raise TracingRefused("ptrace is not permitted here")
+            raise Skipped("ptrace is not permitted here")
         _ptrace(SETOPTIONS, self._pid, 0, OPTIONS)
         _ptrace(SYSCALL, self._pid)
         while True:

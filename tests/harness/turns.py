@@ -3,23 +3,15 @@
 Random scripts (interims, finals, interruptions, tools, eager ends of turns, typed text, re-runs,
 summaries, copies, two speakers, repeated words, empty turns) are played through Pipecat's
 aggregators, its OpenAI service and the real processor, against a scripted LLM on loopback. A plain
-model of the conversation determines what must have reached the LLM and the log::
-
-    python -m tests.harness.turns --scripts 1000
-
-Prints one line of JSON: scripts, turns and blocks, and how often each law was broken.
+model of the conversation determines what must have reached the LLM and the log.
 """
 
-import argparse
 import asyncio
-import json
 import multiprocessing
 import os
-import random
 import shutil
 import sys
 import tempfile
-import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -32,6 +24,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import memory_config
+from tests.harness.command import Harness, main
 from tests.harness.turn_faults import CONTROLS, IN_CONTEXT, Engine, Spoiler
 from tests.harness.turn_laws import NAMES, Laws
 from tests.harness.turn_player import Held, Player
@@ -127,25 +120,25 @@ async def _run(folder: Path, seeds: list[int], control: str, tell: bool) -> Coun
     return count
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scripts", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--control", choices=CONTROLS, default="")
-    args = parser.parse_args()
-    seeds = list(range(args.seed, args.seed + args.scripts))
-    began, total = time.perf_counter(), Counter[str]()
-    shares = [seeds[n :: args.jobs] for n in range(args.jobs)]
+def play_all(folder: Path, scripts: int, seed: int, control: str) -> dict[str, int]:
+    """Play scripts in some processes."""
+    seeds, jobs, total = range(seed, seed + scripts), os.cpu_count() or 1, Counter[str]()
+    shares = [list(seeds[n::jobs]) for n in range(jobs)]
     spawn = multiprocessing.get_context("spawn")  # threads and a fork do not mix
-    with ProcessPoolExecutor(args.jobs, mp_context=spawn) as pool:
-        for count in pool.map(partial(run, control=args.control, tell=True), shares):
+    with ProcessPoolExecutor(jobs, mp_context=spawn) as pool:
+        for count in pool.map(partial(run, control=control, tell=True), shares):
             total.update(count)
-    counted = {name: total[name] for name in ("scripts", "steps", "turns", "blocks")}
-    found = {name: total[name] for name in NAMES}
-    seconds = round(time.perf_counter() - began, 1)
-    print(json.dumps({**counted, **found, "seed": args.seed, "seconds": seconds}))
+    return dict.fromkeys(NAMES, 0) | total
 
+
+CAUGHT = " or ".join(name for name in NAMES if name != "stuck")
+HARNESSES = {
+    "scripts": Harness(
+        run=play_all, count=60, night=1000, laws=NAMES,
+        least={"scripts": 1.0, "turns": 2.0, "blocks": 0.7},
+        controls={control: (CAUGHT, 4) for control in CONTROLS},
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

@@ -3,22 +3,15 @@
 Two people talk three times a day for seven days, one of them with an agent whose idle work has a
 scripted LLM. After each session idle work is done, on a clock of its own; at random writes of the
 loop the process "dies": the current write is applied or not, as a seed decides, and everything else
-of the process is lost, the store opened again. With ``--kill9`` children do idle work, and are
-really killed.
+of the process is lost, the store opened again.
 
 At the end each session, each day and each week must have one current summary, that covers all of
 its sessions and nothing else, made by the LLM; no task may be left; and a second plan must find
-nothing due, which is what cursors are for. ``--control`` tears writes: all of a step but its
+nothing due, which is what cursors are for. The control tears writes: all of a step but its
 summaries.
 """
 
-import argparse
-import asyncio
-import json
 import random
-import shutil
-import sys
-import tempfile
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -31,13 +24,11 @@ from slowcat_memory.core.time.periods import day_of, week_of
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import ScriptedLLM
-from tests.harness.children import Child
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "idle"))
+from tests.harness.command import Harness, main
 from tests.support.daily_talks import MONDAY, SMALL, House, reflection
 
 SCOPES = ("anna", "ben")
-DAYS, SESSIONS = 7, 3
+SESSIONS, KILLS = 3, 4  # a day
 MOST_WRITES = 12  # between two deaths
 SAID = (
     "I walked with my dog Max at the lake.",
@@ -102,10 +93,10 @@ def think(house: House, mortal: OpenStore, kills: int, rng: random.Random) -> in
             died += 1
 
 
-def run(path: Path, days: int, kills: int, seed: int, control: bool = False) -> dict[str, int]:
-    rng = random.Random(seed)
+def run(folder: Path, days: int, seed: int, control: str) -> dict[str, int]:
+    rng, path, kills = random.Random(seed), folder / "store", KILLS * days
     store = Store.open(path, options=SMALL)
-    mortal = OpenStore(store, rng, control)
+    mortal = OpenStore(store, rng, bool(control))
     house, died = House(path, llm(), store=mortal), 0
     total = days * SESSIONS
     for n in range(total):
@@ -116,10 +107,9 @@ def run(path: Path, days: int, kills: int, seed: int, control: bool = False) -> 
     return {"kills": died, **tally}
 
 
-def finish(house: House, mortal: OpenStore | None, days: int) -> dict[str, int]:
+def finish(house: House, mortal: OpenStore, days: int) -> dict[str, int]:
     """End the week, and check it."""
-    if mortal is not None:
-        mortal.in_writes = 0
+    mortal.in_writes = 0
     house.clock.now = MONDAY + timedelta(days=days + 8)
     left = house.think(rounds=2)
     assert isinstance(house.llm, ScriptedLLM)
@@ -132,8 +122,7 @@ def finish(house: House, mortal: OpenStore | None, days: int) -> dict[str, int]:
     )
     for scope in SCOPES:
         tally.update(look(house, scope, days))
-    names = ("left", "asked_again", "moved", "missing", "twice", "wrong", "by_rule", "rollups")
-    return {name: tally[name] for name in names}
+    return {name: tally[name] for name in ("rollups", *LAWS)}
 
 
 def look(house: House, scope: str, days: int) -> Counter[str]:
@@ -166,53 +155,13 @@ def _cursors(house: House) -> list[Any]:
         return [snapshot.cursor(name) for name in names]
 
 
-def run_kill9(path: Path, days: int, kills: int, seed: int) -> dict[str, int]:
-    """Play it with children that are really killed during idle work."""
-    rng, died, total = random.Random(seed), 0, days * SESSIONS
-    for n in range(total):
-        house = House(path, llm())
-        talk(house, n, rng)
-        now = house.clock.now
-        house.close()
-        while died < kills * (n + 1) // total:
-            child = Child(lambda _: _think_once(path, now))  # noqa: B023
-            child.kill_after(rng.uniform(0.02, 0.35))
-            died += child.finish()[1] != 0
-        house = House(path, llm(), now=now)
-        house.think(rounds=1)
-        house.close()
-    house = House(path, llm())
-    tally = finish(house, None, days)
-    house.close()
-    return {"kills": died, **tally}
-
-
-def _think_once(path: Path, now: Any) -> None:
-    house = House(path, ScriptedLLM(reflection, delay_s=0.01), now=now)
-    asyncio.set_event_loop(None)
-    house.think()
-    while True:  # until it is killed
-        house.think(rounds=1)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--days", type=int, default=DAYS)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--kill9", action="store_true", help="kill children for good")
-    parser.add_argument("--control", action="store_true", help="tear writes: must be caught")
-    args = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="week-"))
-    try:
-        if args.kill9:
-            told = run_kill9(folder / "store", args.days, args.kills, args.seed)
-        else:
-            told = run(folder / "store", args.days, args.kills, args.seed, args.control)
-        print(json.dumps({"seed": args.seed, **told}))
-    finally:
-        shutil.rmtree(folder)
-
+LAWS = ("left", "asked_again", "moved", "missing", "twice", "wrong", "by_rule")
+HARNESSES = {
+    "days": Harness(
+        run=run, count=3, night=7, seeds=2, laws=LAWS, least={"kills": 3.0, "rollups": 2.0},
+        controls={"torn": ("missing or wrong", 2)},
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

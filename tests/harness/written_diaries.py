@@ -2,12 +2,10 @@
 
 Each diary is played without a model, with the good one, and with the sloppy one
 (``benchmarks.written``); a law is broken when its figure is beyond ``benchmarks.written.reach``. No
-case is printed: whoever writes rules must not see held-out words. ``--control`` falsifies the store
+case is printed: whoever writes rules must not see held-out words. The control falsifies the store
 of a tiny diary once for each law: every law must catch its own.
 """
 
-import argparse
-import json
 import tempfile
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from benchmarks.written.diary import Diary, load_all
 from benchmarks.written.laws import LAWS, counts
 from benchmarks.written.play import Played, play
 from benchmarks.written.server import MODES, Mode
+from tests.harness.command import Harness, main
 from tests.support import tiny_diary
 
 
@@ -25,21 +24,25 @@ def played(diary: Diary, mode: Mode, vectors: bool = True) -> Played:
         return play(diary, Path(folder, "store"), mode, vectors=vectors)
 
 
-def run(most: int) -> dict[str, int]:
+def run(folder: Path, most: int, seed: int, control: str) -> dict[str, int]:
     """Play held-out diaries; return by how many cases each law is beyond its limit."""
+    if control:
+        return {"falsified": falsified()}
     diaries = [one for one in load_all() if one.half == "held out"][:most]
     every = [played(diary, mode) for diary in diaries for mode in MODES]
-    return reach.beyond(summed([measured(one, judge(one)) for one in every]))
+    return {"diaries": len(diaries)} | reach.beyond(
+        summed([measured(one, judge(one)) for one in every])
+    )
 
 
-def control() -> dict[str, int]:
-    """Return how many cases each law finds in its falsified store; all 0 if one finds none."""
+def falsified() -> int:
+    """Return how many cases the laws find in their falsified stores; 0 if one finds none."""
     runs = {mode: played(tiny_diary.diary(), mode, vectors=False) for mode in ("good", "sloppy")}
-    caught = {
-        law: _wrong(falsify(runs[mode]), law) - _wrong(runs[mode], law)
+    caught = [
+        _wrong(falsify(runs[mode]), law) - _wrong(runs[mode], law)
         for law, (mode, falsify) in tiny_diary.FALSIFIED.items()
-    }
-    return caught if all(n > 0 for n in caught.values()) else dict.fromkeys(caught, 0)
+    ]
+    return sum(caught) if min(caught) > 0 else 0
 
 
 def _wrong(one: Played, law: str) -> int:
@@ -48,13 +51,12 @@ def _wrong(one: Played, law: str) -> int:
     return int(found["n"] - found["hits"] if wanted else found["hits"])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--diaries", type=int, default=9, help="at most")
-    parser.add_argument("--control", action="store_true", help="judge falsified stores")
-    args = parser.parse_args()
-    print(json.dumps(control() if args.control else run(args.diaries)))
-
+HARNESSES = {
+    "diaries": Harness(
+        run=run, count=1, night=9, laws=reach.LAWS, least={"diaries": 1.0},
+        controls={"falsified": ("falsified", 1)},
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)

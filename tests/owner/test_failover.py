@@ -1,31 +1,15 @@
-"""The owner is killed while clients speak: the law, and that it finds what it must find."""
-
-from pathlib import Path
+"""The owner is killed while clients speak: the laws, and that each finds what it must find."""
 
 import pytest
 
-from tests.harness.failover import Acked, judge, kills
-
-LOG = [(1, "p1 says number 1"), (2, "p2 says number 1"), (4, "p1 says number 2")]
-TOLD = [Acked(text, id_) for id_, text in LOG]
+from tests.support.harnesses import cases, harness
 
 
-def test_failover_two_kills_lose_and_double_nothing(tmp_path: Path) -> None:
-    result = kills(2, tmp_path / "memory", clients=2, pace_s=0.01)
-    assert result.verdict.holds and result.verdict.acked > 2 and not result.refused
+@pytest.mark.parametrize("run", cases("--count 2", "slow --what starters"))
+def test_failover_kills_lose_double_and_keep_nothing(run: str) -> None:
+    harness("failover", *run.split())
 
 
-@pytest.mark.parametrize(
-    ("log", "told", "found"),
-    [
-        (LOG[:2], TOLD, "lost"),
-        ([*LOG, (5, "p2 says number 1")], TOLD, "doubled"),
-        ([(1, "p1 says number 1"), (3, "p2 says number 1")], TOLD[:2], "moved"),
-    ],
-)
-def test_failover_the_law_finds_each_fault(
-    log: list[tuple[int, str]], told: list[Acked], found: str
-) -> None:
-    assert judge(LOG, TOLD).holds
-    verdict = judge(log, told)
-    assert not verdict.holds and getattr(verdict, found)
+@pytest.mark.parametrize("fault", cases("dropped", "slow twice", "slow kept"))
+def test_failover_a_planted_fault_is_caught(fault: str) -> None:
+    harness("failover", "--control", fault)

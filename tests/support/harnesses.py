@@ -1,29 +1,33 @@
 """Runs the harnesses of ``tests.harness`` as the programs they are, with a seed of their own."""
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 
 
-def harness(name: str, *args: str) -> dict:
-    """Return the figures that a harness prints; skip the test where it cannot run."""
-    seed = str(random.randrange(1 << 30))
-    command = [sys.executable, "-m", f"tests.harness.{name}", "--seed", seed, *args]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
-    assert done.returncode == 0, done.stderr
+def harness(name: str, *arguments: str) -> dict[str, Any]:
+    """Return the figures of a harness that exits with 0; skip the test where it cannot run."""
+    command = [sys.executable, "-W", "ignore", "-m", f"tests.harness.{name}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
-    found = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     if "skipped" in found:
         pytest.skip(found["skipped"])
     return found
 
 
-def nothing(found: dict, *names: str) -> None:
-    """Assert that every named figure is 0."""
-    assert {name: found[name] for name in names} == dict.fromkeys(names, 0), found
+def cases(*rows: str) -> list[Any]:
+    """Make a parameter of each command line; one that begins with "slow" is marked so."""
+    return [
+        pytest.param(row.removeprefix("slow "), marks=pytest.mark.slow)
+        if row.startswith("slow ")
+        else row
+        for row in rows
+    ]
