@@ -9,8 +9,11 @@ words of others (`Leak`).
 import asyncio
 import json
 import logging
+import os
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,6 +29,8 @@ from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.owner import open_memory
+from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.deps import ConversationDeps, Neighbours
@@ -42,7 +47,7 @@ from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory
 from slowcat_memory.tools.handlers import ToolCalls
 from tests.support.parroting_llm import think
 
-PEOPLE = ("anna", "ben", "cleo")
+PEOPLE = ("ann", "anna", "ben")  # the name of one begins that of another
 VOICES = {f"voice-{name}": name for name in PEOPLE}
 VISITORS = ("stranger", "television", "eve")
 HOME, GUEST, OFF = "home", "guest", "off"
@@ -134,6 +139,7 @@ class Household:
             people=people, tiers=tiers, recall={"floor": 0.0, "deadline_ms": 1e4, "warn_ms": 1e4},
             store={"durability": "relaxed"},
         )  # fmt: skip
+        self.client: subprocess.Popen[str] | None = None
         self.logged: list[str] = []
         self.words, self.between_us = 0, False
         self.muted: list[tuple[str, str]] = []  # heard, and not in the next turn's words
@@ -146,6 +152,8 @@ class Household:
 
     def open(self) -> None:
         self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
+        self.server = OwnerServer(self.engine, self.config.folder)
+        self.server.start()
         self.audience = Audience(self.config.people, "anna", VOICES)
         self.record = OffRecord(self.config.sessions, self.record_changed, self.monotonic)
         for scope in self.audience.recallable:
@@ -191,13 +199,29 @@ class Household:
         self.talk.disconnected()
         self.record.end()
         self.live.activity.end()
+        self.server.stop()
         self.engine.close()
 
     def end(self) -> None:
         """Close for good."""
+        if self.client:
+            self.client.kill()
+            self.client.communicate()
         self.close()
         self.runner.close()
         self.clocks.stop()
+
+    def ask_elsewhere(self, scope: str, text: str) -> dict[str, Any]:
+        """Search, and read a head, in another process that uses this memory."""
+        if self.client is None:
+            self.client = subprocess.Popen(
+                [sys.executable, "-m", "tests.harness.household", str(self.config.folder)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, "LOGURU_LEVEL": "CRITICAL"},
+            )  # fmt: skip
+        assert self.client.stdin and self.client.stdout
+        print(json.dumps([scope, text]), file=self.client.stdin, flush=True)
+        return json.loads(self.client.stdout.readline())  # type: ignore[no-any-return]
 
     def number(self) -> int:
         self.words += 1
@@ -271,7 +295,7 @@ class Household:
 
     def answered(self, answer: str, speakers: set[str]) -> str:
         """Check the spoken answer of a command, which then stands in the context."""
-        self.done["answers"] += 1
+        self.done["spoken"] += 1
         said = set() if GUEST in speakers else readable(speakers)
         self.clean("answers", answer, said, f"said to {sorted(speakers)}")
         self.spoken.add(answer)
@@ -303,7 +327,7 @@ class Household:
 
     def check_request(self, allowed: set[str]) -> None:
         """Check what the LLM is sent, but for what was said aloud."""
-        self.done["requests"] += 1
+        self.done["requested"] += 1
         calls, results = list[str](), list[str]()
         for message in self.context.messages:
             role, content = message["role"], message.get("content")
@@ -345,7 +369,7 @@ class Household:
             return
         for prompt in llm.prompts:
             seen = whose(prompt.system + prompt.user)
-            self.done["prompts"] += 1
+            self.done["prompted"] += 1
             if GUEST in seen or OFF in seen or len(seen - {HOME}) > 1:
                 raise Leak("prompts", f"{prompt.job} is sent words of {sorted(seen)} at once")
 
@@ -357,7 +381,7 @@ class Household:
                 made = [one for one in snapshot.memories(scope) if one.made]
                 if scope == GUEST and made:
                     raise Leak("thoughts", "something is derived from a guest's words")
-                self.done["thoughts"] += len(made)
+                self.done["derived"] += len(made)
                 rest = [*snapshot.contexts(scope), *snapshot.keys(scope)]
                 self.clean("thoughts", [*made, *rest], mine, f"what is derived for {scope}")
             self.clean(
@@ -446,3 +470,19 @@ class Ears:
     def __exit__(self, *exc: object) -> None:
         logger.remove(self.sink)
         logging.getLogger().removeHandler(self.handler)
+
+
+def answer(folder: Path) -> None:
+    """Be the other process: answer each line of standard input."""
+    memory = open_memory(memory_config(folder), client="other", mode="client")
+    for line in sys.stdin:
+        scope, text = json.loads(line)
+        hits = memory.search(text, scope, 9).hits
+        head = memory.session_context(scope)
+        local = any(hit.memory.local_only for hit in hits)
+        told = {"texts": [hit.memory.text for hit in hits], "head": head, "local": local}
+        print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    answer(Path(sys.argv[1]))

@@ -1,11 +1,6 @@
 """What a worker of a fleet does in a process of its own, order by order; see ``puppets``."""
 
-import json
-import os
-import queue
-import threading
 import time
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,6 +30,9 @@ class Orders(Struct, frozen=True, kw_only=True):
     clock_s: float = 0.0
     renews: bool = True
     plant: str = ""
+
+    def begin(self, note: Callable[..., None]) -> "Doing":
+        return Doing(self, note)
 
 
 def worker_config(orders: Orders) -> Any:
@@ -213,33 +211,3 @@ def _shift_clock(seconds: float) -> None:
 
     SystemClock.__call__ = shifted  # type: ignore[method-assign]
     time.time = lambda: true() + seconds
-
-
-def live(orders: Orders, from_parent: int, to_parent: int) -> None:
-    lock = threading.Lock()
-
-    def send(row: dict[str, Any]) -> None:
-        with lock:
-            os.write(to_parent, json.dumps(row).encode() + b"\n")
-
-    doing = Doing(orders, lambda what, **more: send({"what": what, "at": time.time(), **more}))
-    todo: queue.Queue[str] = queue.Queue()
-
-    def read() -> None:
-        with os.fdopen(from_parent) as lines:
-            for line in lines:
-                todo.put(line)
-        os._exit(3)  # the parent is gone
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        order = json.loads(todo.get())
-        try:
-            answer = {"answer": getattr(doing, order["do"])(**order["how"])}
-        except Exception as error:
-            answer = {"answer": None, "error": f"{type(error).__name__}: {error}"}
-            if os.environ.get("PUPPET_TRACE"):
-                traceback.print_exc()
-        send(answer | {"to": order["id"]})
-        if order["do"] == "end":
-            return

@@ -1,4 +1,4 @@
-"""Workers of a fleet in processes of their own, that do what they are asked and may be killed.
+"""Processes that do what they are asked and may be killed: of one memory, or of a fleet.
 
 A puppet is forked, gets orders as lines of JSON, and answers with lines; what happens without an
 order (a receipt, a trouble) is a line, too. What it wrote before it was killed can still be read.
@@ -8,19 +8,21 @@ import contextlib
 import importlib
 import json
 import os
+import queue
 import selectors
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
+from tests.harness import samples
 from tests.harness.children import ask
-from tests.harness.puppet_life import Orders, live, now
 
-WAIT_S = 30.0
+WAIT_S = 600.0  # after so long, something hangs, on whatever machine
 
 
 def warm_up() -> None:
@@ -35,7 +37,9 @@ def warm_up() -> None:
 
         with tempfile.TemporaryDirectory() as made:
             engine = MemoryEngine(memory_config(made))
-            turn = Turn(session="s", scope="a", speaker="a", role="user", text="Hi.", at=now())
+            turn = Turn(
+                session="s", scope="a", speaker="a", role="user", text="Hi.", at=samples.at()
+            )
             engine.log.append(turn).wait(WAIT_S)
             engine.prepare("a")
             engine.remember("A note.", "a")
@@ -46,16 +50,25 @@ def warm_up() -> None:
             engine.close()
         return [name for name in sys.modules if not name.startswith("__")]
 
-    importlib.import_module("slowcat_memory.fleet.fleet_process")
     for name in ask(lived) or ():
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 
 
-class Puppet:
-    """A worker in a child process. The parent has no threads."""
+class Orders(Protocol):
+    """What a puppet is; its name is in each word that it says."""
 
-    def __init__(self, orders: Orders) -> None:
+    @property
+    def name(self) -> str: ...
+
+    def begin(self, note: Callable[..., None]) -> Any:
+        """Make, in the child, the object whose methods are the orders."""
+
+
+class Puppet:
+    """An object in a child process, whose methods are called by orders. The parent has no threads."""
+
+    def __init__(self, orders: Any) -> None:
         self.orders, self.rows, self._rest, self._id = orders, list[dict[str, Any]](), b"", 0
         self.answers: dict[int, dict[str, Any]] = {}
         order_read, self._order = os.pipe()
@@ -70,7 +83,7 @@ class Puppet:
                     other.close_pipes()
                 os.close(self._order)
                 os.close(self._out)
-                live(orders, order_read, row_write)
+                _live(orders, order_read, row_write)
                 code = 0
             except BaseException:
                 traceback.print_exc()
@@ -145,14 +158,17 @@ class Puppet:
         self.signal(signal.SIGKILL)
         self.reap()
 
-    def end(self) -> None:
-        """Release everything, and end."""
+    def end(self) -> bool:
+        """Release everything, and end; return whether that went in order."""
+        in_order = self.is_alive
         if self.is_alive:
             try:
-                self.ask("end", timeout_s=60.0)
+                self.ask("end")
             except (RuntimeError, OSError):
+                in_order = False
                 self.signal(signal.SIGKILL)
             self.reap()
+        return in_order
 
     def reap(self) -> None:
         """Read the rest, and wait for its end."""
@@ -163,6 +179,34 @@ class Puppet:
             os.waitpid(self.pid, 0)
             self.close_pipes()
             _living.remove(self)
+
+
+def _live(orders: Orders, from_parent: int, to_parent: int) -> None:
+    lock = threading.Lock()
+
+    def send(row: dict[str, Any]) -> None:
+        with lock:
+            os.write(to_parent, json.dumps(row).encode() + b"\n")
+
+    doing = orders.begin(lambda what, **more: send({"what": what, "at": time.time(), **more}))
+    todo: queue.Queue[str] = queue.Queue()
+
+    def read() -> None:
+        with os.fdopen(from_parent) as lines:
+            for line in lines:
+                todo.put(line)
+        os._exit(3)  # the parent is gone
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        order = json.loads(todo.get())
+        try:
+            answer = {"answer": getattr(doing, order["do"])(**order["how"])}
+        except Exception as error:
+            answer = {"answer": None, "error": f"{type(error).__name__}: {error}"}
+        send(answer | {"to": order["id"]})
+        if order["do"] == "end":
+            return
 
 
 _living: list[Puppet] = []

@@ -21,7 +21,8 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.testing import memory_config
 from tests.harness.command import Harness, main
-from tests.harness.failover import HANGS_S, PLANTS
+from tests.harness.failover import PLANTS
+from tests.harness.puppets import WAIT_S
 from tests.support.held_store import held, logged_texts, refusing
 from tests.support.memories import remember
 from tests.support.voice_pipeline import VoicePipeline
@@ -68,18 +69,16 @@ async def converse(
         async with VoicePipeline(memory=memory) as voice:
             await _talk(voice, rng, said)
             stack.close()
-            await asyncio.wait_for(back.wait(), HANGS_S)
+            await asyncio.wait_for(back.wait(), WAIT_S)
             await _talk(voice, rng, said)
             reports += voice.errors
     return reports, said
 
 
-async def _talk(
-    voice: VoicePipeline, rng: random.Random, said: list[tuple[str, str, str]]
-) -> None:
+async def _talk(voice: VoicePipeline, rng: random.Random, said: list[tuple[str, str, str]]) -> None:
     for _ in range(rng.randint(2, 7)):
         text = f"utterance {len(said)} is {rng.randrange(1 << 30)}"
-        answer = await asyncio.wait_for(voice.exchange(text, interims=False), HANGS_S)
+        answer = await asyncio.wait_for(voice.exchange(text, interims=False), WAIT_S)
         said += [("user", text, ""), ("assistant", answer.content, text)]
 
 
