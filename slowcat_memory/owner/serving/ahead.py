@@ -69,6 +69,10 @@ class ClientRecalls:
         for number in list(self._attempts):
             self.abandon(number)
 
+    def drop_found(self) -> None:
+        """Drop every recollection: something was forgotten that one may hold."""
+        self._found.clear()
+
     def touch(self, asked: Asked) -> None:
         self._engine.wiring.retrieval.touch(self._query(asked))
 
@@ -88,10 +92,9 @@ class ClientRecalls:
         hits = {hit.memory.id: hit for hit in found.hits}
         offered = tuple(hits[id_] for id_ in sent.offered if id_ in hits)
         kept = [hits[id_] for id_ in sent.kept if id_ in hits]
-        found = replace(found, hits=kept, timings=sent.timings)
         self._engine.note_recall(
             replace(turn, id=id_),  # type: ignore[arg-type]  # a turn stays a turn
-            found,
+            replace(found, hits=kept, timings=sent.timings),
             Packed("", offered, sent.tokens),
         )
 
@@ -100,9 +103,8 @@ class ClientRecalls:
 
     def _sent(self, ticket: int, found: Recollection) -> Found:
         self._found[ticket] = found
-        if len(self._found) > KEPT:
-            for old in list(self._found)[:-KEPT]:
-                self._found.pop(old, None)
+        while len(self._found) > KEPT:
+            del self._found[next(iter(self._found))]
         return Found(
             hits=found.hits,
             stage=found.stage,

@@ -18,7 +18,9 @@ from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.protocol import messages, verbs
 from slowcat_memory.owner.protocol.messages import CALLS_LIMIT, Message, from_client
 from slowcat_memory.owner.protocol.wire import PROTOCOL, FrameBuffer, WireError, framed, tagged
+from slowcat_memory.owner.serving.ahead import ClientRecalls
 from slowcat_memory.owner.version import VERSION
+from slowcat_memory.records import MemoryEvent
 
 if TYPE_CHECKING:
     from slowcat_memory.owner.serving.owner_server import OwnerServer
@@ -156,7 +158,7 @@ class ClientSession(asyncio.Protocol):
         self.client, self.name, self.pid = hello.client, hello.name, hello.pid
         self._silent.cancel()
         self._intake = self._server.intake_of(self.client)
-        self.recalls = self._server.recalls_of(self._intake)
+        self.recalls = ClientRecalls(self._engine, self._intake.numbers)
         self.send(messages.Welcome(PROTOCOL, VERSION, self._server.pid))
         self._server.came(self, serves=hello.serves)
 
@@ -232,10 +234,12 @@ class ClientSession(asyncio.Protocol):
     def _happened(self, callback: str, *arguments: Any) -> None:
         self.send_soon(messages.Happened(callback, tuple(map(tagged, arguments))))
 
-    def stale(self, scope: str) -> None:
+    def stale(self, event: MemoryEvent) -> None:
         """Tell the client that recalls ahead in a scope do not hold, if there are any."""
-        if self.client and scope in self.recalls.scopes:
-            self.send(messages.Stale(scope))
+        if event.what == "forgotten":
+            self.recalls.drop_found()
+        if event.scope in self.recalls.scopes:
+            self.send(messages.Stale(event.scope))
 
     def _pause(self, sent: messages.Pause) -> None:
         self._server.pause()

@@ -17,7 +17,6 @@ from slowcat_memory.errors import describe_error
 from slowcat_memory.owner.address import announce, socket_path
 from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.protocol import messages
-from slowcat_memory.owner.serving.ahead import ClientRecalls
 from slowcat_memory.owner.serving.client_session import ClientSession
 from slowcat_memory.owner.serving.intake import Intake
 from slowcat_memory.records import MemoryEvent
@@ -62,7 +61,6 @@ class OwnerServer:
         self.connections: set[ClientSession] = set()  # greeted or not; of the loop alone
         self._sessions: set[ClientSession] = set()
         self._intakes: dict[str, Intake] = {}
-        self._recalls: dict[Intake, ClientRecalls] = {}
         self._pool = ThreadPoolExecutor(THREADS, "slowcat-serve")
         self._socket = _listen(self.where)
         self._loop = asyncio.new_event_loop()
@@ -108,9 +106,6 @@ class OwnerServer:
             if oldest is not None:
                 del self._intakes[oldest]
         return intake
-
-    def recalls_of(self, intake: Intake) -> ClientRecalls:
-        return ClientRecalls(self.engine, intake.numbers)
 
     def came(self, session: ClientSession, *, serves: bool) -> None:
         if not self._sessions:  # events cost something
@@ -183,11 +178,11 @@ class OwnerServer:
     def _changed(self, event: MemoryEvent) -> None:
         """Called on the thread on which it happened."""
         if event.what != "recalled":
-            self.soon(self._mark_stale, event.scope)
+            self.soon(self._mark_stale, event)
 
-    def _mark_stale(self, scope: str) -> None:
+    def _mark_stale(self, event: MemoryEvent) -> None:
         for session in tuple(self._sessions):
-            session.stale(scope)
+            session.stale(event)
 
 
 def _listen(where: Path) -> socket.socket:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
+from weakref import ref
 
 from loguru import logger
 
@@ -18,7 +19,7 @@ from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
-from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope
+from slowcat_memory.runtime.namespaces.documents import split_by_scope
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
@@ -33,19 +34,18 @@ class Worker(ThreadPoolExecutor):
     def __init__(self, name: str) -> None:
         """Start without work; ``name`` is the beginning of the thread's."""
         super().__init__(1, name)
-        self._last: Future[Any] | None = None
+        self._last: Callable[[], Future[Any] | None] = lambda: None
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **more: Any) -> "Future[T]":
         """Queue work; see ``Executor.submit``."""
         made = super().submit(work, *arguments, **more)
-        self._last = made
+        self._last = ref(made)  # its result may be forgotten meanwhile
         return made
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is queued or running, as of the calls of ``submit`` by this thread."""
-        last = self._last
-        return last is None or last.done()
+        return (last := self._last()) is None or last.done()
 
 
 class Indexer:
@@ -120,13 +120,10 @@ class Indexer:
     def _index_batch(self, batch: WriteBatch) -> None:
         for scope, part in split_by_scope(batch).items():
             if scope in self._namespaces:
-                self._index_part(scope, part)
-
-    def _index_part(self, scope: str, part: ScopeBatch) -> None:
-        namespace = self._namespaces.get(scope)
-        namespace.apply(part)
-        if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
-            self.later(self._vectors.embed, scope, unembedded)
+                namespace = self._namespaces.get(scope)
+                namespace.apply(part)
+                if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
+                    self.later(self._vectors.embed, scope, unembedded)
 
     def refresh_local_only(self) -> None:
         """Read again which memories are local-only, in the namespaces that are loaded. Blocks."""
