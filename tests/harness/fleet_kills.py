@@ -16,7 +16,7 @@ from tests.harness.puppets import Puppet, end_all, until
 
 PEOPLE = ("anna", "ben", "clara", "dora", "emil", "fay", "gus", "hal", "ida", "jon", "kim", "lea")
 WORKERS = 3
-PAUSE_S = 0.6  # on average, between two kills
+RECEIPTS = 40  # at most, between two kills
 
 
 class Found(Struct):
@@ -84,7 +84,7 @@ def kills(server: Server, folder: Path, count: int, seed: int = 1, plant: str = 
     def start() -> None:
         orders = Orders(
             dsn=server.dsn, name=f"w{len(everybody)}", cache=rng.choice(caches),
-            lease_s=rng.choice((1.0, 1.5, 2.0)), plant=plant,
+            lease_s=rng.choice((1.0, 2.0)), clock_s=rng.choice((0.0, 3600.0, -3600.0)), plant=plant,
         )  # fmt: skip
         one = Puppet(orders)
         one.send("begin")
@@ -92,13 +92,15 @@ def kills(server: Server, folder: Path, count: int, seed: int = 1, plant: str = 
         everybody.append(one)
         running.append(one)
 
+    def receipts() -> int:
+        return sum(len(one.noted("acked")) for one in everybody)
+
     for _ in range(WORKERS):
         start()
     for n in range(1, count + 1):
-        until_s = time.monotonic() + rng.expovariate(1 / PAUSE_S)
-        while time.monotonic() < until_s:
-            for one in running:
-                one.pump(0.005)
+        enough = receipts() + rng.randint(1, RECEIPTS)
+        until(lambda enough=enough: receipts() >= enough, "a receipt")
+        time.sleep(rng.random() * 0.01)
         if n % 20 == 0:
             found.figures["backends killed"] += server.kill(rng)
         elif n % 5 == 0:

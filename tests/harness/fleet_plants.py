@@ -2,8 +2,6 @@
 
 from typing import Any
 
-PLANTS = ("no epoch", "early", "renumbered", "no snapshot")
-
 # Appends by whoever believes to have the lease, at the end of the log, wherever that is.
 _ANYWHERE = """
 WITH fence AS (
@@ -19,10 +17,10 @@ SELECT $1, $2, fence.before + row_number() OVER (ORDER BY s.seq), $3, s.last_eve
 
 def plant(what: str) -> None:
     """Plant a fault in this process; "" for none."""
-    from slowcat_memory.fleet import leases, person_log
+    from slowcat_memory.fleet import late_turns, leases, person_log
     from slowcat_memory.fleet.shipper import Shipper
 
-    if what == "no epoch":
+    if what == "no-fence":
 
         async def kept(*_: Any) -> set[int]:
             return set()
@@ -31,6 +29,13 @@ def plant(what: str) -> None:
     elif what == "renumbered":
         with_epoch = "tenant = $1 AND person = $2 AND epoch = $3"
         person_log.APPEND = _ANYWHERE.replace("tenant = $1 AND person = $2", with_epoch)
+    elif what == "dropped-late":
+        store = late_turns.store
+
+        async def all_but_the_last(connection: Any, tenant: str, person: str, late: Any) -> None:
+            await store(connection, tenant, person, late[:-1])
+
+        late_turns.store = all_but_the_last
     elif what == "early":
         send = Shipper._send
 
@@ -46,7 +51,7 @@ def plant(what: str) -> None:
                 vars(replica).pop("unsent", None)
 
         Shipper._send = emptied_first  # type: ignore[method-assign]
-    elif what == "no snapshot":
+    elif what == "no-snapshot":
 
         def purge(self: Any) -> bool:
             self._purged = self.replica.erased().epoch

@@ -8,7 +8,6 @@ import contextlib
 import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -102,61 +101,27 @@ class Server:
                 os.kill(rng.choice(pids), signal.SIGKILL)
         return bool(pids)
 
-    def stop(self) -> None:
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
         self._server.stop()
-
-    def start(self) -> None:
-        self._server.ensure_postgres_running()
+        try:
+            yield
+        finally:
+            self._server.ensure_postgres_running()
 
     @contextlib.contextmanager
-    def full_disk(self, folder: Path, size: str = "6m") -> Iterator[Callable[[], None]]:
-        """Fill the disk that has the log; what is yielded makes room again.
-
-        The log moves to a small file system in memory. Where none may be mounted, a trigger raises
-        the error of a full disk.
-        """
-        folder.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "none", str(folder)]
-        if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-            yield from self._refusing()
-            return
-        ballast = folder / "ballast"
-        try:
-            self._move_log(folder)
-            self._fill(ballast)
-            yield lambda: ballast.unlink(missing_ok=True)
-        finally:
-            ballast.unlink(missing_ok=True)
-            self.execute("ALTER TABLE slowcat.log SET TABLESPACE pg_default")
-            self.execute("ALTER INDEX slowcat.log_pkey SET TABLESPACE pg_default")
-            self.execute("DROP TABLESPACE small")
-            subprocess.run(["umount", str(folder)], check=True)
-
-    def _move_log(self, folder: Path) -> None:
-        place, owner = folder / "log", Path(self._server.pgdata).stat()
-        place.mkdir(mode=0o700)
-        os.chown(place, owner.st_uid, owner.st_gid)
-        self.execute(f"CREATE TABLESPACE small LOCATION '{place}'")
-        self.execute("ALTER TABLE slowcat.log SET TABLESPACE small")
-        self.execute("ALTER INDEX slowcat.log_pkey SET TABLESPACE small")
-
-    def _fill(self, ballast: Path) -> None:
-        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
-            while file.write(bytes(1 << 12)):
-                pass
-
-    def _refusing(self) -> Iterator[Callable[[], None]]:
+    def full(self) -> Iterator[None]:
+        """Raise the error of a full disk for each row of the log."""
         self.execute(
-            "CREATE FUNCTION audit.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+            "CREATE OR REPLACE FUNCTION audit.refuse() RETURNS trigger LANGUAGE plpgsql AS"
             " $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$;"
             "CREATE TRIGGER refuse BEFORE INSERT ON slowcat.log FOR EACH ROW"
             " EXECUTE FUNCTION audit.refuse()"
         )
-        drop = "DROP TRIGGER IF EXISTS refuse ON slowcat.log"
         try:
-            yield lambda: self.execute(drop)
+            yield
         finally:
-            self.execute(drop)
+            self.execute("DROP TRIGGER refuse ON slowcat.log")
 
     def close(self) -> None:
         self._server.cleanup()

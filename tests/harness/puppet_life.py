@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tests.harness import fleet_plants
 from tests.harness.fleet_server import TENANT
+from tests.harness.puppets import WAIT_S
 
 
 class Orders(Struct, frozen=True, kw_only=True):
@@ -26,7 +27,7 @@ class Orders(Struct, frozen=True, kw_only=True):
     dsn: str
     name: str
     cache: Path
-    lease_s: float = 1.0
+    lease_s: float = 2.0
     clock_s: float = 0.0
     renews: bool = True
     plant: str = ""
@@ -41,7 +42,7 @@ def worker_config(orders: Orders) -> Any:
     from slowcat_memory.testing import memory_config
 
     config = memory_config(
-        orders.cache, recall={"deadline_ms": 2000.0, "settle_ms": 500.0, "floor": 0.0}
+        orders.cache, recall={"deadline_ms": 60_000.0, "settle_ms": 500.0, "floor": 0.0}
     )
     fleet = replace(
         config.fleet,
@@ -93,6 +94,7 @@ class Doing:
 
     def release(self, person: str) -> None:
         self.members.pop(person).release()
+        self.note("released", person=person)
 
     def say(self, person: str, count: int = 1, session: str = "") -> list[str]:
         """Append turns; receipts are noted. Returns their words."""
@@ -123,7 +125,7 @@ class Doing:
         self.note("acked", word=word)
         self.turns[word] = ack.id
 
-    def save(self, person: str, timeout_s: float = 5.0) -> bool:
+    def save(self, person: str, timeout_s: float = WAIT_S) -> bool:
         """Wait until everything is on this disk."""
         return bool(self.members[person].flush(timeout_s))
 

@@ -127,6 +127,8 @@ class Puppet:
 
     def pump(self, wait_s: float = 0.0) -> bool:
         """Read what it has written; return False at its end."""
+        if not self.is_alive:
+            return False
         with selectors.DefaultSelector() as selector:
             selector.register(self._out, selectors.EVENT_READ)
             if not selector.select(wait_s):
