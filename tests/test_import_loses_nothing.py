@@ -140,10 +140,10 @@ def test_scopes_made_from_names_never_collide() -> None:
     assert scope_name("Anna") == "anna" and scope_name("Анна") == scope_name("АННА")
 
 
-def test_random_transcripts_lose_double_leak_and_revive_nothing() -> None:
-    assert import_trips.run(8, seed=3, kills=False) == []
+def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path: Path) -> None:
+    assert import_trips.run(tmp_path, 8, 3, "", kills=False)["faults"] == []
 
 
 @pytest.mark.parametrize("control", ["name", "forgotten"])
-def test_random_transcripts_show_a_planted_fault(control: str) -> None:
-    assert import_trips.run(2, seed=3, control=control, kills=False)
+def test_random_transcripts_show_a_planted_fault(tmp_path: Path, control: str) -> None:
+    assert import_trips.run(tmp_path, 2, 3, control, kills=False)["faults"]

@@ -46,7 +46,8 @@ class Said(Struct):
             match row["what"]:
                 case "said":
                     self.people[row["word"]] = row["person"]
-                    unreleased.setdefault(row["person"], set()).add(row["word"])
+                    if "raises" not in row:  # else who said it knows whether it is kept
+                        unreleased.setdefault(row["person"], set()).add(row["word"])
                 case "released":
                     self.kept |= unreleased.pop(row["person"], set())
                 case "refused" if row["error"] == "LeaseLostError":

@@ -297,10 +297,6 @@ def _with_leftovers(
         shutil.copytree(place, place.with_name("b.new"))
         shutil.copytree(place, place.with_name("c"))
         (place.with_name("c") / "data.mdb").rename(place.with_name("c") / "other")
-    return _plainly_again(stage, person, words, second)
-
-
-def _plainly_again(stage: Stage, person: str, words: list[str], holder: Puppet) -> list[str]:
-    done = holder.ask("forget_text", person=person, words=words)
+    done = second.ask("forget_text", person=person, words=words)
     stage.check(done["erased"], f"not erased: {done}")
     return words

@@ -14,10 +14,9 @@ import json
 import os
 import random
 import shutil
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -182,30 +181,24 @@ def broken(control: str) -> Iterator[None]:
         yield
 
 
-def run(transcripts: int, seed: int, control: str = "", kills: bool = True) -> list[str]:
+def run(
+    folder: Path, transcripts: int, seed: int, control: str, kills: bool = True
+) -> dict[str, Any]:
     """Make trips; return what was wrong, with the trip's seed."""
-    found = []
-    for number in range(transcripts):
-        folder = Path(tempfile.mkdtemp(prefix="import-trip-"))
-        try:
-            if control:
-                with broken(control):
-                    wrong = play(folder, seed * 100_000 + number, kills=kills)
-            else:
-                wrong = play(folder, seed * 100_000 + number, kills=kills)
-        finally:
-            shutil.rmtree(folder)
-        found += [f"trip {seed * 100_000 + number}: {one}" for one in wrong]
-    return found
-
-
-def trips(folder: Path, transcripts: int, seed: int, control: str) -> dict[str, Any]:
-    return {"transcripts": transcripts, "faults": run(transcripts, seed, control)}
+    faults = list[str]()
+    for number in range(seed * 100_000, seed * 100_000 + transcripts):
+        (folder / str(number)).mkdir()
+        with broken(control) if control else nullcontext():
+            wrong = play(folder / str(number), number, kills=kills)
+        faults += [f"trip {number}: {one}" for one in wrong]
+        if not wrong:
+            shutil.rmtree(folder / str(number))
+    return {"transcripts": transcripts, "faults": faults}
 
 
 HARNESSES = {
     "trips": Harness(
-        run=trips, count=20, night=500, laws=("faults",), least={"transcripts": 1.0},
+        run=run, count=20, night=500, laws=("faults",), least={"transcripts": 1.0},
         controls={"name": ("faults", 3), "forgotten": ("faults", 3)},
     )
 }  # fmt: skip

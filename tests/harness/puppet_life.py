@@ -129,14 +129,6 @@ class Doing:
         """Wait until everything is on this disk."""
         return bool(self.members[person].flush(timeout_s))
 
-    def waiting(self, person: str) -> int:
-        holding = self.members[person].holding
-        return -1 if holding is None else holding.shipper.waiting
-
-    def epoch(self, person: str) -> int:
-        holding = self.members[person].holding
-        return -1 if holding is None else holding.lease.epoch
-
     def recall(self, person: str, words: list[str]) -> list[str]:
         """Return those of the words that are recalled, and any of another person."""
         import asyncio
@@ -148,7 +140,7 @@ class Doing:
     def remember(self, person: str) -> str:
         self.n += 1
         word = f"x{person}{self.orders.name}m{self.n}x"
-        self.note("said", word=word, person=person)
+        self.note("said", word=word, person=person, raises=True)
         self.members[person].remember(f"The {word} was a present.", person)
         self.note("acked", word=word)
         return word

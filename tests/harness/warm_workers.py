@@ -2,27 +2,15 @@
 
 One process is a fleet's worker for many people, one after another and two at once, in real
 pipelines. Each says words that nobody else says, and has them remembered, forgotten, looked up,
-kept off the record and thought about. Whatever leaves the memory in the next conversation may have
-no word of the one before; nor may anything that the process still holds, its folders, the database,
-the database's log and statistics, or a log line::
-
-    python -m tests.harness.warm_workers --people 40 --seed 7
-    python -m tests.harness.warm_workers --control cache
-
-Each law has planted leaks, which it must catch itself.
+kept off the record and thought about. Whatever leaves the memory in the next conversation (*said*)
+may have no word of the one before; nor may what the *process* still holds, its *files*, the *rows*,
+*statements* and *notifications* of the database, or a line of the *log*.
 """
 
-import argparse
 import asyncio
 import gc
-import json
-import logging
-import os
 import random
 import re
-import shutil
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -41,12 +29,8 @@ from slowcat_memory.engine.turns import INDEX_AFTER_S
 from slowcat_memory.fleet import Fleet, leases, schema, snapshots
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.metrics import Metrics
-from slowcat_memory.processor.reports import spans
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.namespaces import embedding
-from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store.disk import change_set
 from slowcat_memory.store.replica import parts
 from slowcat_memory.store.replica.parts import Part
@@ -54,6 +38,9 @@ from slowcat_memory.testing import FixedClock, ScriptedLLM
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.parrot import parrot as quoting
 from slowcat_memory.testing.server import ScriptedServer, ToolCall
+from tests.harness.command import Harness, main
+from tests.harness.household import Leak
+from tests.harness.isolation import shared_cache, talkative
 from tests.harness.process_search import held
 from tests.support.parroting_llm import parrot, think
 
@@ -64,16 +51,8 @@ WORD = re.compile(
     rf"zoq((?:[{CONSONANTS}][{VOWELS}]){{2}})((?:[{CONSONANTS}][{VOWELS}]){{2}})", re.I
 )
 USER_ID = 0  # this word of a person is their name for the worker, which log lines may have
-READY_S, STORED_S = 30.0, 20.0
-ENDED_S = 10.0  # until nothing may be held: a closed memory's threads end their last work
-
-
-class Leak(AssertionError):
-    """A law is broken: somebody's words are where they must not be."""
-
-    def __init__(self, law: str, what: str) -> None:
-        super().__init__(f"{law}: {what}")
-        self.law = law
+READY_S = STORED_S = 600.0  # after so long, something hangs
+LOOKS = 30  # until nothing may be held: a closed memory's threads end their last work
 
 
 def coded(number: int) -> str:
@@ -148,11 +127,10 @@ class Bench:
         self.rng, self.folder, self.tenant = random.Random(seed), folder, tenant
         self.done, self.active = Counter[str](), set[int]()
         self.leaks: list[Leak] = []
-        self.thinking: list[ScriptedLLM] = []
         config = build_options({
             "fleet": {"dsn": dsn, "tenant": tenant, "cache": str(folder / "cache"), "lease_s": 20.0},
             "memory": {"time_zone": "UTC"},
-            "recall": {"deadline_ms": 5000, "warn_ms": 5000},
+            "recall": {"deadline_ms": 60_000, "warn_ms": 60_000},
             "store": {"map_size_gib": 1},
         })  # fmt: skip
         self.fleet = Fleet(config)
@@ -185,12 +163,11 @@ class Bench:
 
     def look_at_process(self) -> None:
         """Look for words of people who are gone in everything that the process holds."""
-        deadline = time.monotonic() + ENDED_S
-        while (ways := self._held()) and time.monotonic() < deadline:
-            time.sleep(0.2)  # a thread that was embedding ends
+        for _ in range(LOOKS):
+            if not (ways := self._held()):
+                break
+            time.sleep(0.5)  # a thread that was embedding ends
         self.done["process"] += 1
-        self.see("environment", Path("/proc/self/environ").read_bytes().decode("latin-1"), ())
-        self.see("environment", dict(os.environ), ())
         if ways:
             shown = "\n".join(f"  {n} x {way}" for way, n in ways.most_common(25))
             self.leaks.append(Leak("process", f"words of people who are gone are held by\n{shown}"))
@@ -228,16 +205,6 @@ class Bench:
             return [(row, parts.unseal(Part(row["body"], row["crc"]))) for row in rows]
         return rows
 
-    def look_at_database(self) -> None:
-        """Look at what the server shows of statements."""
-
-        async def read(connection: Any) -> list[Any]:
-            return [tuple(row) for row in await connection.fetch(
-                "SELECT query, application_name, client_hostname FROM pg_stat_activity"
-            )]  # fmt: skip
-
-        self.see("statements", self.fleet.database.run(read), (), "a statement's text")
-
     def look_at_server_log(self, path: Path) -> None:
         """Look at the texts of all statements that the server was sent."""
         for line in path.read_text("utf-8").splitlines():
@@ -265,13 +232,13 @@ class Bench:
 
     async def _converse(self, person: Person, server: ScriptedServer, of: set[int]) -> None:
         memory = HybridContextualMemoryProcessor(
-            user_id=person.user_id, fleet=self.fleet, rtvi="texts", spans="texts"
+            user_id=person.user_id, fleet=self.fleet, rtvi="texts"
         )
         stored = asyncio.Event()
 
         def handler(name: str) -> None:
             async def handle(_: Any, *arguments: Any) -> None:
-                self.see("events", arguments, of, name)
+                self.see("said", arguments, of, name)
                 if name == "on_memory_recalled" and whose(arguments) & of:
                     self.done["recalled own"] += 1
                 if name == "on_exchange_stored":
@@ -296,11 +263,11 @@ class Bench:
             async with asyncio.timeout(READY_S):
                 while memory.engine is None:
                     await asyncio.sleep(0.01)
-            self.see("head", await memory.session_context(), of)
+            self.see("said", await memory.session_context(), of)
             for line in person.told(self.rng):
                 stored.clear()
                 reply = await talk.say(line, interims=self.rng.random() < 0.3)
-                self.see("reply", reply.text, of)
+                self.see("said", reply.text, of)
                 self.done["turns"] += 1
             await asyncio.to_thread(self._use, memory.engine, person, of)
         await asyncio.to_thread(self._asked, server)
@@ -310,9 +277,9 @@ class Bench:
         while server.requests:
             request = server.requests.pop()
             found = whose(request)
-            self.see("context", request, found if len(found) == 1 else (), "a request")
+            self.see("said", request, found if len(found) == 1 else (), "a request")
             if not found <= self.active:
-                self.leaks.append(Leak("context", f"a request has words of {found - self.active}"))
+                self.leaks.append(Leak("said", f"a request has words of {found - self.active}"))
         server.embedding_requests.clear()
 
     def _use(self, engine: Any, person: Person, of: set[int]) -> None:
@@ -322,24 +289,19 @@ class Bench:
         engine.remember(f"The alarm's code is {person.new()}.", me, local_only=True)
         engine.push_icebreaker(me, f"Ask about {person.name()}.", quiet=False)
         for question in ("Where does my sister live?", "What is the alarm's code?", "lately?"):
-            self.see("recall", engine.search(question, me, 9, local=True).hits, of)
-        self.see("head", engine.session_context(me, local=True), of)
-        self.see("hotwords", engine.hotwords(me, local=True), of)
-        self.see("statistics", engine.stats(), of)
+            self.see("said", engine.search(question, me, 9, local=True).hits, of)
+        self.see("said", engine.session_context(me, local=True), of)
+        self.see("said", engine.hotwords(me, local=True), of)
+        self.see("said", engine.stats(), of)
         llm = ScriptedLLM(parrot) if self.rng.random() < 0.7 else None
         think(engine, FixedClock(SystemClock()()), llm, BUILT_IN, patience_s=0.5)
         for prompt in llm.prompts if llm else ():
-            self.see("prompts", prompt, of)
-        self.see("statistics", engine.stats(), of)
+            self.see("said", prompt, of)
+        self.see("said", engine.stats(), of)
         found = tuple(hit.memory.id for hit in engine.search("my sister's code", me, 3).hits)
         self.done["forgotten"] += len(engine.forget(Forget(scope=me, memories=found)).turns)
         engine.holding.shipper.wait_purged(STORED_S)
-        self.see("metrics", metrics_of(self.fleet.metrics), ())
-        self.look_at_database()
-
-
-def metrics_of(metrics: Metrics) -> Any:
-    return vars(metrics)
+        self.see("log", vars(self.fleet.metrics), (), "a metric")
 
 
 def reply_to(request: dict[str, Any]) -> Any:
@@ -372,32 +334,6 @@ KEPT: list[Any] = []
 
 
 @contextmanager
-def shared_cache() -> Iterator[None]:
-    """Recall caches results by text, whoever asks."""
-    found: dict[str, Any] = {}
-    run_ = pipeline.Pipeline.run
-
-    def cached(self: Any, namespace: Any, query: Any, *rest: Any, **more: Any) -> Any:
-        return found.setdefault(query.text, run_(self, namespace, query, *rest, **more))
-
-    with mock.patch.object(pipeline.Pipeline, "run", cached):
-        yield
-
-
-@contextmanager
-def talkative() -> Iterator[None]:
-    """What is said is in a log line."""
-    user_said = conversation.Conversation.user_said
-
-    def logged(self: Any, text: str, *how: Any, **more: Any) -> Any:
-        logger.patch(lambda record: record.update(name="slowcat_memory.planted")).debug(text)
-        return user_said(self, text, *how, **more)
-
-    with mock.patch.object(conversation.Conversation, "user_said", logged):
-        yield
-
-
-@contextmanager
 def in_the_statement() -> Iterator[None]:
     """A statement's text has a parameter."""
     take = leases.take
@@ -407,19 +343,6 @@ def in_the_statement() -> Iterator[None]:
         return await take(connection, tenant, person, *rest, **more)
 
     with mock.patch.object(leases, "take", told):
-        yield
-
-
-@contextmanager
-def labelled() -> Iterator[None]:
-    """A counter is named after a person."""
-    hold = Fleet.hold
-
-    def counted(self: Any, person: str, *rest: Any, **more: Any) -> Any:
-        self.metrics.count(f"leases_{person}")
-        return hold(self, person, *rest, **more)
-
-    with mock.patch.object(Fleet, "hold", counted):
         yield
 
 
@@ -436,62 +359,31 @@ def named_aloud() -> Iterator[None]:
         yield
 
 
-CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {  # the laws that must catch it
+CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {  # the law that must catch it
     "cache": ("process", last_query),
-    "recall": ("events context frames recall", shared_cache),
+    "recall": ("said", shared_cache),
     "logs": ("log", talkative),
     "statement": ("statements", in_the_statement),
-    "labels": ("metrics", labelled),
     "notify": ("notifications", named_aloud),
 }
 
 # ------------------------------------------------------------------- a run
 
 
-class _Forward(logging.Handler):
-    """Passes lines of the standard library's loggers on."""
-
-    def __init__(self, bench: Bench) -> None:
-        super().__init__(logging.DEBUG)
-        self._bench = bench
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._bench.see("log", record.getMessage(), self._bench.active, record.name)
-
-
 @contextmanager
 def looking(bench: Bench) -> Iterator[None]:
-    """Look at log lines, spans and notifications while the block runs."""
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
-
-    class Exporter(SpanExporter):
-        def export(self, found: Any) -> Any:
-            for span in found:
-                bench.see("spans", span.to_json(), bench.active)
-            return SpanExportResult.SUCCESS
-
-    tracers = TracerProvider()
-    tracers.add_span_processor(SimpleSpanProcessor(Exporter()))
-    handler, root = _Forward(bench), logging.getLogger()
-    level = root.level
+    """Look at log lines and notifications while the block runs."""
     sink = logger.add(bench.see_log, level="TRACE", format="{message} {exception}", enqueue=False)
     bench.fleet.database.listen(
         snapshots.CHANNEL, lambda payload: bench.see("notifications", payload, ())
     )
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
     try:
-        with mock.patch.object(spans, "_tracer", lambda: tracers.get_tracer("t")):
-            yield
+        yield
     finally:
-        root.setLevel(level)
-        root.removeHandler(handler)
         logger.remove(sink)
-        tracers.shutdown()
 
 
-async def serve(bench: Bench, people: int, log: Path | None) -> None:
+async def serve(bench: Bench, people: int, log: Path) -> None:
     """Let people come, one after another and two at once; some come again."""
     seen = list[Person]()
     number = bench.rng.randrange(100, 1000)
@@ -509,26 +401,8 @@ async def serve(bench: Bench, people: int, log: Path | None) -> None:
         bench.raise_first()
     await asyncio.to_thread(bench.look_at_files, seen)
     await asyncio.to_thread(bench.look_at_rows, seen)
-    if log is not None:
-        bench.look_at_server_log(log)
+    bench.look_at_server_log(log)
     bench.raise_first()
-
-
-def run(
-    folder: Path, dsn: str, tenant: str, people: int, seed: int, control: str = "",
-    log: Path | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Serve some people and return what was looked at; ``law`` is the one that was broken."""
-    started, leak, law = time.monotonic(), "", ""
-    bench = Bench(folder, dsn, tenant, seed)
-    bench.looks = not control or "process" in CONTROLS[control][0]
-    with bench.fleet, CONTROLS[control][1]() if control else nullcontext(), looking(bench):
-        try:
-            asyncio.run(serve(bench, people, log))
-        except Leak as found:
-            leak, law = str(found), found.law
-    took = round(time.monotonic() - started, 1)
-    return {"people": people, "seed": seed, "law": law, "leak": leak, "s": took, **bench.done}
 
 
 @contextmanager
@@ -549,27 +423,35 @@ def a_database(folder: Path) -> Iterator[str]:
         server.cleanup()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--control", choices=[*CONTROLS], default="", help="the leak to plant")
-    args = parser.parse_args()
+def run(folder: Path, people: int, seed: int, control: str) -> dict[str, Any]:
+    """Serve some people; return what was looked at, and the law that was broken."""
+    leak = law = ""
     logger.remove()
-    folder = Path(tempfile.mkdtemp(prefix="warm-workers-"))
-    try:
-        with a_database(folder / "postgres") as dsn:
-            log = folder / "postgres" / "log"
-            told = run(folder, dsn, "house", args.people, args.seed, args.control, log=log)
-    finally:
-        shutil.rmtree(folder)
-    leak = told.pop("leak")
-    print(json.dumps(told))
-    if leak:
-        print(leak, file=sys.stderr)
-    expected = CONTROLS[args.control][0].split() if args.control else [""]
-    raise SystemExit(told["law"] not in expected)
+    with a_database(folder / "postgres") as dsn:
+        bench = Bench(folder, dsn, "house", seed)
+        bench.looks = control in ("", "cache")
+        with bench.fleet, CONTROLS[control][1]() if control else nullcontext(), looking(bench):
+            try:
+                asyncio.run(serve(bench, people, folder / "postgres" / "log"))
+            except Leak as found:
+                leak, law = str(found), found.law
+    counted = {f"looked at {name}": n for name, n in bench.done.items()}
+    return {"leak": leak, **counted, **{name: int(name == law) for name in LAWS}}
 
+
+LAWS = ("said", "process", "files", "rows", "log", "statements", "notifications")
+HARNESSES = {
+    "people": Harness(
+        run=run, count=4, night=40, laws=LAWS,
+        least={
+            f"looked at {name}": n for name, n in (
+                ("conversations", 1.0), ("recalling", 0.9), ("forgotten", 0.5), ("own words", 50.0),
+                ("rows", 5.0), ("process", 0.4), ("notifications", 0.4),
+            )
+        },
+        controls={name: (law, 2 if name == "cache" else 4) for name, (law, _) in CONTROLS.items()},
+    )
+}  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(HARNESSES, __doc__)
