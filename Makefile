@@ -53,9 +53,7 @@ nightly: $(VENV)/ready $(VENV)/models
 
 failover: $(VENV)/ready
 	$(RUN) -m tests.harness.failover --count 300
-	$(RUN) -m tests.harness.failover --what starters
-	$(RUN) -m tests.harness.failover --what stopped
-	$(RUN) -m tests.harness.many_programs
+	$(RUN) -m tests.harness.failover --what starters --count 20
 
 test-models: $(VENV)/traced
 	$(RUN) -m pytest tests/providers/embedding/export
@@ -65,11 +63,7 @@ test-audio: $(VENV)/audio
 
 test-fleet: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest tests/fleet
-	$(RUN) -m tests.harness.fleet_faults --what controls
-	$(RUN) -m tests.harness.fleet_faults --what all
-	$(RUN) -m tests.harness.fleet_faults --what kills --count 500
-	$(RUN) -m tests.harness.fleet_faults --what races --count 1000
-	$(RUN) -m tests.harness.warm_workers --people 60
+	$(RUN) -m tests.harness.nightly --only fleet_faults --only warm_workers
 
 test-page: $(VENV)/axe.min.js
 	SLOWCAT_AXE=$(CURDIR)/$< $(RUN) -m pytest -m browser tests/web

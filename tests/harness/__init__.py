@@ -1,12 +1,11 @@
 """Harnesses: they kill processes, cut the power, and check real stores; or play real conversations.
 
-Each is a command, prints one line of JSON, and has a ``--control`` that plants the fault that it
-must find::
+Each is a command, prints one line of JSON, and plants with ``--control`` the faults that it must
+find (``command``)::
 
-    python -m tests.harness.kill9 --kills 1000
-    python -m tests.harness.forget9 --kills 500
-    python -m tests.harness.powerloss --images 3000
-    python -m tests.harness.turns --scripts 1000
+    python -m tests.harness.kill9 --count 1000
+    python -m tests.harness.powerloss --what restore --count 600
+    python -m tests.harness.forget9 --control tiers
 
 ``nightly`` runs them all. ``isolation`` involves no crash: it searches one person's memory for another's words.
 """

@@ -212,12 +212,10 @@ def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str,
 
 def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
     rng, tally = random.Random(seed), Counter[str]()
-    for number in range(damaged // 2):
-        path = scratch / f"healthy{number}"
-        make(path, seed + number, rng.randrange(20, 120))
-        tally["accused"] += ask(lambda path=path: verdict(path)) != canary.WHOLE
-        if number:
-            shutil.rmtree(path)
+    for number in range(max(1, damaged // 4)):
+        make(scratch / f"healthy{number}", seed + number, rng.randrange(20, 120))
+        judged = ask(lambda number=number: verdict(scratch / f"healthy{number}"))
+        tally["accused"] += judged != canary.WHOLE
     base, copy = scratch / "healthy0", scratch / "copy"
     right, every = ask(lambda: contents(base)), ask(lambda: rows(base))
     assert right and every

@@ -54,7 +54,6 @@ def harness(
 
 HARNESSES = {
     "kills": harness(fleet_kills.kills, 15, 500, 4.0, dropped_late=10),
-    "races": harness(fleet_kills.races, 8, 500, 1.0, no_fence=8),
     "stalls": harness(fleet_scenes.stalls, 3, 30, 8.0, no_fence=1, dropped_late=1),
     "away": harness(fleet_scenes.away, 4, 30, 6.0, early=1),
     "cut": harness(fleet_scenes.cut, 20, 200, 2.0, renumbered=20),

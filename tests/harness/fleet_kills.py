@@ -1,7 +1,6 @@
-"""Workers and backends that are killed at random moments, and workers that race for one person."""
+"""Workers and backends that are killed at random moments."""
 
 import random
-import signal
 import time
 from collections import Counter
 from pathlib import Path
@@ -168,49 +167,3 @@ def judge(
         "taken over": server.value("SELECT count(*) FROM slowcat.taken_over"),
         **errors,
     })  # fmt: skip
-
-
-# ------------------------------------------------------------------- races
-
-
-def races(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
-    """Let workers get one person at the same moment, again and again; some stall in between."""
-    rng, found, person = random.Random(seed), Found(), "anna"
-    caches = [folder / f"cache{n}" for n in range(WORKERS)]
-    racers = [
-        Puppet(Orders(dsn=server.dsn, name=f"w{n}", cache=cache, plant=plant))
-        for n, cache in enumerate(caches)
-    ]
-    for one in racers:
-        one.ask("begin")
-    for n in range(count):
-        orders = [(one, one.send("hold", person=person, wait_s=0.05)) for one in racers]
-        won = [one for one, id_ in orders if not one.answer(id_)]
-        found.figures[f"{len(won)} at once"] += 1
-        said = [(one, one.send("say", person=person, count=2)) for one in racers]
-        for one, id_ in said:
-            one.answer(id_)
-        if won and n % 25 == 0:  # another takes over from it
-            _stall(won[0], server, person, found)
-        released = [(one, one.send("release", person=person)) for one in won]
-        released += [(one, one.send("release", person=person)) for one in racers if one not in won]
-        for one, id_ in released:
-            one.answer(id_)
-        rng.shuffle(racers)
-    end_all(racers)
-    judge(server, folder, caches, racers, (person,), found)
-    return found
-
-
-def _stall(holder: Puppet, server: Server, person: str, found: Found) -> None:
-    """Stop a holder until another has its lease, and let it say something then."""
-    epoch = server.value("SELECT epoch FROM slowcat.owner WHERE person = $1", person)
-    holder.signal(signal.SIGSTOP)
-    try:
-        until(lambda: server.value(
-            "SELECT epoch > $2 FROM slowcat.owner WHERE person = $1", person, epoch
-        ), "a takeover")  # fmt: skip
-        found.figures["stalled"] += 1
-    finally:
-        holder.signal(signal.SIGCONT)
-    holder.ask("say", person=person, count=2)

@@ -30,7 +30,7 @@ from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.executor import CommandExecutor
-from slowcat_memory.runtime.conversation import conversation, transcripts
+from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import Part
@@ -313,11 +313,6 @@ def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*scopes, *PEOPLE)))
 
 
-def _first(self: Any, scopes: Any) -> tuple[str, ...]:
-    """Several speakers may read what the first of them may."""
-    return () if GUEST in scopes else (scopes[0], HOME)
-
-
 def _unsplit(text: str, heard: Any, typed: Any) -> Any:
     return [Part(heard[-1].voice.scope, heard[-1].voice.name, text)]
 
@@ -337,21 +332,6 @@ def nosy() -> Iterator[None]:
         return replace(batch, memories=made)
 
     with mock.patch.object(SummaryJob, "step", step):
-        yield
-
-
-def _substrings(text: str, heard: Any, channel: Any) -> Any:
-    """A transcript belongs to a turn if its letters are in it."""
-    letters = "".join(text)
-    return [one for one in heard if one.mark and "".join(one.mark) in letters]
-
-
-@contextmanager
-def by_letters() -> Iterator[None]:
-    with (
-        mock.patch.object(transcripts, "_covering", lambda mark, heard: []),
-        mock.patch.object(transcripts, "_rewritten", _substrings),
-    ):
         yield
 
 
@@ -430,9 +410,7 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "thought": ("thoughts", lambda: nosy_with(0.0)),
     "logs": ("files", talkative),
     "union": ("recall", lambda: mock.patch.object(Audience, "readable", _everybody)),
-    "together": ("recall or context", lambda: mock.patch.object(Audience, "readable", _first)),
     "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
-    "muted": ("speakers", by_letters),
     "cache": ("recall or tools", shared_cache),
     "filter": ("index", post_filter),
     "blocks": (

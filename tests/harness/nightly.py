@@ -43,11 +43,9 @@ class Result(Struct, frozen=True, kw_only=True):
 
 def harnesses() -> dict[str, dict[str, Harness]]:
     """Return the harnesses by module."""
-    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
-    commands = [
-        name for name in names if "HARNESSES = {" in (ROOT / f"tests/harness/{name}.py").read_text()
-    ]
-    return {name: importlib.import_module(f"tests.harness.{name}").HARNESSES for name in commands}
+    paths = sorted(Path(__file__).parent.glob("*.py"))
+    names = [path.stem for path in paths if "\nHARNESSES = {" in path.read_text()]
+    return {name: importlib.import_module(f"tests.harness.{name}").HARNESSES for name in names}
 
 
 def runs(found: dict[str, dict[str, Harness]], share: float) -> Iterator[str]:
