@@ -5,6 +5,6 @@ import pytest
 from tests.support.harnesses import cases, harness
 
 
-@pytest.mark.parametrize("run", cases("--count 160", "slow --control leak"))
+@pytest.mark.parametrize("run", cases("--count 80", "slow --control leak"))
 def test_soak_hours_lose_nothing_and_leave_nothing(run: str) -> None:
     harness("soak", *run.split())

@@ -50,7 +50,7 @@ class Said(Struct):
                         unreleased.setdefault(row["person"], set()).add(row["word"])
                 case "released":
                     self.kept |= unreleased.pop(row["person"], set())
-                case "refused" if row["error"] == "LeaseLostError":
+                case "refused" if row["error"] in ("LeaseLostError", "StoreClosedError"):
                     pass  # it is stored late: another worker appends it
                 case "acked" | "forgetting" | "forgotten" | "refused" as what:
                     getattr(self, what).add(row["word"])

@@ -258,7 +258,7 @@ def harness(what: str, count: int, night: int, laws: tuple[str, ...] = LAWS) -> 
     return Harness(
         run=partial(run, what), count=count, night=night, laws=laws,
         least={"images": 1.0},
-        controls={"no-fsync": ("lost or corrupt", 30)},
+        controls={"no-fsync": (f"{laws[0]} or corrupt", 30)},
     )  # fmt: skip
 
 
