@@ -3,6 +3,7 @@
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,15 @@ class Stage:
         if not holds:
             self.found.wrong.append(what)
 
+    def until(self, holds: Callable[[], Any], what: str) -> None:
+        """Wait; it is a fault if that never comes, and a planted one is not waited for long."""
+        try:
+            until(holds, timeout_s=15.0 if self.plant else WAIT_S)
+        except AssertionError:
+            self.check(False, f"{what} did not come")
+
     def all_acked(self, one: Puppet, words: list[str]) -> None:
-        until(lambda: set(words) <= one.words("acked"), "a receipt")
+        self.until(lambda: set(words) <= one.words("acked"), "a receipt")
 
     def end(self) -> Found:
         end_all(self.everybody)
@@ -83,11 +91,11 @@ def stalls(server: Server, folder: Path, count: int, seed: int = 1, plant: str =
         for order in last:
             stage.expected |= set(first.answer(order))
         stage.expected |= set(first.ask("say", person=person, count=3))
-        until(lambda one=first: one.noted("trouble"), "a notice of the trouble")
+        stage.until(lambda one=first: one.noted("trouble"), "a notice of the trouble")
         stage.all_acked(second, second.ask("say", person=person, count=2))
         second.ask("release", person=person)
         if n % 2 == 0 and stops:  # else its turns wait in its cache until somebody looks
-            until(lambda one=first, who=person: one.ask("is_ready", person=who), "its return")
+            stage.until(lambda one=first, who=person: one.ask("is_ready", person=who), "its return")
         first.ask("release", person=person)
         end_all((first, second))
     return stage.end()
@@ -108,7 +116,7 @@ def away(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "
             waiting = one.ask("say", person=person, count=5)
             stage.check(one.ask("save", person=person), "turns were not saved on this disk")
             stage.expected |= set(waiting)
-            until(lambda one=one: one.noted("trouble"), "a notice of the trouble")
+            stage.until(lambda one=one: one.noted("trouble"), "a notice of the trouble")
             stage.check(not one.words("acked") & set(waiting), "acknowledged while away")
             found = one.ask("recall", person=person, words=before[:1])
             stage.check(found == before[:1], f"recall while away: {found}")
@@ -134,7 +142,7 @@ def _return(stage: Stage, person: str, cache: str, n: int) -> None:
         " + (SELECT last_seq FROM slowcat.owner WHERE person = $1)"
     )
     was = stage.server.value(sql, person)
-    until(lambda: stage.server.value(sql, person) > was, "the return of what waited")
+    stage.until(lambda: stage.server.value(sql, person) > was, "the return of what waited")
     other.end()
 
 
