@@ -163,7 +163,6 @@ def judge(
         "said": len(said.people), "acknowledged": len(said.acked),
         "forgotten": len(said.forgotten), "held": rows.count("held"),
         "found": sum(len(set(fleet_laws.WORD.findall(" ".join(t)))) for t in texts.values()),
-        "epochs": server.value("SELECT sum(epoch) FROM slowcat.owner"),
         "taken over": server.value("SELECT count(*) FROM slowcat.taken_over"),
         **errors,
     })  # fmt: skip

@@ -204,13 +204,7 @@ def _left(stage: Stage, words: list[str]) -> list[str]:
         rows = fleet_laws.rows_with(stage.server, words)
         return rows + [line for cache in caches for line in fleet_laws.files_with(cache, words)]
 
-    began = time.monotonic()
-    left = fleet_laws.within(FORGOTTEN_S, look)
-    took = round((time.monotonic() - began) * 1e3)
-    stage.found.figures["ms until gone, at most"] = max(
-        stage.found.figures["ms until gone, at most"], took
-    )
-    return left
+    return fleet_laws.within(FORGOTTEN_S, look)
 
 
 def _hand_over(stage: Stage, person: str, first: Puppet, second: Puppet) -> None:

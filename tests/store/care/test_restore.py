@@ -237,7 +237,7 @@ def test_restore_a_kill_leaves_the_old_store_or_the_new_one(store, backup, path)
     rng, seen = random.Random(5), set()
     for _ in range(8):
         child = Child(lambda into: put_back(path, backup))
-        child.kill_after(rng.uniform(0.05, 0.6))
+        child.kill_after(0, rng.uniform(0.05, 0.6))
         child.finish()
         with Store.open(path, options=SMALL) as again:
             assert again.opened.moved_aside is None
