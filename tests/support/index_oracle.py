@@ -140,10 +140,10 @@ class Oracle:
         return set(chains)
 
     def corpus(self) -> dict[str, list[str]]:
-        """Each memory's window."""
+        """Each memory's window, its own words twice."""
         own = {id_: TOKENS(said.text) for id_, said in self.said.items()}
         return {
-            id_: own.get(said.before, []) + own[id_] + own.get(said.after, [])
+            id_: own.get(said.before, []) + 2 * own[id_] + own.get(said.after, [])
             for id_, said in self.said.items()
         }
 

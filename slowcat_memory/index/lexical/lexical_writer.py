@@ -70,14 +70,14 @@ class LexicalWriter:
 
 
 class _Windows:
-    """Documents with their neighbours as bm25s reads them: a list of rows each, made when read.
+    """The documents' windows as bm25s reads them: a list of rows each, made when read.
 
     bm25s reads them three times. Lists of all windows would be 2 GB at a million memories.
     """
 
     def __init__(self, own: TokenRows, before: np.ndarray, after: np.ndarray) -> None:
         self._own, self._neighbours = own, (before, after)
-        self.lengths = own.lengths
+        self.lengths = 2 * own.lengths
         for column in self._neighbours:
             self.lengths[column >= 0] += own.lengths[column[column >= 0]]
 
@@ -88,7 +88,7 @@ class _Windows:
         neighbours = [column.tolist() for column in self._neighbours]
         own, starts = self._own.rows, self._own.starts.tolist()
         for number in range(len(self)):
-            rows = own[starts[number] : starts[number + 1]].tolist()
+            rows = 2 * own[starts[number] : starts[number + 1]].tolist()
             for column in neighbours:
                 if (other := column[number]) >= 0:
                     rows += own[starts[other] : starts[other + 1]].tolist()

@@ -1,6 +1,7 @@
 """The words of a namespace's documents: BM25 over each one's window.
 
-A window has the terms of a document and of its neighbours. A sealed document never changes: before a
+A window has the terms of a document, each twice, and of its neighbours: what was said comes before
+the reply to it. A sealed document never changes: before a
 change it is copied to the tail, and the original tombstoned.
 
 A sealed posting is a document's number (int32) and its score by bm25s at sealing (float32), which
@@ -272,11 +273,11 @@ class Windows:
     def add(self, number: int, terms: Counts) -> None:
         """Add a document without neighbours to the tail; its number is the next one."""
         self.forward.add(number, terms)
-        self.view.add(number, terms)
+        self.view.add(number, terms + terms)
 
     def tombstone(self, number: int) -> Counts:
         """Remove a sealed document; return the terms of its window."""
-        members = [number, int(self._before[number]), int(self._after[number])]
+        members = [number, number, int(self._before[number]), int(self._after[number])]
         found, rows = self.forward.sum_sealed([member for member in members if member >= 0])
         self.view.tombstone(number, rows)
         return found
@@ -288,7 +289,7 @@ class Windows:
         own, which are in the tail already.
         """
         contributed = Counter(sealed)
-        contributed.subtract(terms)
+        contributed.subtract(terms + terms)
         self.view.change(number, +contributed)
 
     def exchange_terms(self, before: int, after: int, sign: int) -> None:
