@@ -163,6 +163,5 @@ def judge(
         "said": len(said.people), "acknowledged": len(said.acked),
         "forgotten": len(said.forgotten), "held": rows.count("held"),
         "found": sum(len(set(fleet_laws.WORD.findall(" ".join(t)))) for t in texts.values()),
-        "taken over": server.value("SELECT count(*) FROM slowcat.taken_over"),
         **errors,
     })  # fmt: skip
