@@ -37,7 +37,7 @@ def searcher(*documents: Document, dim: int = 0, options: IndexOptions = OPTIONS
 
 
 def window(made: Searcher, id_: str) -> str:
-    return " ".join(sorted(counts_of(made, id_).elements()))
+    return " ".join(sorted(counts_of(made, id_)))
 
 
 def test_neighbours_a_window_holds_the_words_of_three() -> None:

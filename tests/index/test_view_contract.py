@@ -102,7 +102,7 @@ class Words(Adapter):
         terms, sealed = self.views.forward.own(old), self.views.tombstone(old)
         self.views.add(new, terms)
         self.views.add_neighbour_terms(new, sealed, terms)
-        assert self.views.view.counts(new) == Counter(TOKENS(text))
+        assert self.views.view.counts(new) == Counter(2 * TOKENS(text))
 
     def scores(self, numbers: np.ndarray) -> np.ndarray:
         tokens = TOKENS(QUERY)
@@ -116,7 +116,7 @@ class Words(Adapter):
         oracle = Oracle()
         for number, text in living.items():
             oracle.add(Document(id=str(number), text=text, at=0.0))
-        sealed = [TOKENS(text) for text in self.texts]
+        sealed = [2 * TOKENS(text) for text in self.texts]
         oracle.sealed_mean = mean_length(sealed)
         ids = {str(number) for number in living if number < len(sealed)}
         scores = oracle.scores(QUERY, OPTIONS, ids)

@@ -1,8 +1,8 @@
 """The words of a namespace's documents: BM25 over each one's window.
 
 A window has the terms of a document, each twice, and of its neighbours: what was said comes before
-the reply to it. A sealed document never changes: before a
-change it is copied to the tail, and the original tombstoned.
+the reply to it. A sealed document never changes: before a change it is copied to the tail, and the
+original tombstoned.
 
 A sealed posting is a document's number (int32) and its score by bm25s at sealing (float32), which
 includes the term's idf and the mean length of that time. A query adds the scores of its terms, each
@@ -273,7 +273,8 @@ class Windows:
     def add(self, number: int, terms: Counts) -> None:
         """Add a document without neighbours to the tail; its number is the next one."""
         self.forward.add(number, terms)
-        self.view.add(number, terms + terms)
+        self.view.add(number, terms)
+        self.view.change(number, terms)
 
     def tombstone(self, number: int) -> Counts:
         """Remove a sealed document; return the terms of its window."""
@@ -289,7 +290,8 @@ class Windows:
         own, which are in the tail already.
         """
         contributed = Counter(sealed)
-        contributed.subtract(terms + terms)
+        contributed.subtract(terms)
+        contributed.subtract(terms)
         self.view.change(number, +contributed)
 
     def exchange_terms(self, before: int, after: int, sign: int) -> None:

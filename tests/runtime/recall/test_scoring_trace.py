@@ -22,9 +22,9 @@ def ask(mind: Mind, text: str, **how: object) -> Recollection:
 
 def test_scoring_trace_left_out_the_floor_keeps_out_all_but_what_is_pinned() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("tea", "I drink tea", pinned=True))
-    told = reasons(ask(mind, "what is my dog called", floor=0.9999))
+    told = reasons(ask(mind, "what is my dog called", floor=1.0))
     assert told == {"dog": LeftOutReason.BELOW_FLOOR}
-    low = ask(mind, "what is my dog called", floor=0.9999, keep_share=1.0)
+    low = ask(mind, "what is my dog called", floor=1.0, keep_share=1.0)
     assert reasons(low)["dog"] == LeftOutReason.BELOW_FLOOR
 
 
