@@ -1,9 +1,10 @@
-"""Commands that run until they are stopped: ``idle``, ``ui``, ``mcp``, ``serve``."""
+"""Commands that run for a while: ``demo``, ``chat``, ``idle``, ``ui``, ``mcp``, ``serve``."""
 
 import asyncio
 import os
 import secrets
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -68,6 +69,59 @@ def until_stopped() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+# ------------------------------------------------------------------- demo, chat
+
+
+def demo(
+    no_vectors: Annotated[
+        bool, typer.Option("--no-vectors", help="Search by words alone, without a model.")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Do not wait until a line can have been read.")
+    ] = False,
+) -> None:
+    """Play a conversation of nine weeks, and show what is recalled for each turn.
+
+    Also shows voice commands, a night's idle work, and what was true when. Runs a real Pipecat
+    pipeline without microphone and loudspeaker. The store, in a temporary folder, is closed and
+    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM. On
+    a terminal it plays at a pace that can be read.
+
+    Needs no network, unless the embedding model has to be downloaded. The exit
+    code is 1 when a memory that must come back does not.
+
+    Examples: [bold]slowcat-memory demo[/], [bold]slowcat-memory demo --fast[/]
+    """
+    from slowcat_memory.cli.demo import play_demo  # with its heavy imports
+
+    with tempfile.TemporaryDirectory(prefix="slowcat-demo-", ignore_cleanup_errors=True) as folder:
+        if not play_demo(Path(folder), no_vectors=no_vectors, fast=fast):
+            raise typer.Exit(FAILED)
+
+
+def chat(
+    ctx: typer.Context,
+    llm_url: Annotated[
+        str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
+    ] = "",
+    model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
+    scope: Scope = None,
+) -> None:
+    """Chat with a model on this machine, with a persistent memory.
+
+    Finds LM Studio, Ollama and llama.cpp by itself. Uses the same Pipecat
+    pipeline and the same memory as a voice agent. In the chat, /why shows
+    what was recalled for the last turn, and /help lists what you can type or say.
+
+    Examples: [bold]slowcat-memory chat[/],
+    [bold]slowcat-memory chat --user anna --model qwen3-4b[/]
+    """
+    from slowcat_memory.cli.chat import run_chat  # with its heavy imports
+
+    known = settings(ctx)
+    run_chat(known.config, known.scope(scope), llm_url, model)
 
 
 # ------------------------------------------------------------------- idle
