@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -48,14 +48,6 @@ TOKEN_BYTES = 24
 LEAST_TOKEN = 16  # characters; a shorter one can be guessed
 
 Port = Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        dir_okay=False,
-        help="A file with the token that hosts must send; made with a new one if there is none.",
-    ),
-]
 
 
 @contextmanager
@@ -330,7 +322,14 @@ def mcp(
     host: Annotated[
         str, typer.Option(help="With --http and a token: the address to listen on.")
     ] = "127.0.0.1",
-    token_file: TokenFile = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="A file with the token that hosts must send; made with a new one if there is none.",
+        ),
+    ] = None,
     local_llm: Annotated[
         bool,
         typer.Option(
@@ -355,7 +354,10 @@ def mcp(
         raise usage("needs --http", "--token-file")
     known = settings(ctx)
     whose = known.scope(scope)
-    check_installed()
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
     from slowcat_memory.mcp.memory_server import MemoryTools
@@ -378,13 +380,6 @@ def mcp(
         return anyio.run(partial(serve, token=token, ready=ready))
     finally:
         offered.close()
-
-
-def check_installed() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("mcp") is None:
-        raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
 
 
 def token_of(file: Path | None) -> str:
@@ -414,29 +409,19 @@ def token_of(file: Path | None) -> str:
 # ------------------------------------------------------------------- serve
 
 
-def serve(
-    ctx: typer.Context,
-    mcp_http: Annotated[
-        bool, typer.Option("--mcp-http", help="Also offer it over MCP; see `mcp --http`.")
-    ] = False,
-    mcp_port: Port = DEFAULT_PORT,
-    mcp_token_file: TokenFile = None,
-    scope: Scope = None,
-) -> None:
-    r"""Own the memory without a bot, and serve every program of this user that uses it.
+def serve(ctx: typer.Context) -> None:
+    """Own the memory without a bot, and serve every program of this user that uses it.
 
     For a machine that is always on: agents, the command line and MCP hosts are its clients, and
     idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
     and takes over when that ends, or at once where the agent's configuration has prefer = "serve"
     under owner. Ctrl-C ends it; whoever is connected takes over.
 
-    Examples: [bold]slowcat-memory serve[/], [bold]slowcat-memory serve --mcp-http --user anna[/]
+    Example: [bold]slowcat-memory serve[/]
     """
     from slowcat_memory.owner.member import Member
 
-    known = settings(ctx)
-    config = known.config
-    whose = known.scope(scope) if mcp_http else ""
+    config = settings(ctx).config
     if config.owner.mode == "client":
         raise usage('[owner] mode = "client" never owns a memory')
     member = Member(config, name="serve", serves=True)
@@ -445,18 +430,7 @@ def serve(
             member.start(READY_S)
             if member.availability.trouble:
                 raise member.availability.trouble
-            with ExitStack() as stack:
-                if mcp_http:
-                    check_installed()
-                    from slowcat_memory.mcp.memory_server import MemoryTools
-                    from slowcat_memory.mcp.transports import listen, served_beside
-
-                    token = token_of(mcp_token_file)
-                    tools = MemoryTools(lambda: cast("Memory", member), whose)
-                    listening = listen(mcp_port, token=token)
-                    url = stack.enter_context(served_beside(tools, listening, token=token))
-                    out().print(f"MCP at {url}", markup=False, soft_wrap=True)
-                _report_until(ended, member)
+            _report_until(ended, member)
         finally:
             member.release()
 

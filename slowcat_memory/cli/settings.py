@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.engine.memory import Memory
-    from slowcat_memory.providers import LLM
 
 Scope = Annotated[
     str | None,
@@ -157,19 +156,13 @@ class Settings:
             memory.release()
 
     @contextmanager
-    def alone(self, llm: "LLM | None" = None) -> "Iterator[MemoryEngine]":
-        """Open the store for writing in this process, while its owner pauses.
-
-        For work that needs an LLM of its own.
-
-        Args:
-            llm: Used for idle work instead of the configured LLM.
-        """
+    def alone(self) -> "Iterator[MemoryEngine]":
+        """Open the store for writing in this process, while its owner pauses."""
         from slowcat_memory.engine import MemoryEngine
         from slowcat_memory.owner import paused
 
         with paused(self.config.folder):
-            with closing(MemoryEngine(self._quiet(), llm=llm)) as engine:
+            with closing(MemoryEngine(self._quiet())) as engine:
                 _warn_of_recovery(engine)
                 yield engine
 

@@ -321,6 +321,8 @@ def test_change_forget_a_session_and_a_note(filled) -> None:
         ((), "say what"),
         (("--scope", "user"), "say what"),
         (("--all", "--speaker", "Anna"), "can only be combined with --user"),
+        (("my dog", "--since", "yesterday"), "can only be combined with --user"),
+        (("...",), "say what"),
         (("my dog", "--all"), "can only be combined with --user"),
         (("--since", "the dog"), "'the dog' is not a time"),
     ],
