@@ -160,7 +160,7 @@ class Reading:
         latest = self._options.latest
         if latest is None or at is None or self.utc(at) <= latest:
             return False
-        reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "`--allow-future` takes it."
+        reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "Correct it in the file."
         self._fail(TranscriptError(f"line {line}: {reason}", hint=hint))
         return True
 

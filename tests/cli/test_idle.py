@@ -81,7 +81,7 @@ def test_idle_retry_makes_a_task_as_good_as_new(filled, monkeypatch) -> None:
 def test_idle_until_done_does_what_is_due_and_ends(sm, monkeypatch) -> None:
     monkeypatch.setenv("SLOWCAT_IDLE__GRACE_S", "0")
     (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
-    sm.ok("import", "chat.txt", "--undated")
+    sm.ok("import", "chat.txt", "--date", "2024-05-01")
     result = sm("idle", "--until-done")
     assert result.exit_code == 0 and "Nothing is left to do." in result.stdout
     assert "LLM: none configured ([idle_llm] url)" in result.stderr
@@ -156,7 +156,7 @@ def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None
     monkeypatch.setenv("SLOWCAT_IDLE_LLM__URL", f"http://127.0.0.1:{port}/v1")
     monkeypatch.setattr("slowcat_memory.idle.scheduler.loop.SERVER_PATIENCE_S", 0.2)
     (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
-    sm.ok("import", "chat.txt", "--undated")
+    sm.ok("import", "chat.txt", "--date", "2024-05-01")
     result = sm("idle", "--until-done")
     said = " ".join(result.stderr.split())
     assert result.exit_code == 1 and "✓" not in result.stdout

@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.clock import SystemClock
 from tests.support.owner_process import OwnerProcess
 from tests.transfer.exports import EXPORTS, REFUSED, content_of
 
@@ -54,12 +52,6 @@ def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) ->
     assert first["at"].startswith("2024-05-01T00:00")
 
 
-def test_import_a_chat_without_dates_that_is_accepted_is_weeks_old(sm) -> None:
-    sm.ok("import", put(sm, "messages.json"), "--undated", "--no-embed")
-    weeks_ago = (SystemClock()() - timedelta(weeks=4)).isoformat()
-    assert all(turn["at"] < weeks_ago for turn in sm.json("show", "--last", "2"))
-
-
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """A terminal: called with answers, it returns the questions that are asked."""
@@ -81,13 +73,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         return questions
 
     return answering
-
-
-def test_import_on_a_terminal_asks_when_a_chat_was(sm, terminal: Any) -> None:
-    questions = terminal("once", "2024-05-01")
-    sm.ok("import", put(sm, "messages.json"), "--no-embed")
-    assert len(questions) == 2 and "messages.json has no dates. When was it?" in questions[0]
-    assert sm.json("show", "--last", "1")[0]["at"].startswith("2024-05-01")
 
 
 def test_import_on_a_terminal_asks_who_the_user_is(sm, terminal: Any) -> None:
