@@ -156,8 +156,8 @@ def forget(
         now, zone = memory.clock(), memory.zone
         order = Forget(
             memories=tuple(memory_id(id_) for id_ in ids),
-            since=parse_time(since, zone, "--since", now=now),
-            until=parse_time(until, zone, "--until", now=now),
+            since=parse_time(since, now, zone, "--since"),
+            until=parse_time(until, now, zone, "--until"),
             speaker=speaker or "",
             session=session or "",
             scope=where,

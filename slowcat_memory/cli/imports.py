@@ -122,7 +122,7 @@ def import_(
         scoped=not scope,
         latest=SystemClock()() + timedelta(days=1),
     )
-    begin = parse_time(date, options.zone, "--date")
+    begin = parse_time(date, SystemClock()(), options.zone, "--date")
     files, beside = _surveyed(paths or [], options)
     empty = not any(file.found and file.found.turns + file.found.notes for file in files)
     reason = _reason(files) if empty else None

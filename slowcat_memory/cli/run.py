@@ -6,7 +6,6 @@ import secrets
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -121,49 +120,28 @@ def chat(
 
 def idle(
     ctx: typer.Context,
-    until_done: Annotated[
-        bool, typer.Option("--until-done", help="Stop when nothing is left to do.")
-    ] = False,
-    job: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this job, until it is done. May be repeated."),
-    ] = None,
+    job: Annotated[list[str] | None, typer.Option(help="Only this job. May be repeated.")] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="First try again every task that was given up.")
     ] = False,
 ) -> None:
     """Do the work that an agent does while idle: summaries, facts, vectors, upkeep.
 
-    Useful after a large import, after a change of the embedding model, or overnight. --until-done
-    runs every job whatever its schedule, and exits with 1 when work is left, because the LLM's
-    server does not answer or the configured hours or tokens do not allow it now, or when tasks were
-    given up. Ctrl-C is safe at any time: unfinished tasks are done next time.
+    Useful after a large import, after a change of the embedding model, or overnight. Runs every job
+    whatever its schedule, and ends when nothing is left; exits with 1 when work is left, because the
+    LLM's server does not answer or the configured hours or tokens do not allow it now, or when tasks
+    were given up. [bold]slowcat-memory serve[/] goes on with it. Ctrl-C is safe at any time: unfinished tasks are done next time.
     [bold]slowcat-memory show jobs[/] shows the results.
 
-    Example: [bold]slowcat-memory idle --until-done[/]
+    Example: [bold]slowcat-memory idle[/]
     """
-    finite = until_done or bool(job)
-    with settings(ctx).existing().engine(thinking=not finite) as engine:
+    with settings(ctx).existing().engine() as engine:
         llm = endpoint(engine.config)
         if llm.state != "fine":
             warn(f"LLM: {llm.found.rstrip('.')}. {llm.hint.rstrip('.')}.")
         if retry:
             _retry(engine)
-        if finite:
-            return _until_done(engine, job)
-        if not engine.config.idle.enabled:
-            raise usage("[idle] enabled is off; use --until-done")
-        from slowcat_memory.idle.forecast import forecast
-
-        try:
-            with _progress(engine) as show:
-                while True:
-                    with engine.snapshot() as snapshot:
-                        show(forecast(snapshot))
-                    time.sleep(POLL_S)
-        except KeyboardInterrupt:
-            out().print("Stopped. Unfinished tasks are done next time.")
-    return None
+        _until_done(engine, job)
 
 
 def _retry(engine: "Memory") -> None:

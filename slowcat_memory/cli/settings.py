@@ -134,18 +134,17 @@ class Settings:
             yield engine
 
     @contextmanager
-    def engine(self, *, words_only: bool = False, thinking: bool = False) -> "Iterator[Memory]":
+    def engine(self, *, words_only: bool = False) -> "Iterator[Memory]":
         """Open the store for the duration of a command: own it, or become a client of its owner.
 
         Args:
             words_only: Do not load the embedding model.
-            thinking: Run idle work, when the configuration enables it.
         """
         from slowcat_memory.engine.availability import KEPT
         from slowcat_memory.owner import open_memory
 
         try:
-            memory = open_memory(self._quiet(words_only, thinking), client="command")
+            memory = open_memory(self._quiet(words_only), client="command")
         except StoreError as error:
             error.hint = error.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
             raise
@@ -166,13 +165,11 @@ class Settings:
                 _warn_of_recovery(engine)
                 yield engine
 
-    def _quiet(self, words_only: bool = False, thinking: bool = False) -> "Config":
+    def _quiet(self, words_only: bool = False) -> "Config":
         """Return the configuration for a command: without what it does not need."""
         from msgspec.structs import replace
 
-        config = self.config
-        if not thinking:
-            config = replace(config, idle=replace(config.idle, enabled=False))
+        config = replace(self.config, idle=replace(self.config.idle, enabled=False))
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         return config

@@ -20,10 +20,9 @@ from slowcat_memory.cli.output import (
     done,
     listed,
     out,
+    print_entries,
     print_json,
-    row,
     size,
-    table,
     waiting,
     warn,
 )
@@ -174,12 +173,11 @@ def doctor(
 
 
 def _print_findings(findings: "list[Finding]") -> None:
-    made = table("", "what", "found*")
+    rows = []
     for finding in findings:
-        row(made, SIGNS[finding.state], finding.what, finding.found)
-        if finding.hint and finding.state != "fine":
-            row(made, "", "", finding.hint, style="dim")
-    out().print(made)
+        what = Text.assemble(SIGNS[finding.state], f" {finding.what}")
+        rows.append((what, finding.found, finding.hint if finding.state != "fine" else ""))
+    print_entries(rows)
 
 
 def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
@@ -394,7 +392,7 @@ def _queue(engine: "Memory") -> Iterator[Finding]:
     if old:
         jobs = listed(sorted({task.job for task in old}))
         found = f"{count(len(old), 'task')} waiting for more than two days: {jobs}"
-        yield Finding("queue", "note", found, "slowcat-memory idle --until-done does them now")
+        yield Finding("queue", "note", found, "slowcat-memory idle does them now")
     if not dead and not old:
         yield Finding("queue", "fine", f"{count(len(tasks), 'task')} waiting")
 

@@ -17,9 +17,7 @@ from slowcat_memory.cli.output import (
     out,
     print_entries,
     print_json,
-    row,
     short,
-    table,
     usage,
     waiting,
     warn,
@@ -263,13 +261,13 @@ def _rederive(
 
 
 def _print_changes(made: "Rederived") -> None:
-    shown = table("", "kind", "text*")
     both = {(m.kind, m.text) for m in made.gone} & {(m.kind, m.text) for m in made.new}
-    for sign, style, memories in (("-", "red", made.gone), ("+", "green", made.new)):
-        for memory in memories:
-            if not (memory.retired_at or (memory.kind, memory.text) in both):
-                row(shown, sign, memory.kind, short(memory.text), style=style)
-    if shown.row_count:
-        out().print(shown)
+    rows = [
+        (sign, Text(short(memory.text), style), memory.kind)
+        for sign, style, memories in (("-", "red", made.gone), ("+", "green", made.new))
+        for memory in memories
+        if not memory.retired_at and (memory.kind, memory.text) not in both
+    ]
+    print_entries(rows)
     changes = f"{len(made.new)} new or different, {len(made.gone)} gone, {made.same} unchanged."
     done(f"{count(made.sessions, 'session')}: {changes}")

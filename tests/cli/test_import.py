@@ -145,7 +145,7 @@ def test_import_a_long_session_is_written_in_steps_and_goes_on_after_a_stop(
 def test_import_notes_of_mem0_become_facts_without_an_llm(sm) -> None:
     path = put(sm, "mem0.json")
     assert "2 notes" in sm.ok("import", path, "--no-embed")
-    sm.ok("idle", "--until-done", "--job", "note_facts")
+    sm.ok("idle", "--job", "note_facts")
     facts = {fact["text"] for fact in sm.json("facts")}
     assert any("Thai food" in fact for fact in facts), facts
     assert "2 notes" in sm.ok("import", path, "--no-embed")
