@@ -127,40 +127,14 @@ def _set_up_log(debug: bool) -> None:
 
 
 for panel, commands in {
-    TRY: (
-        (run.demo, "demo"),
-        (run.chat, "chat"),
-    ),
-    LOOK: (
-        (look.search, "search"),
-        (run.ui, "ui"),
-        (look.show, "show"),
-        (facts.facts, "facts"),
-        (facts.people, "people"),
-        (facts.timeline, "timeline"),
-        (facts.as_of, "as-of"),
-        (why.why, "why"),
-        (why.replay, "replay"),
-        (data.export, "export"),
-    ),
-    CHANGE: (
-        (imports.import_, "import"),
-        (change.remember, "remember"),
-        (change.mark, "mark"),
-        (change.forget, "forget"),
-        (change.undo, "undo"),
-    ),
-    CARE: (
-        (setup.init, "init"),
-        (run.mcp, "mcp"),
-        (run.serve, "serve"),
-        (run.idle, "idle"),
-        (setup.doctor, "doctor"),
-        (data.backup, "backup"),
-        (data.restore, "restore"),
-    ),
+    TRY: (run.demo, run.chat),
+    LOOK: (look.search, run.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
+    + (why.why, why.replay, data.export),
+    CHANGE: (imports.import_, change.remember, change.mark, change.forget, change.undo),
+    CARE: (setup.init, run.mcp, run.serve, run.idle, setup.doctor, data.backup, data.restore),
 }.items():
-    for function, name in commands:
-        app.command(name, rich_help_panel=panel)(function)
+    for command in commands:
+        name = command.__name__.rstrip("_").replace("_", "-")
+        app.command(name, rich_help_panel=panel)(command)
 app.add_typer(setup.app, name="config", rich_help_panel=CARE)
 app.add_typer(fleet.app, name="fleet", rich_help_panel=CARE)

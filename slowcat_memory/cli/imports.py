@@ -77,10 +77,6 @@ def import_(
         str | None,
         typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01."),
     ] = None,
-    encoding: Annotated[
-        str,
-        typer.Option(help="Of the files, if not UTF-8 or UTF-16: cp1252.", show_default=False),
-    ] = "",
     facts: Annotated[
         Path | None,
         typer.Option(
@@ -118,7 +114,7 @@ def import_(
 
     scope = scope or (scope_of_user(chosen.user, "--user") if chosen.user else "")
     options = replace(
-        _options(chosen, me, encoding),
+        _options(chosen, me),
         scoped=not scope,
         latest=SystemClock()() + timedelta(days=1),
     )
@@ -193,21 +189,15 @@ def _reason(files: list[SurveyedFile]) -> TranscriptError:
     return TranscriptError("No turn could be read", hint=hint)
 
 
-def _options(chosen: Settings, me: str, encoding: str) -> "Options":
+def _options(chosen: Settings, me: str) -> "Options":
     """Return how to read the files for a configuration; what the user names comes first."""
-    import codecs
-
     from slowcat_memory.config.config import time_zone
     from slowcat_memory.transfer.reading import Options
 
-    try:
-        encoding = codecs.lookup(encoding).name if encoding else ""
-    except LookupError:
-        raise usage(f"there is no encoding {encoding!r}", "--encoding") from None
     memory = chosen.config.memory
     names = frozenset([memory.agent_name.casefold()])
     zone = time_zone(chosen.config)
-    return Options(encoding=encoding, me=me or memory.user_name, agents=names, zone=zone)
+    return Options(me=me or memory.user_name, agents=names, zone=zone)
 
 
 def _unknown_people(files: list[SurveyedFile]) -> list[str]:
