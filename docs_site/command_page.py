@@ -38,12 +38,7 @@ def _below(group: Any, context: Any) -> Iterator[Any]:
     """Yield the commands of a group in the order of its help; none of a plain command."""
     names = group.list_commands(context) if hasattr(group, "list_commands") else []
     for name in names:
-        listed = group.get_command(context, name)
-        _, command, _ = group.resolve_command(
-            context, [name]
-        )  # with options, also if imported late
-        command.rich_help_panel = listed.rich_help_panel
-        yield command
+        yield group.get_command(context, name)
 
 
 def _overview(commands: list[Any]) -> Iterator[str]:

@@ -44,7 +44,7 @@ def shown(folder: Path, run: Run) -> str:
     """
     environment = {**ENVIRONMENT, "SLOWCAT_MEMORY__PATH": str(folder)}
     run(["import", str(TALK)], environment)
-    run(["idle", "--until-done"], environment)
+    run(["idle"], environment)
     parts = []
     for line in SHOWN:
         printed = TIME.sub("", run(shlex.split(line)[1:], environment))

@@ -2,14 +2,11 @@
 
 import os
 import sys
-from importlib import import_module
-from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from typer.core import TyperGroup
 
 from slowcat_memory import __version__
 from slowcat_memory.cli import (
@@ -30,52 +27,10 @@ from slowcat_memory.errors import SlowcatError
 UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
 NO_ARGUMENTS = "NoArgsIsHelpError"  # a subclass of it, whose message is the help page
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
-# Shown by --help; --help --all shows the others too.
-FIRST = frozenset("demo chat search ui why facts import forget init mcp doctor backup".split())
-
-
-# Commands that are imported only when they run, because their imports take long, with their help.
-LATE = {
-    "demo": "Play a conversation of nine weeks, and see what is recalled.",
-    "chat": "Chat with a model on this machine, with a memory.",
-}
 
 
 class Commands(TyperGroup):
-    """Turns errors into one line and an exit code, and imports some commands late."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Let ``--help --all`` show every command."""
-        names = self.list_commands(ctx)
-        options = set(takewhile(lambda arg: arg not in names, args))
-        ctx.meta["every"] = "--all" in options and bool(options & {"-h", "--help"})
-        return super().parse_args(ctx, ["--help"] if ctx.meta["every"] else args)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, starting with those for first use."""
-        return [*LATE, *super().list_commands(ctx)]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        found: Any = super().get_command(ctx, cmd_name)
-        if cmd_name in LATE:
-            found = TyperCommand(cmd_name, help=LATE[cmd_name], rich_help_panel=TRY)
-        if found is not None:
-            found.hidden = cmd_name not in FIRST and not ctx.meta.get("every")
-        return found
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        _set_up_log(bool(ctx.params.get("debug")))  # before a late import writes to it
-        name = args[0]
-        if name not in LATE:
-            return super().resolve_command(ctx, args)
-        alone = typer.Typer(
-            rich_markup_mode="rich",
-            pretty_exceptions_enable=False,
-            add_completion=False,
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )
-        alone.command(name)(getattr(import_module(f"slowcat_memory.cli.{name}"), name))
-        return name, get_command(alone), args[1:]
+    """Turns errors into one line and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors become one line on stderr and exit code 1."""
@@ -145,7 +100,6 @@ def options(
         ),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="With --help: show every command.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", is_eager=True, callback=_version),
@@ -173,36 +127,14 @@ def _set_up_log(debug: bool) -> None:
 
 
 for panel, commands in {
-    LOOK: (
-        (look.search, "search"),
-        (run.ui, "ui"),
-        (look.show, "show"),
-        (facts.facts, "facts"),
-        (facts.people, "people"),
-        (facts.timeline, "timeline"),
-        (facts.as_of, "as-of"),
-        (why.why, "why"),
-        (why.replay, "replay"),
-        (data.export, "export"),
-    ),
-    CHANGE: (
-        (imports.import_, "import"),
-        (change.remember, "remember"),
-        (change.mark, "mark"),
-        (change.forget, "forget"),
-        (change.undo, "undo"),
-    ),
-    CARE: (
-        (setup.init, "init"),
-        (run.mcp, "mcp"),
-        (run.serve, "serve"),
-        (run.idle, "idle"),
-        (setup.doctor, "doctor"),
-        (data.backup, "backup"),
-        (data.restore, "restore"),
-    ),
+    TRY: (run.demo, run.chat),
+    LOOK: (look.search, run.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
+    + (why.why, why.replay, data.export),
+    CHANGE: (imports.import_, change.remember, change.mark, change.forget, change.undo),
+    CARE: (setup.init, run.mcp, run.serve, run.idle, setup.doctor, data.backup, data.restore),
 }.items():
-    for function, name in commands:
-        app.command(name, rich_help_panel=panel)(function)
+    for command in commands:
+        name = command.__name__.rstrip("_").replace("_", "-")
+        app.command(name, rich_help_panel=panel)(command)
 app.add_typer(setup.app, name="config", rich_help_panel=CARE)
 app.add_typer(fleet.app, name="fleet", rich_help_panel=CARE)

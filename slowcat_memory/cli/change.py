@@ -120,9 +120,6 @@ def forget(
     speaker: Annotated[str | None, typer.Option(help="Said by this speaker.")] = None,
     session: Annotated[str | None, typer.Option(help="Said in this session.")] = None,
     scope: Scope = None,
-    about: Annotated[
-        str | None, typer.Option(help="All that mentions this: a name, or words in sequence.")
-    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Everything of everybody, or of --user.")
     ] = False,
@@ -149,10 +146,8 @@ def forget(
     """
     from slowcat_memory.records import Forget
 
-    known, ids = settings(ctx).existing(), what or []
+    known, ids, about = settings(ctx).existing(), what or [], ""
     if not all(_ID.fullmatch(one) for one in ids):
-        if about is not None:
-            raise usage("give the words once: as an argument, or with --about")
         ids, about = [], " ".join(ids)
     conditions = (*ids, since, until, speaker, session)
     _check(about, any(conditions), everything)
@@ -161,8 +156,8 @@ def forget(
         now, zone = memory.clock(), memory.zone
         order = Forget(
             memories=tuple(memory_id(id_) for id_ in ids),
-            since=parse_time(since, zone, "--since", now=now),
-            until=parse_time(until, zone, "--until", now=now),
+            since=parse_time(since, now, zone, "--since"),
+            until=parse_time(until, now, zone, "--until"),
             speaker=speaker or "",
             session=session or "",
             scope=where,
@@ -184,15 +179,10 @@ def forget(
     return print_json(gone) if as_json else _print_forgotten(gone)
 
 
-def _check(about: str | None, others: bool, everything: bool) -> None:
-    if about is not None:
-        if others or everything:
-            raise usage("words can only be combined with --user", "--about")
-        if not about.strip(" .,!?"):
-            raise usage("needs a word", "--about")
-    elif everything and others:
-        raise usage("can only be combined with --user", "--all")
-    elif not (others or everything):
+def _check(about: str, others: bool, everything: bool) -> None:
+    if (about or everything) and others or (about and everything):
+        raise usage("words and --all can only be combined with --user")
+    if not (about.strip(" .,!?") or others or everything):
         raise usage(
             "say what: a turn's number, words, --since, --until, --speaker, --session, or --all"
         )

@@ -1,20 +1,19 @@
 """``slowcat-memory chat``: chat with a local model in the terminal, with a memory."""
 
 import asyncio
-import re
 import sys
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
+from loguru import logger
 from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
 from slowcat_memory.cli.output import count, out, printable, short
-from slowcat_memory.cli.settings import Scope, settings
 from slowcat_memory.cli.why import print_recall
 from slowcat_memory.config import Config
 from slowcat_memory.core.disclosure import renamed
@@ -45,39 +44,16 @@ HELP = {
     "Why did you say that?": "names the memories behind the last answer",
     "Off the record, please.": "keeps nothing until you say: back on the record",
 }
-_WORD = re.compile(r"\s*\S+|\s+")
 _ANSWER_S = 900.0  # a large model may have to be loaded first; the user can interrupt
 _STOP_S = 10.0
 
 
-def chat(
-    ctx: typer.Context,
-    llm_url: Annotated[
-        str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
-    ] = "",
-    model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
-    scope: Scope = None,
-    allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let the server be on another machine.")
-    ] = False,
-) -> None:
-    """Chat with a model on this machine, with a persistent memory.
-
-    Finds LM Studio, Ollama and llama.cpp by itself. Uses the same Pipecat
-    pipeline and the same memory as a voice agent. In the chat, /why shows
-    what was recalled for the last turn, and /help lists what you can type or say.
-
-    Examples: [bold]slowcat-memory chat[/],
-    [bold]slowcat-memory chat --user anna --model qwen3-4b[/]
-    """
-    from loguru import logger
-
+def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
+    """Chat until the user leaves; ``llm_url`` and ``model`` are "" for the configured ones."""
     from slowcat_memory.owner import open_memory
 
-    known = settings(ctx)
-    config, console = _for_user(known.config, known.scope(scope)), out()
-    remote = allow_remote or config.llm.allow_remote
-    server = choose_server(llm_url or config.llm.url, remote)
+    config, console = _for_user(config, scope), out()
+    server = choose_server(llm_url or config.llm.url, config.llm.allow_remote)
     if server is None:
         _print_how_to_start(console)
         raise typer.Exit(1)
@@ -169,36 +145,6 @@ class ChatThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
 
 
-class Wrapped:
-    """Writes text as it comes, and begins a new line before a word that would not fit.
-
-    Blanks and the last word are held back until it is known where they go.
-    """
-
-    def __init__(self, write: Callable[[str], None], width: int, column: int) -> None:
-        """Set where to write, the width of a line, and the column of the first character."""
-        self._write, self._width, self._column, self._held = write, width, column, ""
-
-    def __call__(self, text: str) -> None:
-        """Write what is complete of the text so far."""
-        *complete, self._held = _WORD.findall(self._held + text) or [""]
-        for word in complete:
-            self._put(word)
-
-    def end(self) -> None:
-        """Write what is held back."""
-        self._put(self._held)
-        self._held = ""
-
-    def _put(self, word: str) -> None:
-        """Write a word with the blanks before it."""
-        if "\n" not in word and self._column and self._column + len(word) > self._width:
-            word = f"\n{word.lstrip()}"
-        lines = word.split("\n")
-        self._column = len(lines[-1]) + (self._column if len(lines) == 1 else 0)
-        self._write(word)
-
-
 class Chat:
     """Reads lines: messages for the model, and commands that start with a slash."""
 
@@ -236,14 +182,12 @@ class Chat:
 
     def _ask(self, words: str) -> None:
         self._out.print(Text(AGENT, "bold magenta"), end="")
-        wrapped = Wrapped(self._write, self._out.width, len(AGENT))
         try:
-            reply = self._thread.ask(words, wrapped)
+            reply = self._thread.ask(words, self._write)
         except EndpointError as error:
             why = f"No answer: {short(error.message, 240).rstrip('.')}. {error.hint}".strip()
             self._out.print(Text(f"\n{why}", "red"), soft_wrap=True)
             return
-        wrapped.end()
         stopped = " (stopped)" if reply.interrupted else ""
         if self._thread.recalled and self._thread.recalled[1].hits:
             found, packed = self._thread.recalled

@@ -8,14 +8,14 @@ import json
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 from rich.text import Text
 
 from slowcat_memory import providers
-from slowcat_memory.cli.output import count, done, out, print_json, row, table, warn
+from slowcat_memory.cli.output import count, done, out, print_entries, print_json, warn
 from slowcat_memory.cli.settings import Settings
 from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, check_names, options
 from slowcat_memory.config.knobs import BY_TARGET, SECTIONS, limits, value_of
@@ -55,32 +55,29 @@ SHORT = (
 
 def render_config() -> str:
     """Return config.toml with every knob commented out, so that presets still apply."""
-    lines = [*_comment(HEAD), "", *_presets()]
-    section = ""
-    for knob in KNOBS:
-        table, _, key = knob.path.rpartition(".")
-        if table != section:
-            section = table
-            lines += ["", f"[{table}]", *_comment(SECTIONS[table])]
-        lines += ["", *_comment(sentence(knob)), f"#{key} = {toml(_default(knob))}"]
-    return "\n".join([*lines, *_jobs(), *_expert()]) + "\n"
+    lines = [*_comment(HEAD), "", *_presets(), *_knobs(KNOBS, {}, whole=True), *_jobs()]
+    return "\n".join([*lines, "", *_comment(EXPERT_HEAD), "#[expert]", '#"fuse.dense" = 0.24', ""])
 
 
 def render_short(store: str = "") -> str:
     """Return the file that ``init`` writes; ``store`` is its folder, "" for the default."""
-    lines = ["# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"]
-    by_path = {knob.path: knob for knob in KNOBS}
+    head = "# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"
+    values = {"memory.path": store} if store else {}
+    knobs = [knob for path in (*values, *SHORT) for knob in KNOBS if knob.path == path]
+    return "\n".join([head, *_knobs(knobs, values, whole=False), ""])
+
+
+def _knobs(knobs: Iterable[Knob], values: dict[str, str], *, whole: bool) -> Iterator[str]:
+    """Yield knobs with their descriptions; those without a value as comments with the default."""
     section = ""
-    for path in (*(("memory.path",) if store else ()), *SHORT):
-        knob = by_path[path]
-        table, _, key = path.rpartition(".")
+    for knob in knobs:
+        table, _, key = knob.path.rpartition(".")
         if table != section:
             section = table
-            lines += ["", f"[{table}]"]
-        lines += _comment(sentence(knob))
-        value = store if path == "memory.path" else _default(knob)
-        lines.append(f"{'' if path == 'memory.path' else '#'}{key} = {toml(value)}")
-    return "\n".join(lines) + "\n"
+            yield from ("", f"[{table}]", *(_comment(SECTIONS[table]) if whole else ()))
+        yield from ("", *_comment(sentence(knob))) if whole else _comment(sentence(knob))
+        value = values.get(knob.path)
+        yield f"#{key} = {toml(_default(knob))}" if value is None else f"{key} = {toml(value)}"
 
 
 def expert_options() -> Iterator[tuple[str, Any, str]]:
@@ -128,10 +125,6 @@ def _jobs() -> list[str]:
     return lines
 
 
-def _expert() -> list[str]:
-    return ["", *_comment(EXPERT_HEAD), "#[expert]", '#"fuse.dense" = 0.24']
-
-
 def _attributes(kind: Any) -> dict[str, str]:
     """Return the descriptions in a class's ``Attributes`` section."""
     found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(kind) or "", re.MULTILINE)
@@ -170,11 +163,16 @@ def print_checked(known: Settings, as_json: bool) -> None:
         done(f"{used}: the configuration is valid.")
     else:
         out().print("No configuration file; using the defaults.")
-    if changed:
-        made = table("knob", "value*", "default", "from")
-        for option in changed:
-            row(made, option["knob"], option["value"], option["default"], option["from"])
-        out().print(made)
+    print_entries(
+        [
+            (
+                "",
+                f"{option['knob']} = {option['value']}",
+                f"{option['from']}, default {option['default']}",
+            )
+            for option in changed
+        ]
+    )
     out().print(f"{count(len(changed), 'knob')} not at the default", style="dim")
     if expert := [option["knob"] for option in changed if option["expert"]]:
         warn(f"Expert options, without support: {', '.join(expert)}.")

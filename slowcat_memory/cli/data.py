@@ -18,7 +18,6 @@ from slowcat_memory.cli.output import (
     done,
     out,
     print_json,
-    printable,
     size,
     usage,
     waiting,
@@ -68,9 +67,6 @@ def backup(
 def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="A backup, or a copy of a store's folder.")],
-    discard: Annotated[
-        bool, typer.Option("--discard", help="Delete the present store instead of moving it aside.")
-    ] = False,
     other: Annotated[
         bool,
         typer.Option("--other", help="Allow the backup of another memory."),
@@ -98,7 +94,6 @@ def restore(
         restored = put_back(
             config.folder,
             file.absolute(),
-            keep=not discard,
             foreign=other,
             options=config.store,
             on_step=step,
@@ -135,9 +130,6 @@ def export(
             file_okay=False,
         ),
     ] = None,
-    summaries: Annotated[
-        bool, typer.Option("--summaries", help="Write the summaries as text instead.")
-    ] = False,
     scope: Scope = None,
     yes: Yes = False,
 ) -> None:
@@ -149,7 +141,7 @@ def export(
 
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
     [bold]slowcat-memory export --scope anna | jq -r .text[/],
-    [bold]slowcat-memory export --facts facts[/], [bold]slowcat-memory export --summaries[/]
+    [bold]slowcat-memory export --facts facts[/]
     """
     from slowcat_memory import transfer
     from slowcat_memory.runtime.conversation.audience import guest_scope
@@ -169,14 +161,9 @@ def export(
             warn(f"{count(written, 'fact')} in {facts}")
             return
         with _sink(to, engine) as sink:
-            if summaries:
-                for text in transfer.export_summaries(snapshot, only, guest):
-                    sink.write(f"{printable(text)}\n\n".encode())
-                    lines += text.count("\n") + 2
-            else:
-                for line in transfer.export(snapshot, only, but=guest):
-                    sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-                    lines += 1
+            for line in transfer.export(snapshot, only, but=guest):
+                sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                lines += 1
     if to:
         warn(f"{count(lines, 'line')} in {to}")
 

@@ -8,14 +8,11 @@ names the line whose turn must be recalled; the check is by turn id, not by word
 """
 
 import asyncio
-import shutil
 import statistics
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import typer
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slowcat_memory import providers
-from slowcat_memory.cli.output import count, out, usage
+from slowcat_memory.cli.output import count, out
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.graph.relations import ALWAYS, Relation
 from slowcat_memory.core.memory import NOTE, chunk_id
@@ -196,34 +193,10 @@ STORY = (
 )
 
 
-def demo(
-    path: Annotated[
-        Path | None, typer.Option(help="A new folder for the store, which is kept.")
-    ] = None,
-    no_vectors: Annotated[
-        bool, typer.Option("--no-vectors", help="Search by words alone, without a model.")
-    ] = False,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="Do not wait until a line can have been read.")
-    ] = False,
-) -> None:
-    """Play a conversation of nine weeks, and show what is recalled for each turn.
-
-    Also shows voice commands, a night's idle work, and what was true when. Runs a real Pipecat
-    pipeline without microphone and loudspeaker. The store, in a temporary folder, is closed and
-    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM. On
-    a terminal it plays at a pace that can be read.
-
-    Needs no network, unless the embedding model has to be downloaded. The exit
-    code is 1 when a memory that must come back does not.
-
-    Examples: [bold]slowcat-memory demo[/], [bold]slowcat-memory demo --fast[/]
-    """
+def play_demo(folder: Path, *, no_vectors: bool, fast: bool) -> bool:
+    """Play the story in a new folder, on a terminal at a pace that can be read; return the verdict."""
     console = out()
     console.width = min(console.width, WIDTH)
-    folder = path.expanduser() if path else Path(tempfile.mkdtemp(prefix="slowcat-demo-"))
-    if folder.exists() and any(folder.iterdir()):
-        raise usage(f"{folder} is not empty; the demo needs a new folder")
     logger.disable("pipecat")  # an error ends the demo, which reports it once
     try:
         config, embedding = ready(demo_config(folder, no_vectors), console)
@@ -234,12 +207,9 @@ def demo(
             console.print("It takes two minutes; Ctrl-C ends it, --fast hurries.", style="dim")
         player = Player(config, console, paced=paced)
         asyncio.run(player.play(STORY))
-        ok = player.print_result()
+        return player.print_result()
     finally:
         logger.enable("pipecat")
-        if not path:
-            shutil.rmtree(folder, ignore_errors=True)
-    raise typer.Exit(int(not ok))
 
 
 def demo_config(folder: Path, no_vectors: bool) -> Config:

@@ -112,32 +112,16 @@ def init(
 
 
 @app.command()
-def push(
-    ctx: typer.Context,
-    person: Person,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="FOLDER",
-            file_okay=False,
-            help="The store's folder; by default the configured one.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+def push(ctx: typer.Context, person: Person, as_json: AsJson = False) -> None:
     """Put a memory of this machine into the database, as a person's.
 
     It is stored whole or not at all, read back and counted before it counts. The store itself is
     only read; stop the bot that writes to it first, since what is said later stays there. A person
     who has a memory in the database is refused.
 
-    Example: [bold]slowcat-memory fleet push anna --from ~/.slowcat[/]
+    Example: [bold]slowcat-memory --path ~/anna fleet push anna[/]
     """
     known = settings(ctx)
-    if source is not None:
-        known.store = source.expanduser()
     with _fleet(ctx) as fleet:
         from slowcat_memory.fleet.operate.push_pull import push as put
         from slowcat_memory.runtime.namespaces.registry import scope_of_user

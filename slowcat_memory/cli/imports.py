@@ -6,7 +6,7 @@ is asked about, and files of which nothing can be read leave no store behind.
 
 import sys
 from collections.abc import Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from slowcat_memory.transfer.reading import Options, Reading, Survey
 
 SHOWN = 10  # faults, files beside the chats, or renamed conversations that are listed
-UNDATED_AGE = timedelta(days=30)  # so that nothing of a chat without a date reads as recent
 
 
 def import_(
@@ -74,28 +73,10 @@ def import_(
     me: Annotated[
         str, typer.Option(metavar="NAME", help="Your name in the files.", show_default=False)
     ] = "",
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="An agent's name in the files; may be repeated."),
-    ] = None,
     date: Annotated[
         str | None,
         typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01."),
     ] = None,
-    undated: Annotated[
-        bool,
-        typer.Option(
-            "--undated",
-            help="Take chats without dates: from when the file was changed, or a month ago.",
-        ),
-    ] = False,
-    allow_future: Annotated[
-        bool, typer.Option("--allow-future", help="Take turns that are dated in the future.")
-    ] = False,
-    encoding: Annotated[
-        str,
-        typer.Option(help="Of the files, if not UTF-8 or UTF-16: cp1252.", show_default=False),
-    ] = "",
     facts: Annotated[
         Path | None,
         typer.Option(
@@ -132,13 +113,12 @@ def import_(
     from slowcat_memory.transfer.import_ import Where
 
     scope = scope or (scope_of_user(chosen.user, "--user") if chosen.user else "")
-    now = SystemClock()()
     options = replace(
-        _options(chosen, me, agent or [], encoding),
+        _options(chosen, me),
         scoped=not scope,
-        latest=None if allow_future else now + timedelta(days=1),
+        latest=SystemClock()() + timedelta(days=1),
     )
-    begin = parse_time(date, options.zone, "--date")
+    begin = parse_time(date, SystemClock()(), options.zone, "--date")
     files, beside = _surveyed(paths or [], options)
     empty = not any(file.found and file.found.turns + file.found.notes for file in files)
     reason = _reason(files) if empty else None
@@ -156,9 +136,13 @@ def import_(
         raise typer.Exit(int(any(file.unreadable for file in files)))
     if not me and (name := _name_of_user(files)):
         files, beside = _surveyed(paths or [], replace(options, me=name))
-    dates = _dates(files, begin, undated, now)
-    where = Where(scope=scope, conversations=conversation or [], again=again)
-    _run(chosen, files, where, dates, embed=embed, as_json=as_json)
+    for file in files:
+        if file.found and file.found.undated and not begin:
+            raise TranscriptError(
+                f"{file.name} does not say when it was written", hint="`--date 2024-05-01` says it."
+            )
+    where = Where(scope=scope, conversations=conversation or [], again=again, undated=begin)
+    _run(chosen, files, where, embed=embed, as_json=as_json)
     if beside and not as_json:
         much = count(len(beside), "other file")
         out().print(f"{much} left out, as no chats: --dry-run lists them", style="dim")
@@ -205,53 +189,15 @@ def _reason(files: list[SurveyedFile]) -> TranscriptError:
     return TranscriptError("No turn could be read", hint=hint)
 
 
-def _options(chosen: Settings, me: str, agents: Sequence[str], encoding: str) -> "Options":
+def _options(chosen: Settings, me: str) -> "Options":
     """Return how to read the files for a configuration; what the user names comes first."""
-    import codecs
-
     from slowcat_memory.config.config import time_zone
     from slowcat_memory.transfer.reading import Options
 
-    try:
-        encoding = codecs.lookup(encoding).name if encoding else ""
-    except LookupError:
-        raise usage(f"there is no encoding {encoding!r}", "--encoding") from None
     memory = chosen.config.memory
-    names = frozenset(name.casefold() for name in (memory.agent_name, *agents))
+    names = frozenset([memory.agent_name.casefold()])
     zone = time_zone(chosen.config)
-    return Options(encoding=encoding, me=me or memory.user_name, agents=names, zone=zone)
-
-
-def _dates(
-    files: list[SurveyedFile], given: datetime | None, accepted: bool, now: datetime
-) -> dict[str, datetime]:
-    """Return when each file without dates began, by its name; asks for it on a terminal.
-
-    Raises:
-        TranscriptError: Nobody can be asked.
-    """
-    from slowcat_memory.transfer.transcript import time_of
-
-    dates = dict[str, datetime]()
-    for file in files:
-        if file.reading is None or not (file.found and file.found.undated):
-            continue
-        unknown = min(file.reading.source.changed, now - UNDATED_AGE)
-        if not (given or accepted or sys.stdin.isatty()):
-            raise TranscriptError(
-                f"{file.name} does not say when it was written",
-                hint="`--date 2024-05-01` says it; `--undated` takes it as a month old or older.",
-            )
-        dates[file.name] = given or unknown
-        asked = f"{file.name} has no dates. When was it? (such as 2024-05-01; Enter: unknown)"
-        while not (given or accepted):
-            try:
-                at = time_of(_ask(asked))
-                dates[file.name] = file.reading.utc(at) if at else unknown
-                break
-            except ValueError as error:
-                warn(f"{error}.")
-    return dates
+    return Options(me=me or memory.user_name, agents=names, zone=zone)
 
 
 def _unknown_people(files: list[SurveyedFile]) -> list[str]:
@@ -286,14 +232,13 @@ def _run(
     chosen: Settings,
     files: list[SurveyedFile],
     where: "Where",
-    dates: dict[str, datetime],
     *,
     embed: bool,
     as_json: bool,
 ) -> None:
     """Import what was surveyed, and say what came in."""
     with chosen.engine() as engine:
-        rows = [_one(engine, file, where, dates, as_json) for file in files]
+        rows = [_one(engine, file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
         embedded = embed and tidy(engine, scopes, as_json)
         searchable = embedded and engine.embedding.state in ("ready", "endpoint")
@@ -309,9 +254,7 @@ def _run(
         raise typer.Exit(1)
 
 
-def _one(
-    engine: "Memory", file: SurveyedFile, where: "Where", dates: dict[str, datetime], quiet: bool
-) -> dict[str, Any]:
+def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> dict[str, Any]:
     """Import one file, and return what came in."""
     from slowcat_memory.transfer.import_ import Imported, import_reading
 
@@ -323,7 +266,7 @@ def _one(
                 engine,
                 file.reading,
                 file.found,
-                replace(where, undated=dates.get(file.name)),
+                where,
                 imported,
                 on_error=faults.append,
                 progress=lambda step: show(name, step.turns, step.of_turns),
@@ -346,11 +289,6 @@ def _one(
 
 
 def _summary(rows: list[dict[str, Any]], scopes: list[str]) -> None:
-    renamed = {name: scope for entry in rows for name, scope in entry["renamed"].items()}
-    for name, scope in list(renamed.items())[:SHOWN]:
-        out().print(f"{name} → scope {scope}", markup=False)
-    if len(renamed) > SHOWN:
-        out().print(f"and {len(renamed) - SHOWN} more conversations")
     keys = ("turns", "sessions", "known_turns", "notes")
     new, sessions, known, notes = (sum(entry[key] for entry in rows) for key in keys)
     where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"

@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import MofNCompleteColumn, Progress, TaskID
 from rich.segment import Segment
@@ -67,10 +66,6 @@ def out() -> Console:
 
 def err() -> Console:
     return SafeConsole(stderr=True, highlight=False)
-
-
-def say(line: str) -> None:
-    out().print(line)
 
 
 def warn(line: str) -> None:
@@ -168,24 +163,13 @@ def print_entries(rows: Sequence[Sequence[str | Text]], console: Console | None 
     made.add_column(width=min(20, max((len(row[0]) for row in rows), default=0)), overflow="fold")
     made.add_column(ratio=1, overflow="fold")
     for left, text, *beneath in rows:
-        made.add_row(Text(str(left)), Text(text) if isinstance(text, str) else text)
+        made.add_row(
+            Text(left) if isinstance(left, str) else left,
+            Text(text) if isinstance(text, str) else text,
+        )
         for line in filter(None, beneath):
             made.add_row(Text(), Text(str(line), style="dim"))
     (console or out()).print(made)
-
-
-def table(*columns: str) -> Table:
-    """Return an empty table; a trailing "*" lets a column use the remaining space."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in columns:
-        made.add_column(
-            column.strip("*"), ratio=1 if column.endswith("*") else None, overflow="fold"
-        )
-    return made
-
-
-def row(made: Table, *cells: Any, style: str = "") -> None:
-    made.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in cells), style=style or None)
 
 
 def dots(*parts: str) -> str:
@@ -297,18 +281,9 @@ def period_of(text: str, now: datetime, zone: tzinfo, option: str) -> tuple[date
     raise usage(f"{text!r} is not a time such as {EXAMPLES}", option)
 
 
-def parse_time(
-    text: str | None, zone: tzinfo, option: str, *, now: datetime | None = None
-) -> datetime | None:
-    """Return the beginning of the time that a text names, in UTC; None for None.
-
-    Args:
-        now: The present; None for that of this machine's clock.
-
-    Raises:
-        typer.BadParameter: It names no time.
-    """
-    return period_of(text, now or datetime.now(UTC), zone, option)[0] if text is not None else None
+def parse_time(text: str | None, now: datetime, zone: tzinfo, option: str) -> datetime | None:
+    """Return the beginning of the time that a text names, as ``period_of``; None for None."""
+    return None if text is None else period_of(text, now, zone, option)[0]
 
 
 def last_moment(text: str, now: datetime, zone: tzinfo, option: str) -> datetime:

@@ -1,16 +1,16 @@
-"""Commands that run until they are stopped: ``idle``, ``ui``, ``mcp``, ``serve``."""
+"""Commands that run for a while: ``demo``, ``chat``, ``idle``, ``ui``, ``mcp``, ``serve``."""
 
 import asyncio
 import os
 import secrets
 import signal
+import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -47,14 +47,6 @@ TOKEN_BYTES = 24
 LEAST_TOKEN = 16  # characters; a shorter one can be guessed
 
 Port = Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        dir_okay=False,
-        help="A file with the token that hosts must send; made with a new one if there is none.",
-    ),
-]
 
 
 @contextmanager
@@ -70,54 +62,86 @@ def until_stopped() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
+# ------------------------------------------------------------------- demo, chat
+
+
+def demo(
+    no_vectors: Annotated[
+        bool, typer.Option("--no-vectors", help="Search by words alone, without a model.")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Do not wait until a line can have been read.")
+    ] = False,
+) -> None:
+    """Play a conversation of nine weeks, and show what is recalled for each turn.
+
+    Also shows voice commands, a night's idle work, and what was true when. Runs a real Pipecat
+    pipeline without microphone and loudspeaker. The store, in a temporary folder, is closed and
+    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM. On
+    a terminal it plays at a pace that can be read.
+
+    Needs no network, unless the embedding model has to be downloaded. The exit
+    code is 1 when a memory that must come back does not.
+
+    Examples: [bold]slowcat-memory demo[/], [bold]slowcat-memory demo --fast[/]
+    """
+    from slowcat_memory.cli.demo import play_demo  # with its heavy imports
+
+    with tempfile.TemporaryDirectory(prefix="slowcat-demo-", ignore_cleanup_errors=True) as folder:
+        if not play_demo(Path(folder), no_vectors=no_vectors, fast=fast):
+            raise typer.Exit(FAILED)
+
+
+def chat(
+    ctx: typer.Context,
+    llm_url: Annotated[
+        str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
+    ] = "",
+    model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
+    scope: Scope = None,
+) -> None:
+    """Chat with a model on this machine, with a persistent memory.
+
+    Finds LM Studio, Ollama and llama.cpp by itself. Uses the same Pipecat
+    pipeline and the same memory as a voice agent. In the chat, /why shows
+    what was recalled for the last turn, and /help lists what you can type or say.
+
+    Examples: [bold]slowcat-memory chat[/],
+    [bold]slowcat-memory chat --user anna --model qwen3-4b[/]
+    """
+    from slowcat_memory.cli.chat import run_chat  # with its heavy imports
+
+    known = settings(ctx)
+    run_chat(known.config, known.scope(scope), llm_url, model)
+
+
 # ------------------------------------------------------------------- idle
 
 
 def idle(
     ctx: typer.Context,
-    until_done: Annotated[
-        bool, typer.Option("--until-done", help="Stop when nothing is left to do.")
-    ] = False,
-    job: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this job, until it is done. May be repeated."),
-    ] = None,
+    job: Annotated[list[str] | None, typer.Option(help="Only this job. May be repeated.")] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="First try again every task that was given up.")
     ] = False,
 ) -> None:
     """Do the work that an agent does while idle: summaries, facts, vectors, upkeep.
 
-    Useful after a large import, after a change of the embedding model, or overnight. --until-done
-    runs every job whatever its schedule, and exits with 1 when work is left, because the LLM's
-    server does not answer or the configured hours or tokens do not allow it now, or when tasks were
-    given up. Ctrl-C is safe at any time: unfinished tasks are done next time.
+    Useful after a large import, after a change of the embedding model, or overnight. Runs every job
+    whatever its schedule, and ends when nothing is left; exits with 1 when work is left, because the
+    LLM's server does not answer or the configured hours or tokens do not allow it now, or when tasks
+    were given up. [bold]slowcat-memory serve[/] goes on with it. Ctrl-C is safe at any time: unfinished tasks are done next time.
     [bold]slowcat-memory show jobs[/] shows the results.
 
-    Example: [bold]slowcat-memory idle --until-done[/]
+    Example: [bold]slowcat-memory idle[/]
     """
-    finite = until_done or bool(job)
-    with settings(ctx).existing().engine(thinking=not finite) as engine:
+    with settings(ctx).existing().engine() as engine:
         llm = endpoint(engine.config)
         if llm.state != "fine":
             warn(f"LLM: {llm.found.rstrip('.')}. {llm.hint.rstrip('.')}.")
         if retry:
             _retry(engine)
-        if finite:
-            return _until_done(engine, job)
-        if not engine.config.idle.enabled:
-            raise usage("[idle] enabled is off; use --until-done")
-        from slowcat_memory.idle.forecast import forecast
-
-        try:
-            with _progress(engine) as show:
-                while True:
-                    with engine.snapshot() as snapshot:
-                        show(forecast(snapshot))
-                    time.sleep(POLL_S)
-        except KeyboardInterrupt:
-            out().print("Stopped. Unfinished tasks are done next time.")
-    return None
+        _until_done(engine, job)
 
 
 def _retry(engine: "Memory") -> None:
@@ -276,7 +300,14 @@ def mcp(
     host: Annotated[
         str, typer.Option(help="With --http and a token: the address to listen on.")
     ] = "127.0.0.1",
-    token_file: TokenFile = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="A file with the token that hosts must send; made with a new one if there is none.",
+        ),
+    ] = None,
     local_llm: Annotated[
         bool,
         typer.Option(
@@ -301,7 +332,10 @@ def mcp(
         raise usage("needs --http", "--token-file")
     known = settings(ctx)
     whose = known.scope(scope)
-    check_installed()
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
     from slowcat_memory.mcp.memory_server import MemoryTools
@@ -324,13 +358,6 @@ def mcp(
         return anyio.run(partial(serve, token=token, ready=ready))
     finally:
         offered.close()
-
-
-def check_installed() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("mcp") is None:
-        raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
 
 
 def token_of(file: Path | None) -> str:
@@ -360,29 +387,19 @@ def token_of(file: Path | None) -> str:
 # ------------------------------------------------------------------- serve
 
 
-def serve(
-    ctx: typer.Context,
-    mcp_http: Annotated[
-        bool, typer.Option("--mcp-http", help="Also offer it over MCP; see `mcp --http`.")
-    ] = False,
-    mcp_port: Port = DEFAULT_PORT,
-    mcp_token_file: TokenFile = None,
-    scope: Scope = None,
-) -> None:
-    r"""Own the memory without a bot, and serve every program of this user that uses it.
+def serve(ctx: typer.Context) -> None:
+    """Own the memory without a bot, and serve every program of this user that uses it.
 
     For a machine that is always on: agents, the command line and MCP hosts are its clients, and
     idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
     and takes over when that ends, or at once where the agent's configuration has prefer = "serve"
     under owner. Ctrl-C ends it; whoever is connected takes over.
 
-    Examples: [bold]slowcat-memory serve[/], [bold]slowcat-memory serve --mcp-http --user anna[/]
+    Example: [bold]slowcat-memory serve[/]
     """
     from slowcat_memory.owner.member import Member
 
-    known = settings(ctx)
-    config = known.config
-    whose = known.scope(scope) if mcp_http else ""
+    config = settings(ctx).config
     if config.owner.mode == "client":
         raise usage('[owner] mode = "client" never owns a memory')
     member = Member(config, name="serve", serves=True)
@@ -391,18 +408,7 @@ def serve(
             member.start(READY_S)
             if member.availability.trouble:
                 raise member.availability.trouble
-            with ExitStack() as stack:
-                if mcp_http:
-                    check_installed()
-                    from slowcat_memory.mcp.memory_server import MemoryTools
-                    from slowcat_memory.mcp.transports import listen, served_beside
-
-                    token = token_of(mcp_token_file)
-                    tools = MemoryTools(lambda: cast("Memory", member), whose)
-                    listening = listen(mcp_port, token=token)
-                    url = stack.enter_context(served_beside(tools, listening, token=token))
-                    out().print(f"MCP at {url}", markup=False, soft_wrap=True)
-                _report_until(ended, member)
+            _report_until(ended, member)
         finally:
             member.release()
 

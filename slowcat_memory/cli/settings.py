@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.engine.memory import Memory
-    from slowcat_memory.providers import LLM
 
 Scope = Annotated[
     str | None,
@@ -135,18 +134,17 @@ class Settings:
             yield engine
 
     @contextmanager
-    def engine(self, *, words_only: bool = False, thinking: bool = False) -> "Iterator[Memory]":
+    def engine(self, *, words_only: bool = False) -> "Iterator[Memory]":
         """Open the store for the duration of a command: own it, or become a client of its owner.
 
         Args:
             words_only: Do not load the embedding model.
-            thinking: Run idle work, when the configuration enables it.
         """
         from slowcat_memory.engine.availability import KEPT
         from slowcat_memory.owner import open_memory
 
         try:
-            memory = open_memory(self._quiet(words_only, thinking), client="command")
+            memory = open_memory(self._quiet(words_only), client="command")
         except StoreError as error:
             error.hint = error.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
             raise
@@ -157,29 +155,21 @@ class Settings:
             memory.release()
 
     @contextmanager
-    def alone(self, llm: "LLM | None" = None) -> "Iterator[MemoryEngine]":
-        """Open the store for writing in this process, while its owner pauses.
-
-        For work that needs an LLM of its own.
-
-        Args:
-            llm: Used for idle work instead of the configured LLM.
-        """
+    def alone(self) -> "Iterator[MemoryEngine]":
+        """Open the store for writing in this process, while its owner pauses."""
         from slowcat_memory.engine import MemoryEngine
         from slowcat_memory.owner import paused
 
         with paused(self.config.folder):
-            with closing(MemoryEngine(self._quiet(), llm=llm)) as engine:
+            with closing(MemoryEngine(self._quiet())) as engine:
                 _warn_of_recovery(engine)
                 yield engine
 
-    def _quiet(self, words_only: bool = False, thinking: bool = False) -> "Config":
+    def _quiet(self, words_only: bool = False) -> "Config":
         """Return the configuration for a command: without what it does not need."""
         from msgspec.structs import replace
 
-        config = self.config
-        if not thinking:
-            config = replace(config, idle=replace(config.idle, enabled=False))
+        config = replace(self.config, idle=replace(self.config.idle, enabled=False))
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         return config

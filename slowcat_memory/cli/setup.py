@@ -20,10 +20,9 @@ from slowcat_memory.cli.output import (
     done,
     listed,
     out,
+    print_entries,
     print_json,
-    row,
     size,
-    table,
     waiting,
     warn,
 )
@@ -39,13 +38,6 @@ if TYPE_CHECKING:
 SIGNS = {"fine": Text("✓", "green"), "note": Text("·", "yellow"), "wrong": Text("✗", "bold red")}
 LONG = timedelta(days=2)  # a task that waits longer is stuck
 app = typer.Typer(no_args_is_help=True, help="Check and show the configuration.")
-FileArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        help="The file; by default that of --config or SLOWCAT_CONFIG, else ~/.slowcat/config.toml.",
-        show_default=False,
-    ),
-]
 
 
 class Finding(Struct, frozen=True):
@@ -181,12 +173,11 @@ def doctor(
 
 
 def _print_findings(findings: "list[Finding]") -> None:
-    made = table("", "what", "found*")
+    rows = []
     for finding in findings:
-        row(made, SIGNS[finding.state], finding.what, finding.found)
-        if finding.hint and finding.state != "fine":
-            row(made, "", "", finding.hint, style="dim")
-    out().print(made)
+        what = Text.assemble(SIGNS[finding.state], f" {finding.what}")
+        rows.append((what, finding.found, finding.hint if finding.state != "fine" else ""))
+    print_entries(rows)
 
 
 def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
@@ -401,7 +392,7 @@ def _queue(engine: "Memory") -> Iterator[Finding]:
     if old:
         jobs = listed(sorted({task.job for task in old}))
         found = f"{count(len(old), 'task')} waiting for more than two days: {jobs}"
-        yield Finding("queue", "note", found, "slowcat-memory idle --until-done does them now")
+        yield Finding("queue", "note", found, "slowcat-memory idle does them now")
     if not dead and not old:
         yield Finding("queue", "fine", f"{count(len(tasks), 'task')} waiting")
 
@@ -441,23 +432,22 @@ def _retention(engine: "Memory", overdue: "Overdue") -> Iterator[Finding]:
 
 
 @app.command()
-def check(ctx: typer.Context, file: FileArgument = None, as_json: AsJson = False) -> None:
+def check(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Read the configuration and the environment, and show every option that is not at its default.
 
     A wrong key or value is an error that names its path, as are settings that do nothing together;
     the exit code is then 1.
 
-    Example: [bold]slowcat-memory config check config.toml[/]
+    Example: [bold]slowcat-memory --config bot.toml config check[/]
     """
     from slowcat_memory.cli.config_file import print_checked
 
-    print_checked(_known(ctx, file), as_json)
+    print_checked(settings(ctx), as_json)
 
 
 @app.command()
 def show(
     ctx: typer.Context,
-    file: FileArgument = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Every knob with its meaning, and the expert options.")
     ] = False,
@@ -469,10 +459,5 @@ def show(
     """
     from slowcat_memory.cli.config_file import print_knobs
 
-    config = _known(ctx, file).config
+    config = settings(ctx).config
     return print_json(config) if as_json else print_knobs(config, everything)
-
-
-def _known(ctx: typer.Context, file: Path | None) -> Settings:
-    known = settings(ctx)
-    return Settings(file.expanduser(), known.store, known.debug) if file else known

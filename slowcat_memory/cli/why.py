@@ -1,7 +1,6 @@
 """``slowcat-memory why`` and ``replay``: the recall of a turn, then and now; derived data anew."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,16 +17,13 @@ from slowcat_memory.cli.output import (
     out,
     print_entries,
     print_json,
-    row,
     short,
-    table,
     usage,
     waiting,
     warn,
     when,
 )
 from slowcat_memory.cli.settings import AsJson, Yes, settings
-from slowcat_memory.errors import ProviderError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -66,9 +62,6 @@ def why(
         int | None,
         typer.Argument(help="A turn's number; by default the latest turn.", show_default=False),
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Every memory that was weighed.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
@@ -113,7 +106,7 @@ def why(
         _print_turn(told, asked, f"turn {entry.turn}, scope {entry.scope}")
         if not entry.offers:
             warn("The LLM got no memories for this turn.")
-        print_recall(entry, memories, engine.zone, everything=everything)
+        print_recall(entry, memories, engine.zone)
     return None
 
 
@@ -125,16 +118,10 @@ def _print_turn(turn: "Turn | None", asked: str, heading: str) -> None:
             out().print(f"searched for: {asked}", markup=False, style="dim")
 
 
-def print_recall(
-    entry: "LedgerEntry",
-    memories: "Mapping[str, Memory]",
-    zone: "tzinfo",
-    *,
-    everything: bool = False,
-) -> None:
+def print_recall(entry: "LedgerEntry", memories: "Mapping[str, Memory]", zone: "tzinfo") -> None:
     """Print the memories that were weighed for a turn, those that were offered first."""
     weighed = sorted(verdicts(entry), key=lambda one: one.verdict != OFFERED)
-    shown = weighed if everything else weighed[: len(entry.offers) + NEXT_BEST]
+    shown = weighed[: len(entry.offers) + NEXT_BEST]
     rows = []
     for one in shown:
         memory = memories.get(one.memory)
@@ -148,7 +135,7 @@ def print_recall(
     if rows:
         print_entries(rows)
     if more := len(weighed) - len(shown):
-        out().print(f"and {more:,} more: --all shows them", style="dim")
+        out().print(f"and {more:,} more: `why --json` has all", style="dim")
     stage = entry.stage or "none"
     times = ", ".join(f"{name} {ms:.1f}" for name, ms in entry.timings.items())
     parts = [f"stage {stage} ({STAGES.get(stage, stage)})"]
@@ -201,10 +188,6 @@ def replay(
         list[str] | None,
         typer.Option(help="Rebuild only this job's work. May be repeated."),
     ] = None,
-    answers: Annotated[
-        Path | None,
-        typer.Option(help="Use recorded LLM answers instead of an LLM.", metavar="FILE"),
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
     ] = False,
@@ -226,7 +209,7 @@ def replay(
     [bold]slowcat-memory replay --dry-run[/], [bold]slowcat-memory replay --job facts[/]
     """
     if turn is None:
-        return _rederive(ctx, job, answers, dry_run=dry_run, yes=yes, as_json=as_json)
+        return _rederive(ctx, job, dry_run=dry_run, yes=yes, as_json=as_json)
     from slowcat_memory.replay.replay_turn import replay_turn
 
     with settings(ctx).existing().readonly() as engine:
@@ -250,17 +233,14 @@ def replay(
 def _rederive(
     ctx: typer.Context,
     jobs: list[str] | None,
-    answers: Path | None,
     *,
     dry_run: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    from slowcat_memory.providers.llm.recording import ReplayingLLM
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
-    llm = ReplayingLLM(answers) if answers else None
-    with settings(ctx).existing().alone(llm) as engine:
+    with settings(ctx).existing().alone() as engine:
         try:
             with waiting("replaying") as status:
                 made = rederive(
@@ -268,11 +248,6 @@ def _rederive(
                 )
         except KeyError as error:
             raise usage(str(error.args[0]), "--job") from None
-        if llm is not None and llm.missing:
-            raise ProviderError(
-                f"{llm.missing} of {llm.asked} prompts were not recorded; nothing was changed",
-                hint=f"Record the answers again, or leave out --answers {answers}",
-            )
         if as_json:
             print_json({"new": made.new, "gone": made.gone, "same": made.same})
         else:
@@ -286,13 +261,13 @@ def _rederive(
 
 
 def _print_changes(made: "Rederived") -> None:
-    shown = table("", "kind", "text*")
     both = {(m.kind, m.text) for m in made.gone} & {(m.kind, m.text) for m in made.new}
-    for sign, style, memories in (("-", "red", made.gone), ("+", "green", made.new)):
-        for memory in memories:
-            if not (memory.retired_at or (memory.kind, memory.text) in both):
-                row(shown, sign, memory.kind, short(memory.text), style=style)
-    if shown.row_count:
-        out().print(shown)
+    rows = [
+        (sign, Text(short(memory.text), style), memory.kind)
+        for sign, style, memories in (("-", "red", made.gone), ("+", "green", made.new))
+        for memory in memories
+        if not memory.retired_at and (memory.kind, memory.text) not in both
+    ]
+    print_entries(rows)
     changes = f"{len(made.new)} new or different, {len(made.gone)} gone, {made.same} unchanged."
     done(f"{count(made.sessions, 'session')}: {changes}")

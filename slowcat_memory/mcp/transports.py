@@ -8,10 +8,7 @@ checked in any case, so that no web page reaches the memory.
 import asyncio
 import secrets
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -136,43 +133,6 @@ async def serve_http(
 async def _end_at(ended: asyncio.Event, server: "uvicorn.Server") -> None:
     await ended.wait()
     server.should_exit = True
-
-
-@contextmanager
-def served_beside(
-    tools: MemoryTools, listening: socket.socket, *, token: str = ""
-) -> Iterator[str]:
-    """Serve over HTTP on a thread of its own while the block runs; yields the URL.
-
-    Arguments as in ``serve_http``.
-    """
-    started: Future[tuple[str, Callable[[], object]]] = Future()
-
-    async def serve() -> None:
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
-
-        def ready(url: str) -> None:
-            started.set_result((url, lambda: loop.call_soon_threadsafe(ended.set)))
-
-        await serve_http(tools, listening, token=token, ready=ready, ended=ended)
-
-    def run() -> None:
-        try:
-            asyncio.run(serve())
-        except Exception as error:
-            if not started.done():
-                started.set_exception(error)
-            else:
-                logger.error(f"MCP over HTTP ended: {describe_error(error)}")
-
-    thread = threading.Thread(target=run, name="slowcat-mcp")
-    thread.start()
-    url, end = started.result()
-    try:
-        yield url
-    finally:
-        end()
-        thread.join()
 
 
 def http_app(server: "Server[Any]", port: int, token: str, *, public: bool = False) -> "ASGIApp":

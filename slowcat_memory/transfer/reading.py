@@ -38,7 +38,6 @@ class Options(Struct, frozen=True, kw_only=True):
 
     Attributes:
         scoped: Whether a line's own scope must be a valid name, as it will be used.
-        encoding: Of the file; "" to find out.
         me: The name in the file of the user; "" when the file says it, or nothing does.
         agents: The names in the file of agents, besides "Assistant" and the like.
         latest: Turns later than this are left out and reported; None to take them.
@@ -46,7 +45,6 @@ class Options(Struct, frozen=True, kw_only=True):
     """
 
     scoped: bool = True
-    encoding: str = ""
     me: str = ""
     agents: frozenset[str] = frozenset()
     latest: datetime | None = None
@@ -108,7 +106,7 @@ class Reading:
         self.chats: dict[tuple[str, str], _ReadChat] = {}  # by conversation and scope
         self.skipped, self.unreadable = Counter[str](), 0
         self.faults = list[TranscriptError]()  # at most ``MOST_FAULTS``
-        content, self.encoding = content_of(source, options.encoding, self._fail)
+        content, self.encoding = content_of(source, self._fail)
         text = Text(source.name, content)
         self.format = recognise(text)
         refused: Break | None = None
@@ -160,7 +158,7 @@ class Reading:
         latest = self._options.latest
         if latest is None or at is None or self.utc(at) <= latest:
             return False
-        reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "`--allow-future` takes it."
+        reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "Correct it in the file."
         self._fail(TranscriptError(f"line {line}: {reason}", hint=hint))
         return True
 

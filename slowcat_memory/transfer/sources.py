@@ -175,23 +175,22 @@ def _changed(member: zipfile.ZipInfo) -> datetime:
         return datetime(1980, 1, 1, tzinfo=UTC)
 
 
-def content_of(source: Source, encoding: str, report: Report) -> tuple[bytes, str]:
+def content_of(source: Source, report: Report) -> tuple[bytes, str]:
     """Return the text of a file, unpacked and in UTF-8, and how it was encoded.
 
     Args:
         source: The file.
-        encoding: As the user names it; "" to find out.
         report: Called with an error where a compressed file ends too soon; the rest is read.
 
     Raises:
         TranscriptError: It is damaged, empty, no text, too much, or its encoding is unknown.
     """
-    name, limits, content = source.name, source.limits, bytearray()
+    name, limits, content, encoding = source.name, source.limits, bytearray(), UTF8
     try:
         with source.open() as file:
             for part in limits.parts(_unpacked(BufferedReader(file, PART))):  # type: ignore[arg-type]  # any reader
                 if not content:
-                    encoding = encoding or _encoding(name, part)
+                    encoding = _encoding(name, part)
                 content += part
     except BROKEN as error:
         if not content:
@@ -245,5 +244,5 @@ def _check_utf8(name: str, content: bytearray) -> None:
             line = start.count(b"\n", 0, error.start) + 1
             raise TranscriptError(
                 f"{name} is not UTF-8: by line {line} it is Latin-1 (Windows-1252)",
-                hint="`--encoding cp1252` reads it as that.",
+                hint="`iconv -f cp1252 -t UTF-8` converts it.",
             ) from None

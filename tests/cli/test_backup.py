@@ -19,7 +19,7 @@ def test_backup_a_backup_is_restored_without_what_was_forgotten_since(filled) ->
     assert "forgotten since" in said.stderr and str(file) in said.stderr
     after = shown(filled)
     assert after != before and len(after.splitlines()) < len(before.splitlines())
-    assert filled.ok("restore", str(file), "--yes", "--discard")
+    assert filled.ok("restore", str(file), "--yes")
     assert shown(filled) == after
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.cli.app import LATE, app
+from slowcat_memory.cli.app import app
 from slowcat_memory.cli.look import KINDS
 from tests.owner.test_giving_up import until
 
@@ -62,7 +62,7 @@ NOTHING = {"show", "facts", "people", "timeline", "as-of", "why", "undo", "docto
 
 def names() -> set[str]:
     """Return the names of all commands, from the command line itself."""
-    found = set(LATE) | {one.name or "" for one in app.registered_commands}
+    found = {one.name or "" for one in app.registered_commands}
     for group in app.registered_groups:
         subcommands = {f"{group.name} {one.name or one.callback.__name__}" for one in
                        group.typer_instance.registered_commands}  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.chat import NO_ANSWER, Wrapped
+from slowcat_memory.cli.chat import NO_ANSWER
 from slowcat_memory.providers.llm import model_servers
 from slowcat_memory.testing.parrot import message_text
 from slowcat_memory.testing.server import Failure, ScriptedServer
@@ -208,15 +208,6 @@ def test_chat_a_bad_user_is_refused(run):
     with serving() as server:
         result = run("hello", url=server.url, options=("--user", "two words"))
     assert result.exit_code == 1 and "cannot name a memory" in result.output
-
-
-def test_chat_no_word_is_broken_by_a_line_and_blanks_are_kept() -> None:
-    out: list[str] = []
-    write = Wrapped(out.append, width=20, column=7)
-    for token in ("I l", "ive in", " Graz, which", " is a nice", " town\n\n- and", " more", "."):
-        write(token)
-    write.end()
-    assert "".join(out) == "I live in\nGraz, which is a\nnice town\n\n- and more."
 
 
 def test_chat_speakers_are_told_apart_and_help_names_what_can_be_said(run):

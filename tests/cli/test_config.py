@@ -51,13 +51,6 @@ def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
     assert reason in sm.fails("config", "check")
 
 
-def test_config_check_of_a_file_by_name(sm) -> None:
-    other = sm.folder / "other.toml"
-    other.write_text("[recall]\nmemories = 9\n[embedding]\nkind='none'\n")
-    assert "recall.memories" in sm.ok("config", "check", str(other))
-    assert "cannot read" in sm.fails("config", "check", "nowhere.toml")
-
-
 def test_config_with_an_unknown_key_stops_every_command(filled) -> None:
     filled.config.write_text("[recall]\ndeadlin_ms = 3")
     assert "Did you mean recall.deadline_ms?" in filled.fails("search", "dog")

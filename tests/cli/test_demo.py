@@ -91,13 +91,6 @@ def test_demo_goes_on_without_a_model(tmp_path, monkeypatch):
         assert config.embedding.kind == "none" and "the hub does not answer" in embedding
 
 
-def test_demo_path_refuses_a_folder_that_is_not_empty(tmp_path):
-    (tmp_path / "mine").write_text("a real memory")
-    result = CliRunner().invoke(app, ["demo", "--path", str(tmp_path)])
-    assert result.exit_code == 2 and "not empty" in result.output
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-
 def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -46,14 +46,9 @@ def test_forget_names_the_reason_why_bytes_are_left(filled, monkeypatch) -> None
 def test_forget_about_a_name_lists_what_would_go_and_asks(filled) -> None:
     filled.ok("remember", "Lisa moved to Rome")
     filled.ok("remember", "the lisbon trip was fine")
-    asked = filled("forget", "--about", "lisa", stdin="n\n")
+    asked = filled("forget", "lisa", stdin="n\n")
     assert "Lisa moved to Rome" in asked.stderr and "lisbon" not in asked.stderr
     assert asked.exit_code != 0
-    told = json.loads(filled.ok("forget", "--about", "Lisa", "--yes", "--json"))
+    told = json.loads(filled.ok("forget", "Lisa", "--yes", "--json"))
     assert len(told["memories"]) == 1
-    assert "No match" in filled("forget", "--about", "Lisa", "--yes").stderr
-
-
-def test_forget_about_stands_alone(filled) -> None:
-    result = filled("forget", "--about", "Lisa", "--all")
-    assert result.exit_code == 2 and "--user" in result.stderr
+    assert "No match" in filled("forget", "Lisa", "--yes").stderr

@@ -70,7 +70,7 @@ def test_idle_jobs_for_a_script(filled) -> None:
 
 def test_idle_retry_makes_a_task_as_good_as_new(filled, monkeypatch) -> None:
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 0)
-    assert "2 tasks will be tried again" in filled.ok("idle", "--retry", "--until-done")
+    assert "2 tasks will be tried again" in filled.ok("idle", "--retry")
     rows = filled.json("show", "jobs")["tasks"]
     assert all(row.get("state", "waiting") == "waiting" for row in rows)
 
@@ -78,11 +78,11 @@ def test_idle_retry_makes_a_task_as_good_as_new(filled, monkeypatch) -> None:
 # ------------------------------------------------------------------- idle
 
 
-def test_idle_until_done_does_what_is_due_and_ends(sm, monkeypatch) -> None:
+def test_idle_does_what_is_due_and_ends(sm, monkeypatch) -> None:
     monkeypatch.setenv("SLOWCAT_IDLE__GRACE_S", "0")
     (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
-    sm.ok("import", "chat.txt", "--undated")
-    result = sm("idle", "--until-done")
+    sm.ok("import", "chat.txt", "--date", "2024-05-01")
+    result = sm("idle")
     assert result.exit_code == 0 and "Nothing is left to do." in result.stdout
     assert "LLM: none configured ([idle_llm] url)" in result.stderr
 
@@ -99,17 +99,14 @@ def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
 
     Store.open(sm.store).close()
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
-    result = sm("idle", "--until-done")
-    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr
-    monkeypatch.setattr("slowcat_memory.cli.run.time.sleep", interrupted)
     result = sm("idle")
-    assert result.exit_code == 0 and "Unfinished tasks" in result.stdout
+    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr
 
 
 def test_idle_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
     Store.open(sm.store).close()
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 3)
-    result = sm("idle", "--until-done")
+    result = sm("idle")
     assert result.exit_code == 1 and "3 tasks left" in result.stderr
 
 
@@ -156,8 +153,8 @@ def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None
     monkeypatch.setenv("SLOWCAT_IDLE_LLM__URL", f"http://127.0.0.1:{port}/v1")
     monkeypatch.setattr("slowcat_memory.idle.scheduler.loop.SERVER_PATIENCE_S", 0.2)
     (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
-    sm.ok("import", "chat.txt", "--undated")
-    result = sm("idle", "--until-done")
+    sm.ok("import", "chat.txt", "--date", "2024-05-01")
+    result = sm("idle")
     said = " ".join(result.stderr.split())
     assert result.exit_code == 1 and "✓" not in result.stdout
     assert f"the LLM's server at 127.0.0.1:{port} does not answer" in said
@@ -167,7 +164,7 @@ def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None
 
 def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 0)
-    result = filled("idle", "--until-done")
+    result = filled("idle")
     assert result.exit_code == 1 and "Nothing is left" not in result.stdout
     assert "2 tasks given up" in result.stderr and "idle --retry" in " ".join(result.stderr.split())
 

@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.clock import SystemClock
 from tests.support.owner_process import OwnerProcess
 from tests.transfer.exports import EXPORTS, REFUSED, content_of
 
@@ -54,12 +52,6 @@ def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) ->
     assert first["at"].startswith("2024-05-01T00:00")
 
 
-def test_import_a_chat_without_dates_that_is_accepted_is_weeks_old(sm) -> None:
-    sm.ok("import", put(sm, "messages.json"), "--undated", "--no-embed")
-    weeks_ago = (SystemClock()() - timedelta(weeks=4)).isoformat()
-    assert all(turn["at"] < weeks_ago for turn in sm.json("show", "--last", "2"))
-
-
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """A terminal: called with answers, it returns the questions that are asked."""
@@ -81,13 +73,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         return questions
 
     return answering
-
-
-def test_import_on_a_terminal_asks_when_a_chat_was(sm, terminal: Any) -> None:
-    questions = terminal("once", "2024-05-01")
-    sm.ok("import", put(sm, "messages.json"), "--no-embed")
-    assert len(questions) == 2 and "messages.json has no dates. When was it?" in questions[0]
-    assert sm.json("show", "--last", "1")[0]["at"].startswith("2024-05-01")
 
 
 def test_import_on_a_terminal_asks_who_the_user_is(sm, terminal: Any) -> None:
@@ -160,7 +145,7 @@ def test_import_a_long_session_is_written_in_steps_and_goes_on_after_a_stop(
 def test_import_notes_of_mem0_become_facts_without_an_llm(sm) -> None:
     path = put(sm, "mem0.json")
     assert "2 notes" in sm.ok("import", path, "--no-embed")
-    sm.ok("idle", "--until-done", "--job", "note_facts")
+    sm.ok("idle", "--job", "note_facts")
     facts = {fact["text"] for fact in sm.json("facts")}
     assert any("Thai food" in fact for fact in facts), facts
     assert "2 notes" in sm.ok("import", path, "--no-embed")

@@ -53,11 +53,6 @@ def test_summaries_one_with_what_it_was_made_from(path):
     assert run(path, "show", "summary/none").exit_code == 1
 
 
-def test_summaries_export_as_text(path):
-    done = run(path, "export", "--summaries")
-    assert done.output.count("[SUMMARY:") == 2 and "[/SUMMARY:SESSION]" in done.output
-
-
 def test_summaries_that_match_words_are_shown_best_first(path):
     found = json.loads(run(path, "search", "session moved", "--kind", "summary", "--json").output)
     assert found["hits"][0]["memory"]["id"] == "summary/session/s"

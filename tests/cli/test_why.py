@@ -42,7 +42,7 @@ def test_why_what_was_left_out_is_told_with_its_reason(asked) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_why_the_tables_fit_the_terminal(asked, monkeypatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    for command in (("why", "--all"), ("replay", "--turn", "7")):
+    for command in (("why",), ("replay", "--turn", "7")):
         text = asked.ok(*command)
         assert max(len(line) for line in text.splitlines()) <= columns
         words = {word for line in text.splitlines() for word in line.split()}

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.memory_server import MemoryTools
-from slowcat_memory.mcp.transports import listen, serve_http, served_beside
+from slowcat_memory.mcp.transports import listen, serve_http
 from slowcat_memory.owner import open_memory
 from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
@@ -198,13 +198,6 @@ def test_http_no_web_page_reaches_the_memory(engine) -> None:
         ]
 
     assert served(engine, scenario) == [421, 421, 403, 403, 403]
-
-
-def test_http_is_served_beside_what_a_process_does_and_ends_with_it(engine) -> None:
-    tools, listening = MemoryTools(lambda: engine, "user"), listen()
-    with served_beside(tools, listening) as url:
-        assert "Max" in asyncio.run(search(url))
-    assert listening.fileno() == -1, "nobody listens any more"
 
 
 def test_http_is_not_open_to_others_without_a_token(monkeypatch) -> None:

@@ -153,11 +153,6 @@ def test_exports_the_user_is_who_the_user_says(tmp_path: Path) -> None:
 # ------------------------------------------------------------------- encodings
 
 
-def test_exports_an_encoding_may_be_named(tmp_path: Path) -> None:
-    sessions, faults = one(tmp_path, REFUSED["latin.txt"][0], encoding="cp1252")
-    assert [text for _, _, text in said(sessions)] == ["Käse", "Süß"] and not faults
-
-
 def test_exports_one_wrong_line_among_others_is_named(tmp_path: Path) -> None:
     sessions, faults = one(tmp_path, b"Anna: caf\xe9\nAnna: th\xc3\xa9\n")
     assert [text for _, _, text in said(sessions)] == ["thé"] and faults == ["line 1: not UTF-8"]
