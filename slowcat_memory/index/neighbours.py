@@ -82,12 +82,12 @@ class Neighbours:
         if number >= table.sealed_count:
             return number
         before, after = int(table.before[number]), int(table.after[number])
-        terms, sealed = words.forward.own(number), words.tombstone(number)
+        terms, around = words.forward.own(number), words.tombstone(number)
         document, hashed = table.document(number), int(table.digest[number])
         self._drop(number)
         promoted = table.append(document, hashed)
         words.add(promoted, terms)
-        words.add_neighbour_terms(promoted, sealed, terms)
+        words.view.change(promoted, around)
         table.before[promoted], table.after[promoted] = before, after
         table.session[promoted] = table.session[number]
         if before >= 0:

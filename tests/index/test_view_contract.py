@@ -99,9 +99,9 @@ class Words(Adapter):
         self.views.forward.remove(number)
 
     def promote(self, old: int, new: int, text: str) -> None:
-        terms, sealed = self.views.forward.own(old), self.views.tombstone(old)
+        terms = self.views.forward.own(old)
+        assert not self.views.tombstone(old)
         self.views.add(new, terms)
-        self.views.add_neighbour_terms(new, sealed, terms)
         assert self.views.view.counts(new) == Counter(2 * TOKENS(text))
 
     def scores(self, numbers: np.ndarray) -> np.ndarray:

@@ -277,22 +277,12 @@ class Windows:
         self.view.change(number, terms)
 
     def tombstone(self, number: int) -> Counts:
-        """Remove a sealed document; return the terms of its window."""
-        members = [number, number, int(self._before[number]), int(self._after[number])]
-        found, rows = self.forward.sum_sealed([member for member in members if member >= 0])
+        """Remove a sealed document; return the terms that its window had from its neighbours."""
+        columns = (self._before, self._after)
+        neighbours = [int(column[number]) for column in columns if column[number] >= 0]
+        _, rows = self.forward.sum_sealed([number, *neighbours])
         self.view.tombstone(number, rows)
-        return found
-
-    def add_neighbour_terms(self, number: int, sealed: Counts, terms: Counts) -> None:
-        """Add the terms that its neighbours contributed to a promoted document.
-
-        ``sealed`` are all terms that it had in the sealed part, from ``tombstone``; ``terms`` its
-        own, which are in the tail already.
-        """
-        contributed = Counter(sealed)
-        contributed.subtract(terms)
-        contributed.subtract(terms)
-        self.view.change(number, +contributed)
+        return self.forward.sum_sealed(neighbours)[0]
 
     def exchange_terms(self, before: int, after: int, sign: int) -> None:
         """Add two neighbours' terms to each other's windows (``sign`` 1), or remove them (-1).
