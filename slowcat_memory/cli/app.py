@@ -6,27 +6,40 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
-from slowcat_memory.cli import (
-    change,
-    data,
-    facts,
-    fleet,
-    imports,
-    look,
-    run,
-    setup,
-    why,
-)
-from slowcat_memory.cli.output import CODES, DONE, FAILED, INTERRUPTED, USAGE, print_error, warn
+from slowcat_memory.cli import change, data, facts, fleet, imports, look, run, setup, why
+from slowcat_memory.cli.output import CODES, DONE, FAILED, INTERRUPTED, USAGE, NotFound, err, warn
 from slowcat_memory.cli.settings import Settings
 from slowcat_memory.errors import SlowcatError
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
 NO_ARGUMENTS = "NoArgsIsHelpError"  # a subclass of it, whose message is the help page
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
+
+
+def print_error(error: Any) -> None:
+    """Print an error in one line: what is wrong, and the remedy."""
+    label = "Error: "
+    if isinstance(error, NotFound):
+        label, parts = "", [error.message[:1].upper() + error.message[1:], error.hint]
+    elif isinstance(error, SlowcatError):
+        parts = [error.message, error.hint]
+    elif isinstance(error, OSError) and error.strerror:
+        parts = [f"{error.filename}: {error.strerror}" if error.filename else error.strerror]
+    elif hasattr(error, "format_message"):  # of the parser
+        path = error.ctx.command_path if getattr(error, "ctx", None) else "slowcat-memory"
+        parts = [error.format_message(), f"See `{path} --help`."]
+    else:
+        parts = [str(error)]
+    ended = (
+        part if part.endswith(("?", "!")) else f"{part.rstrip('.')}." for part in parts if part
+    )
+    line = Text(label, style="bold red").append(" ".join(ended), style="default not bold")
+    console = err()
+    console.print(line, soft_wrap=not console.is_terminal)  # a script reads one line
 
 
 class Commands(TyperGroup):

@@ -309,17 +309,18 @@ def undo(
         if only_list:
             latest = every[:LAST]
             return print_json(latest) if as_json else _print_commands(engine, latest, out())
-        chosen = [one for one in every if one.state == "done" and one.kind in UNDOABLE]
-        if number is not None:
-            chosen = [one for one in chosen if one.id == number]
+        chosen = [
+            one
+            for one in every
+            if one.state == "done" and one.kind in UNDOABLE and number in (None, one.id)
+        ]
         if not chosen:
-            if number is not None:
-                raise NotFound(f"voice command {number} cannot be undone", hint=_LIST)
-            if as_json:
+            if number is None and as_json:
                 return print_json(None)
-            if not yes:
-                _print_commands(engine, every[:LAST], err())
-            raise NotFound("there is nothing to undo")
+            which = (
+                f"voice command {number} cannot be undone" if number else "there is nothing to undo"
+            )
+            raise NotFound(which, hint=_LIST)
         if not yes:
             _print_commands(engine, chosen[:1], err())
             typer.confirm("Undo this?", abort=True, err=True)

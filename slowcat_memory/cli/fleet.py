@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slowcat_memory.cli.output import (
-    FAILED,
     count,
     done,
     dots,
     listed,
     out,
     print_entries,
-    print_error,
     print_json,
     size,
     waiting,
@@ -210,8 +208,7 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
             _print_seen(seen, tenant)
         _print_copies(here, cache)
     if error is not None:
-        print_error(error)
-        raise typer.Exit(FAILED)
+        raise error
 
 
 def _print_seen(seen: "Seen", tenant: str) -> None:

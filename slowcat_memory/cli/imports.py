@@ -109,16 +109,21 @@ def import_(
     chosen = settings(ctx)
     if facts:
         return _import_facts(chosen, facts, scope, embed=embed, as_json=as_json)
+    from slowcat_memory.config.config import time_zone
     from slowcat_memory.runtime.namespaces.registry import scope_of_user
     from slowcat_memory.transfer.import_ import Where
+    from slowcat_memory.transfer.reading import Options
 
+    memory, now = chosen.config.memory, SystemClock()()
     scope = scope or (scope_of_user(chosen.user, "--user") if chosen.user else "")
-    options = replace(
-        _options(chosen, me),
+    options = Options(
         scoped=not scope,
-        latest=SystemClock()() + timedelta(days=1),
+        me=me or memory.user_name,
+        agents=frozenset([memory.agent_name.casefold()]),
+        latest=now + timedelta(days=1),
+        zone=time_zone(chosen.config),
     )
-    begin = parse_time(date, SystemClock()(), options.zone, "--date")
+    begin = parse_time(date, now, options.zone, "--date")
     files, beside = _surveyed(paths or [], options)
     empty = not any(file.found and file.found.turns + file.found.notes for file in files)
     reason = _reason(files) if empty else None
@@ -142,10 +147,21 @@ def import_(
                 f"{file.name} does not say when it was written", hint="`--date 2024-05-01` says it."
             )
     where = Where(scope=scope, conversations=conversation or [], again=again, undated=begin)
-    _run(chosen, files, where, embed=embed, as_json=as_json)
-    if beside and not as_json:
-        much = count(len(beside), "other file")
-        out().print(f"{much} left out, as no chats: --dry-run lists them", style="dim")
+    with chosen.engine() as engine:
+        rows = [_one(engine, file, where, as_json) for file in files]
+        scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
+        embedded = embed and tidy(engine, scopes, as_json)
+        searchable = embedded and engine.embedding.state in ("ready", "endpoint")
+    if as_json:
+        print_json({"files": rows, "scopes": scopes, "vectors": searchable})
+    else:
+        _summary(rows, scopes, beside)
+    if conversation and not any(entry["conversations"] for entry in rows):
+        raise TranscriptError(
+            "there is no such conversation", hint="`--dry-run` lists what there is."
+        )
+    if any(entry["unreadable"] for entry in rows):
+        raise typer.Exit(1)
     return None
 
 
@@ -189,17 +205,6 @@ def _reason(files: list[SurveyedFile]) -> TranscriptError:
     return TranscriptError("No turn could be read", hint=hint)
 
 
-def _options(chosen: Settings, me: str) -> "Options":
-    """Return how to read the files for a configuration; what the user names comes first."""
-    from slowcat_memory.config.config import time_zone
-    from slowcat_memory.transfer.reading import Options
-
-    memory = chosen.config.memory
-    names = frozenset([memory.agent_name.casefold()])
-    zone = time_zone(chosen.config)
-    return Options(me=me or memory.user_name, agents=names, zone=zone)
-
-
 def _unknown_people(files: list[SurveyedFile]) -> list[str]:
     """Return who talks in a file in which several people do, and none is known to be the user."""
     for file in files:
@@ -226,32 +231,6 @@ def _ask(question: str) -> str:
 
 
 # ------------------------------------------------------------------- import
-
-
-def _run(
-    chosen: Settings,
-    files: list[SurveyedFile],
-    where: "Where",
-    *,
-    embed: bool,
-    as_json: bool,
-) -> None:
-    """Import what was surveyed, and say what came in."""
-    with chosen.engine() as engine:
-        rows = [_one(engine, file, where, as_json) for file in files]
-        scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
-        embedded = embed and tidy(engine, scopes, as_json)
-        searchable = embedded and engine.embedding.state in ("ready", "endpoint")
-    if as_json:
-        print_json({"files": rows, "scopes": scopes, "vectors": searchable})
-    else:
-        _summary(rows, scopes)
-    if where.conversations and not any(entry["conversations"] for entry in rows):
-        raise TranscriptError(
-            "there is no such conversation", hint="`--dry-run` lists what there is."
-        )
-    if any(entry["unreadable"] for entry in rows):
-        raise typer.Exit(1)
 
 
 def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> dict[str, Any]:
@@ -288,7 +267,7 @@ def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> d
     )
 
 
-def _summary(rows: list[dict[str, Any]], scopes: list[str]) -> None:
+def _summary(rows: list[dict[str, Any]], scopes: list[str], beside: list[TranscriptError]) -> None:
     keys = ("turns", "sessions", "known_turns", "notes")
     new, sessions, known, notes = (sum(entry[key] for entry in rows) for key in keys)
     where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"
@@ -301,6 +280,9 @@ def _summary(rows: list[dict[str, Any]], scopes: list[str]) -> None:
         before = f"; {known:,} were already there" if known else ""
         much = f"{count(new, 'turn')} in {count(sessions, 'session')}"
         done(f"{much}, {where}{before}; read as {formats}")
+    if beside:
+        much = count(len(beside), "other file")
+        out().print(f"{much} left out, as no chats: --dry-run lists them", style="dim")
 
 
 def tidy(engine: "Memory", scopes: list[str], quiet: bool) -> bool:

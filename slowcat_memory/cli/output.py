@@ -88,28 +88,6 @@ def usage(message: str, option: str = "") -> typer.BadParameter:
     return typer.BadParameter(message, param_hint=option or None)
 
 
-def print_error(error: Any) -> None:
-    """Print an error in one line: what is wrong, and the remedy."""
-    label = "Error: "
-    if isinstance(error, NotFound):
-        label, parts = "", [error.message[:1].upper() + error.message[1:], error.hint]
-    elif isinstance(error, SlowcatError):
-        parts = [error.message, error.hint]
-    elif isinstance(error, OSError) and error.strerror:
-        parts = [f"{error.filename}: {error.strerror}" if error.filename else error.strerror]
-    elif hasattr(error, "format_message"):  # of the parser
-        path = error.ctx.command_path if getattr(error, "ctx", None) else "slowcat-memory"
-        parts = [error.format_message(), f"See `{path} --help`."]
-    else:
-        parts = [str(error)]
-    ended = (
-        part if part.endswith(("?", "!")) else f"{part.rstrip('.')}." for part in parts if part
-    )
-    line = Text(label, style="bold red").append(" ".join(ended), style="default not bold")
-    console = err()
-    console.print(line, soft_wrap=not console.is_terminal)  # a script reads one line
-
-
 # ------------------------------------------------------------------- lists
 
 

@@ -415,16 +415,15 @@ def serve(ctx: typer.Context) -> None:
 
 def _report_until(ended: threading.Event, member: "Member") -> None:
     """Print a line each time that this process begins to own the memory, or to wait for it."""
-    owned: bool | None = None
+    told = ""
     while not ended.is_set():
-        owns = member.engine is not None
-        if owns and owned is not True and member.server is not None:
-            owned = True
-            turns = count(member.stats()["counts"].get("log", 0), "event")
-            where = member.server.where
-            out().print(f"Serving {member.config.folder}: {turns}, at {where}", soft_wrap=True)
-        elif member.owner is not None and owned is not False:
-            owned = False
+        line = ""
+        if member.engine is not None and member.server is not None:
+            line = f"Serving {member.config.folder}: {member.server.where}"
+        elif member.owner is not None:
             holder = f"process {member.owner.pid} ({member.owner.program})"
-            warn(f"{holder} owns this memory; it is served from here when that ends.")
+            line = f"{holder} owns this memory; it is served from here when that ends."
+        if line not in ("", told):
+            told = line
+            out().print(line, markup=False, soft_wrap=True)
         ended.wait(POLL_S)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,24 +35,21 @@ Limit = Annotated[
 NEXT_STEP = "Talk to it with `slowcat-memory chat`, start your bot, or `slowcat-memory import`."
 
 
+@dataclass
 class Settings:
-    """The options given before the command's name.
+    """The options given before the command's name; the configuration is read on first use.
 
     Attributes:
         file: The configuration file named by ``--config`` or SLOWCAT_CONFIG.
         store: The folder named by ``--path``.
+        debug: Whether tracebacks are shown.
         user: The name given by ``--user``.
     """
 
-    def __init__(
-        self,
-        file: Path | None = None,
-        store: Path | None = None,
-        debug: bool = False,
-        user: str | None = None,
-    ) -> None:
-        """Store the options; the configuration is read on first use."""
-        self.file, self.store, self.debug, self.user = file, store, debug, user
+    file: Path | None = None
+    store: Path | None = None
+    debug: bool = False
+    user: str | None = None
 
     @cached_property
     def config(self) -> "Config":
