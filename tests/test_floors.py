@@ -19,7 +19,7 @@ ROOT = PACKAGE.parent
 
 # Whoever imports one of these must live at one of its homes, or below it.
 HOMES = {
-    "pipecat": ("processor", "tools", "testing.headless", "testing.exchange"),
+    "pipecat": ("processor", "tools", "testing.headless"),
     "lmdb": ("store",),
     "faiss": ("index",),
     "bm25s": ("index",),

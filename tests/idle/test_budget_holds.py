@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 import slowcat_memory.idle.jobs
 from slowcat_memory.engine.idle import job_parts
-from slowcat_memory.idle.context import Contexts, CountingLLM
-from slowcat_memory.idle.job import OverBudgetError
+from slowcat_memory.idle.context import Contexts
+from slowcat_memory.idle.job import CountingLLM, OverBudgetError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
