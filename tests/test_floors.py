@@ -42,7 +42,7 @@ HOMES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "asyncpg": ("fleet.database",),
-    "psutil": ("idle.scheduler.budget",),
+    "psutil": ("idle.scheduler.options",),
     "opentelemetry": ("idle.scheduler.step", "processor.reports.spans"),
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}

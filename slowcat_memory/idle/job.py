@@ -230,7 +230,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Protocol):
-    """Limits the use of models; the scheduler's is ``scheduler.budget.Budget``."""
+    """Limits the use of models; the scheduler's is ``scheduler.options.Budget``."""
 
     def blocks(self, model: Model, now: datetime, zone: tzinfo) -> str:
         """Return the limit that forbids a model; "" if it may be used."""

@@ -4,15 +4,19 @@ Queries recur in other words: each judgement is kept as a key of the memory, wit
 text, and changes its score for similar queries (``core.ranking.score``).
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from itertools import islice
+from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.reaction import Reaction, reaction
 from slowcat_memory.core.disclosure import is_withheld
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import EMPTY
+from slowcat_memory.core.language.table import ReactionWords
 from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.understand import without_names
 from slowcat_memory.core.ranking.grades import (
@@ -42,6 +46,61 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Snapshot
+
+Verdict = Literal["wrong", "right"]
+MOST_REACTION_WORDS = 40  # of an utterance; longer ones have other subjects as well
+MOST_RIGHT = 6  # words of a confirmation
+_WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
+
+
+class Reaction(Struct, frozen=True):
+    """A correction ("wrong") or confirmation ("right") of a reply.
+
+    ``instead`` is the correction, in lower case without punctuation, or "".
+    """
+
+    verdict: Verdict
+    instead: str = ""
+
+
+class _Compiled(Struct, frozen=True):
+    wrong: re.Pattern[str]
+    right: re.Pattern[str]
+
+
+def _compiled(table: ReactionWords) -> _Compiled:
+    lead, no = f"(?:(?:{table.lead}) )*", f"(?:(?:{table.no}) )+"
+    wrong, denied = "|".join(table.wrong), "|".join(table.denied)
+    also = f"(?:(?:{table.lead}) )*"
+    return _Compiled(
+        lazy_pattern(f"{lead}(?:(?:{no}{also})?(?:{wrong})|{no}{also}(?:{denied}))(?: (?P<x>.+))?"),
+        lazy_pattern(f"{lead}(?:{'|'.join(table.right)})(?: (?:{_THANKS}))?"),
+    )
+
+
+_THANKS = "|".join(one.reactions.thanks for one in LANGUAGES)
+TABLES = tuple(_compiled(one.reactions) for one in LANGUAGES)
+
+
+def reaction(text: str) -> Reaction | None:
+    """Return the reaction in an utterance to the previous reply, or None.
+
+    The tables of all languages are tried: none of them matches words of another language.
+    """
+    if text.rstrip(" \"'”“»«").endswith("?"):
+        return None
+    words = _WORD.findall(text.translate(_QUOTES).lower())
+    if not words or len(words) > MOST_REACTION_WORDS:
+        return None
+    line = " ".join(words)
+    for table in TABLES:
+        if found := table.wrong.fullmatch(line):
+            return Reaction("wrong", found["x"] or "")
+        if len(words) <= MOST_RIGHT and table.right.fullmatch(line):
+            return Reaction("right")
+    return None
+
 
 JUDGED_QUERY = "asked"  # kind of the keys
 LOOKED_AT = 500  # turns that a plan reads at once: milliseconds
@@ -169,8 +228,9 @@ class Corrections:
 
     "No, I meant the dentist in Porto": the offered memories did not answer, except those with the
     missing words; memories offered for the correction answer the first query, unless that reply is
-    corrected in turn. "Yes, exactly": the memories that the reply used answer. See
-    ``core.commands.reaction``.
+    corrected in turn. "Yes, exactly": the memories that the reply used answer. Reactions are
+    recognised by rule, precision first: only the beginning of an utterance is matched, literally:
+    "no idea" and "no, thanks" are none.
     """
 
     name = "corrections"

@@ -27,10 +27,9 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Job, OverBudgetError
-from slowcat_memory.idle.scheduler.budget import Budget, Model
+from slowcat_memory.idle.job import Job, Model, OverBudgetError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.results import NewModels, batch_of, run_of
 from slowcat_memory.idle.scheduler.step import (

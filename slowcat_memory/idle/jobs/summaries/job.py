@@ -192,10 +192,10 @@ def _plan_topics(job: str, context: JobContext) -> Plan | None:
 async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -> WriteBatch:
     with context.snapshot() as snapshot:
         found = purpose.read(snapshot, task, context)
-        persona = _persona(snapshot, task.scope)
+        if found is None:
+            return WriteBatch()
+        found = replace(found, persona=_persona(snapshot, task.scope))
         only = _only_part(found, snapshot)
-    if found is None:
-        return WriteBatch()
     subject, old, now = found.subject, found.old, context.now
     if subject is None:
         return WriteBatch(
@@ -208,7 +208,7 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
     text, again = (
         (only, ())
         if only is not None
-        else await _text(purpose, task, found, persona, by_rule_stands, context)
+        else await _text(purpose, task, found, by_rule_stands, context)
     )
     if text is None:
         return _batch((), again)
@@ -226,9 +226,9 @@ def _batch(
     return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
 
 
-def _only_part(found: SummaryInput | None, snapshot: Snapshot) -> SummaryText | None:
+def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
     """Return the summary by an LLM that is the whole input: it needs no summary of its own."""
-    if found is None or found.subject is None or found.seen is None or len(found.seen) != 1:
+    if found.subject is None or found.seen is None or len(found.seen) != 1:
         return None
     part = snapshot.memory(found.subject.scope, found.seen[0])
     text = text_of(part) if part else None
@@ -246,7 +246,6 @@ async def _text(
     purpose: SummaryPurpose,
     task: Task,
     found: SummaryInput,
-    persona: Memory | None,
     by_rule_stands: bool,
     context: JobContext,
 ) -> tuple[SummaryText | None, tuple[Task, ...]]:
@@ -262,7 +261,7 @@ async def _text(
     if context.llm is None:
         return (None if by_rule_stands else await _text_by_rule(found, context)), ()
     try:
-        return await _text_by_llm(purpose, task, found, persona, context), ()
+        return await _text_by_llm(purpose, task, found, context), ()
     except (EndpointError, EndpointRefusedError, OverBudgetError):
         again = replace(task, not_before=context.now + RETRY_AFTER)
     except BadAnswerError:
@@ -279,14 +278,10 @@ def _halved(task: Task) -> int:
 
 
 async def _text_by_llm(
-    purpose: SummaryPurpose,
-    task: Task,
-    found: SummaryInput,
-    persona: Memory | None,
-    context: JobContext,
+    purpose: SummaryPurpose, task: Task, found: SummaryInput, context: JobContext
 ) -> SummaryText:
     llm = llm_of(context)
-    wording, turns = purpose.prompt, found.turns
+    wording, turns, persona = purpose.prompt, found.turns, found.persona
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = instruction(wording, persona.text if persona else "")
     room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
@@ -301,7 +296,11 @@ async def _text_by_llm(
                 fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
             )
         ),
-        made_from=_made_from(task.scope, found, persona, known),
+        made_from=names_of(
+            task.scope,
+            (turn.id for turn in turns) if found.seen is None else (),
+            (*(found.seen or ()), persona.id if persona else "", *known.memories),
+        ),
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
@@ -323,16 +322,6 @@ def _behind(scope: str, found: SummaryInput, context: JobContext) -> tuple[Known
         ids = sorted({id for one in parts for id in one.sources})[-TURNS_BEHIND:]
         said = [turn for id in ids if (turn := snapshot.turn(id)) and turn.scope == scope]
     return (known_before(said, context) if said else NOTHING_KNOWN), (*found.turns, *said)
-
-
-def _made_from(
-    scope: str, found: SummaryInput, persona: Memory | None, known: Known
-) -> tuple[tuple[str, str], ...]:
-    parts = () if found.seen is None else found.seen
-    turns = found.turns if found.seen is None else ()
-    return names_of(
-        scope, (turn.id for turn in turns), (*parts, persona.id if persona else "", *known.memories)
-    )
 
 
 async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:

@@ -49,12 +49,14 @@ class SummaryInput(Struct, frozen=True):
         subject: Its subject; None if no sources are left, and the summary is removed.
         turns: The LLM's input: turns, or summaries in their form.
         seen: Ids of these summaries; None for turns.
+        persona: The agent's, for the LLM.
     """
 
     subject: Subject | None
     turns: Sequence[Turn]
     old: Memory | None
     seen: tuple[str, ...] | None = None
+    persona: Memory | None = None
 
 
 class SummaryPurpose(Struct, frozen=True, kw_only=True):
