@@ -19,7 +19,7 @@ ROOT = PACKAGE.parent
 
 # Whoever imports one of these must live at one of its homes, or below it.
 HOMES = {
-    "pipecat": ("processor", "tools", "testing.headless", "testing.exchange"),
+    "pipecat": ("processor", "tools", "testing.headless"),
     "lmdb": ("store",),
     "faiss": ("index",),
     "bm25s": ("index",),
@@ -42,7 +42,7 @@ HOMES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "asyncpg": ("fleet.database",),
-    "psutil": ("idle.scheduler.budget",),
+    "psutil": ("idle.scheduler.options",),
     "opentelemetry": ("idle.scheduler.step", "processor.reports.spans"),
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}

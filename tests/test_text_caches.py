@@ -22,7 +22,7 @@ KEYED_BY_NOTHING_SAID = {
     "protocol.verbs.verb", "query.asked_facts._others", "query.asked_facts._rules",
     "ranking.token_codes.rotation", "render.attribution._of_classes",
     "runtime.first_turn.compile_patterns", "summaries.extractive._patterns",
-    "summaries.salience._chatter",
+    "summaries.extractive._chatter",
 }  # fmt: skip
 
 

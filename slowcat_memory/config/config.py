@@ -23,6 +23,7 @@ from slowcat_memory.core.render.excerpt import ExtractOptions
 from slowcat_memory.core.render.memory_block import PackOptions
 from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
+from slowcat_memory.core.summaries.options import TopicsOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import ConfigError
@@ -34,7 +35,6 @@ from slowcat_memory.idle.jobs.options import (
     ProfileOptions,
     RerankOptions,
     SummariesOptions,
-    TopicsOptions,
 )
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions

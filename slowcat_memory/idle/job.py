@@ -5,23 +5,41 @@ applies either in one transaction, so that a kill leaves all of it done, or none
 cancelled at any ``await`` when someone speaks; it is then due again.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.errors import BadAnswerError, ProviderError
-from slowcat_memory.idle.working_set import V
-from slowcat_memory.providers import LLM, Embedded
+from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.errors import (
+    BadAnswerError,
+    EndpointError,
+    EndpointRefusedError,
+    ProviderError,
+)
+from slowcat_memory.idle.prompt_gate import PromptGate
+from slowcat_memory.idle.working_set import V, WorkingSet
+from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.records import Cursor, Task, WriteBatch
-from slowcat_memory.store import Snapshot
+from slowcat_memory.store import Snapshot, Store
 
+Model = Literal["llm", "embedder"]
 Needs = Literal["nothing", "llm", "llm or rules", "llm if any"]
 T = TypeVar("T", bound=Struct)
+
+SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, in case a user starts to speak
+
+
+class StepInterruptedError(asyncio.CancelledError):
+    """Ends a plan or a step that reads while someone speaks; raised by its next read."""
 
 
 class OverBudgetError(ProviderError):
@@ -31,7 +49,7 @@ class OverBudgetError(ProviderError):
         model: What was to be used: "llm" or "embedder".
     """
 
-    def __init__(self, message: str, model: Literal["llm", "embedder"]) -> None:
+    def __init__(self, message: str, model: Model) -> None:
         super().__init__(message)
         self.model = model
 
@@ -65,14 +83,12 @@ class Trigger(Struct, frozen=True):
         session_end: When a session has ended.
         every_s: After so many seconds; 0 for never.
         at_hour: Once a day, at the first idle moment after this local hour; None for never.
-        weekday: With ``at_hour``, only on this day of the week (0 is Monday); None for every day.
     """
 
     turns: int = 0
     session_end: bool = False
     every_s: float = 0.0
     at_hour: int | None = None
-    weekday: int | None = None
 
 
 class JobOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,17 +134,47 @@ class Plan(Struct, frozen=True, kw_only=True):
     more: bool = True
 
 
+def new_task(
+    job: str,
+    scope: str,
+    key: str,
+    created: datetime,
+    rank: int,
+    *,
+    sources: Sequence[int] = (),
+    note: object = None,
+    not_before: datetime | None = None,
+) -> Task:
+    """Return a task; the same work has the same key each time. ``note`` is encoded as JSON."""
+    return Task(
+        id=f"{job}/{scope}/{key}",
+        job=job,
+        scope=scope,
+        key=key,
+        created=created,
+        rank=rank,
+        sources=tuple(sources),
+        note="" if note is None else encode(note),
+        not_before=not_before,
+    )
+
+
+def encode(payload: object) -> str:
+    """Return the payload of a task or cursor as JSON."""
+    return msgspec.json.encode(payload).decode()
+
+
 def cursor_at(name: str, position: int, payload: Struct) -> Cursor:
-    """Return a cursor with a job's payload as JSON; see ``payload_of``."""
-    return Cursor(name=name, position=position, note=msgspec.json.encode(payload).decode())
+    """Return a cursor with a payload; see ``payload_of``."""
+    return Cursor(name=name, position=position, note=encode(payload))
 
 
-def payload_of(cursor: Cursor | None, kind: type[T]) -> T:
-    """Return a cursor's payload; the default if there is none, or another version wrote it."""
+def payload_of(cursor: Cursor | None, kind: type[T]) -> T | None:
+    """Return a cursor's payload; None if there is none, or another version wrote it."""
     try:
-        return msgspec.json.decode(cursor.note, type=kind) if cursor else kind()
+        return msgspec.json.decode(cursor.note, type=kind) if cursor else None
     except msgspec.DecodeError:
-        return kind()
+        return None
 
 
 class Upkeep(Protocol):
@@ -156,8 +202,149 @@ class Upkeep(Protocol):
         """Erase what is past its retention period; ``stop`` ends the search for it."""
 
 
-class JobContext(Protocol):
-    """What a job may use. Across an ``await``, keep only the LLM."""
+class JobDeps(Struct, frozen=True, kw_only=True):
+    """Dependencies of idle work, provided by the engine.
+
+    Attributes:
+        clock: Returns the current time, timezone-aware.
+        scopes: Returns the scopes that jobs may read.
+        embed: Embeds texts, blocking; None without a model.
+        space: Returns the key of the vector space in use, "" without a model.
+        token_space: Returns that of its token vectors.
+        jobs: Settings common to all jobs (``[jobs.NAME]``), by name.
+        language: Of what is written by rule, as in ``language_of``.
+    """
+
+    store: Store
+    upkeep: Upkeep
+    clock: Callable[[], datetime]
+    zone: tzinfo
+    scopes: Callable[[], Sequence[str]]
+    llm: LLM | None = None
+    embed: Callable[[Sequence[str]], Embedded] | None = None
+    space: Callable[[], str] = lambda: ""
+    token_space: Callable[[], str] = lambda: ""
+    options: Mapping[str, Any] = {}
+    jobs: Mapping[str, JobOptions] = {}
+    language: str = "english"
+
+
+class Budget(Protocol):
+    """Limits the use of models; the scheduler's is ``scheduler.options.Budget``."""
+
+    def blocks(self, model: Model, now: datetime, zone: tzinfo) -> str:
+        """Return the limit that forbids a model; "" if it may be used."""
+
+    def spend(self, tokens: int, now: datetime) -> None:
+        """Count the tokens of a call."""
+
+
+class NoLimit:
+    """A budget without limits, for tests and benchmarks of single jobs."""
+
+    def blocks(self, model: Model, now: datetime, zone: tzinfo) -> str:
+        return ""
+
+    def spend(self, tokens: int, now: datetime) -> None:
+        """Count nothing."""
+
+
+class BudgetGate:
+    """Admits one step to the LLM and the embedding model, as far as the budget allows."""
+
+    def __init__(self, budget: Budget, clock: Callable[[], datetime], zone: tzinfo) -> None:
+        self._budget, self._clock, self._zone = budget, clock, zone
+
+    def is_open(self, model: Model) -> bool:
+        return not self._budget.blocks(model, self._clock(), self._zone)
+
+    def check(self, model: Model) -> None:
+        """Raise ``OverBudgetError`` unless a model may be used now."""
+        if limit := self._budget.blocks(model, self._clock(), self._zone):
+            raise OverBudgetError(f"[idle] does not allow it now ({limit})", model)
+
+    def spend(self, tokens: int) -> None:
+        self._budget.spend(tokens, self._clock())
+
+
+class CountingLLM:
+    """An LLM within the budget, with a job's options; it counts tokens.
+
+    ``model`` is the fingerprint of the model that answered last.
+    """
+
+    def __init__(self, llm: LLM, gate: BudgetGate, options: JobOptions = JobOptions()) -> None:
+        self._llm, self._gate, self._options = llm, gate, options
+        self.model, self.tokens_in, self.tokens_out = "", 0, 0
+        self.items_lost = 0  # of answers: they could not be used
+        self.answered: bool | None = None  # whether the server did, at the last call; None if none
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self._llm.prompt_tokens
+
+    @property
+    def remote(self) -> bool:
+        return is_remote(self._llm)
+
+    async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
+        """See ``LLM.complete``. A prompt without a usable answer counts, by estimate.
+
+        Raises:
+            OverBudgetError: Nothing was sent.
+        """
+        self._gate.check("llm")
+        model = self._options.model or prompt.model
+        max_tokens = self._options.max_tokens or prompt.max_tokens
+        try:
+            own = replace(
+                prompt,
+                model=model,
+                max_tokens=max_tokens,
+                job_temperature=self._options.temperature,
+            )
+            answer = await self._llm.complete(own, into)
+        except (EndpointError, EndpointRefusedError):
+            self.answered = False
+            raise
+        except (BadAnswerError, asyncio.CancelledError):
+            self._count(estimate_tokens(prompt.system) + estimate_tokens(prompt.user), 0)
+            raise
+        self.model, self.answered = answer.model, True
+        self.items_lost += sum(answer.lost.values())
+        self._count(answer.tokens_in, answer.tokens_out)
+        return answer
+
+    def _count(self, tokens_in: int, tokens_out: int) -> None:
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        self._gate.spend(tokens_in + tokens_out)
+
+
+class JobContext:
+    """What a job may use in one plan or step. Across an ``await``, keep only the LLM."""
+
+    def __init__(
+        self,
+        deps: JobDeps,
+        job: "Job",
+        pool: ThreadPoolExecutor,
+        views: WorkingSet,
+        budget: Budget,
+        closing: threading.Event,
+    ) -> None:
+        self._deps, self._pool, self._views = deps, pool, views
+        self._gate = BudgetGate(budget, deps.clock, deps.zone)
+        self._interrupted, self._closing = threading.Event(), closing
+        self._options = deps.options.get(job.name)
+        if self._options is None:
+            self._options = job.Options()
+        self.counting_llm: CountingLLM | None = None
+        found = getattr(deps.llm, "found", True)  # False while one is looked for
+        if deps.llm is not None and found and job.needs != "nothing":
+            job_options = deps.jobs.get(job.name, JobOptions())
+            checked = PromptGate(deps.llm, deps.store)
+            self.counting_llm = CountingLLM(checked, self._gate, job_options)
 
     @property
     def llm(self) -> LLM | None:
@@ -165,65 +352,95 @@ class JobContext(Protocol):
 
         Its ``complete`` counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
         """
+        return self.counting_llm
 
     @property
     def now(self) -> datetime:
         """The current time, timezone-aware."""
+        return self._deps.clock()
 
     @property
     def zone(self) -> tzinfo:
         """The user's time zone."""
+        return self._deps.zone
 
     @property
     def language(self) -> str:
-        """Name of the language that is written by rule, as in ``language_of``."""
+        """Name of the language that is written by rule."""
+        return self._deps.language
 
     @property
     def options(self) -> Any:
         """The job's own options."""
+        return self._options
 
     @property
     def space(self) -> str:
         """Key of the vector space in use, "" without a model."""
+        return self._deps.space()
 
     @property
     def token_space(self) -> str:
         """Key of the space of token vectors, "" without any."""
+        return self._deps.token_space()
 
     @property
     def upkeep(self) -> Upkeep:
-        """Maintenance of indexes and files; ``embed`` raises ``OverBudgetError`` as ``llm`` does."""
+        """Maintenance of indexes and files."""
+        return self._deps.upkeep
 
     @property
     def may_embed(self) -> bool:
         """Whether there is an embedding model, and ``[idle]`` allows it now."""
+        has_model = self._deps.embed is not None and bool(self._deps.space())
+        return has_model and self._gate.is_open("embedder")
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
+        return self._deps.store.snapshot(self._check)
 
     def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
         """Return a view of a scope's memories that all steps share; see ``WorkingSet.view``.
 
         Only read it, and not across an ``await``.
         """
+        return self._views.view(make, snapshot, scope, *of)
 
     def scopes(self) -> Sequence[str]:
         """Return the scopes that jobs may read: never those of guests."""
+        return self._deps.scopes()
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts, in small slices on another thread.
+        """Embed texts, in small slices on another thread; a step ends between two of them.
 
         Empty without ``may_embed``; what has no vector then gets it when it is indexed.
         """
+        embed = self._deps.embed
+        if embed is None or not texts or not self._gate.is_open("embedder"):
+            return Embedded(np.zeros((0, 0), np.float32), [])
+        slices = [texts[at : at + SLICE] for at in range(0, len(texts), SLICE)]
+        made = [await self.blocking(embed, slice_) for slice_ in slices]
+        tokens = [rows for part in made for rows in part.tokens]
+        return Embedded(np.concatenate([part.vectors for part in made]), tokens)
 
     def blocking(self, work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
         """Run slow work on another thread; a cancelled step does not wait for its end."""
+        return asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
 
     def interrupted(self) -> bool:
         """Return whether someone spoke since the step began; ``blocking`` work polls it.
 
         A plan or step that computes for more than some milliseconds without reading polls it too.
         """
+        return self._interrupted.is_set() or self._closing.is_set()
+
+    def _check(self) -> None:
+        if self.interrupted():
+            raise StepInterruptedError
+
+    def interrupt(self) -> None:
+        """Make ``interrupted`` return True. From any thread."""
+        self._interrupted.set()
 
 
 def llm_of(context: JobContext) -> LLM:

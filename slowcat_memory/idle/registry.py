@@ -21,21 +21,17 @@ from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.extraction.note_facts import NoteFacts
-from slowcat_memory.idle.jobs.feedback.corrections import Corrections
-from slowcat_memory.idle.jobs.feedback.rerank import Rerank
+from slowcat_memory.idle.jobs.feedback import Corrections, Rerank
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
-from slowcat_memory.idle.jobs.upkeep import TABLE, UpkeepJob
+from slowcat_memory.idle.jobs.upkeep import UPKEEP
 
-UPKEEP: tuple[Job, ...] = tuple(map(UpkeepJob, TABLE))
-EXTRACTION: tuple[Job, ...] = (Contextualize(), Entities(), Facts(), NoteFacts(), Merge())
-SUMMARIES: tuple[Job, ...] = tuple(SUMMARY_JOBS.values())
-REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
-FEEDBACK: tuple[Job, ...] = (Corrections(), Rerank())
-BUILT_IN: tuple[Job, ...] = (*UPKEEP, *EXTRACTION, *SUMMARIES, *REFLECTION, *FEEDBACK)
+READERS: tuple[Job, ...] = (Contextualize(), Entities(), Facts(), NoteFacts(), Merge())
+REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks(), Corrections(), Rerank())
+BUILT_IN: tuple[Job, ...] = (*UPKEEP, *READERS, *SUMMARY_JOBS.values(), *REFLECTION)
 GROUP = "slowcat_memory.jobs"
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
 

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import msgspec
 
-from slowcat_memory.idle.context import Context, Contexts, JobDeps
-from slowcat_memory.idle.job import Job, Plan, Upkeep
+from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.idle.job import Job, JobContext, Plan, Upkeep
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
@@ -130,7 +130,7 @@ async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
     assert _contents(store) == before, "plan or step has written something itself"
 
 
-def _timed_plan(job: Job, context: Context) -> Plan | None:
+def _timed_plan(job: Job, context: JobContext) -> Plan | None:
     job.plan(context)  # fill caches
     began = time.perf_counter()
     plan = job.plan(context)

@@ -12,7 +12,8 @@ interrupted reply keeps the words that had arrived.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -20,17 +21,21 @@ from pipecat.frames.frames import (
     EndFrame,
     ErrorFrame,
     Frame,
+    FunctionCallCancelFrame,
+    FunctionCallResultFrame,
+    FunctionCallsStartedFrame,
     InterimTranscriptionFrame,
     InterruptionFrame,
     LLMFullResponseStartFrame,
     LLMMessagesAppendFrame,
+    LLMTextFrame,
     TranscriptionFrame,
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
 )
 from pipecat.pipeline import worker as pipecat_worker
 from pipecat.pipeline.pipeline import Pipeline
-from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import (
     AssistantTurnStoppedMessage,
@@ -46,7 +51,6 @@ from pipecat.utils.time import time_now_iso8601
 from pipecat.workers.runner import WorkerRunner
 
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.testing.exchange import OpenTurn, Reply
 
 T = TypeVar("T")
 
@@ -55,6 +59,107 @@ _END_TIMEOUT_S = 30.0
 _TURN = "slowcat_headless_turn"  # a key of frames' metadata
 
 SYSTEM_INSTRUCTION = "You are a friendly voice assistant. Answer in one or two short sentences."
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The assistant's reply to one turn.
+
+    Attributes:
+        text: The text of all tool rounds, joined by spaces.
+        first_token_ms: From the end of the user's words to the first token; None without one.
+        total_ms: From the end of the user's words to the end of the assistant's turn.
+        tools: The functions that were called, in order.
+    """
+
+    text: str
+    interrupted: bool
+    first_token_ms: float | None
+    total_ms: float
+    tools: tuple[str, ...] = ()
+
+
+class OpenTurn:
+    """An open exchange: it ends when no LLM run is open or still expected."""
+
+    def __init__(self, on_token: Callable[[str], None] | None) -> None:
+        """Start timing; ``on_token`` is called with each piece of the answer."""
+        self.reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.asked_at = time.perf_counter()
+        self._on_token = on_token
+        self._first_token_at: float | None = None
+        self._texts: list[str] = []
+        self._tools: list[str] = []
+        self._open_calls: set[str] = set()
+        self._open_runs = 0
+        self._run_expected = True
+        self._cut = False
+
+    def on_frame(self, frame: Frame) -> None:
+        if isinstance(frame, LLMTextFrame):
+            self._first_token_at = self._first_token_at or time.perf_counter()
+            if self._on_token:
+                self._on_token(frame.text)
+        elif isinstance(frame, LLMFullResponseStartFrame):
+            self._open_runs += 1
+            self._run_expected = False
+        elif isinstance(frame, FunctionCallsStartedFrame):
+            self._tools += [call.function_name for call in frame.function_calls]
+            self._open_calls.update(call.tool_call_id for call in frame.function_calls)
+        elif isinstance(frame, FunctionCallResultFrame):
+            self._on_tool_result(frame)
+        elif isinstance(frame, FunctionCallCancelFrame):
+            self._open_calls.discard(frame.tool_call_id)
+            self._maybe_end()
+
+    def _on_tool_result(self, frame: FunctionCallResultFrame) -> None:
+        properties = frame.properties
+        if properties and not properties.is_final:
+            return
+        self._open_calls.discard(frame.tool_call_id)
+        wanted = (
+            properties.run_llm if properties and properties.run_llm is not None else frame.run_llm
+        )
+        self._run_expected |= wanted is not False
+        self._maybe_end()
+
+    def on_run_ended(self, message: AssistantTurnStoppedMessage) -> None:
+        self._open_runs -= 1
+        if message.content:
+            self._texts.append(message.content)
+        self._cut |= message.interrupted
+        if self._cut:
+            self._end()
+        else:
+            self._maybe_end()
+
+    def interrupt(self) -> None:
+        """Interrupt the turn; an open run still adds its text so far."""
+        self._cut = True
+        if not self._open_runs:
+            self._end()
+
+    def fail(self, error: Exception) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(error)
+
+    def _maybe_end(self) -> None:
+        if not (self._open_runs or self._open_calls or self._run_expected):
+            self._end()
+
+    def _end(self) -> None:
+        if self.reply.done():
+            return
+        now, first = time.perf_counter(), self._first_token_at
+        self.reply.set_result(
+            Reply(
+                text=" ".join(self._texts),
+                interrupted=self._cut,
+                first_token_ms=(first - self.asked_at) * 1000 if first else None,
+                total_ms=(now - self.asked_at) * 1000,
+                tools=tuple(self._tools),
+            )
+        )
 
 
 class _StayingLLM(OpenAILLMService):
@@ -91,8 +196,6 @@ class HeadlessConversation:
         system_instruction: str = SYSTEM_INSTRUCTION,
         speaker: str = "user",
         tools: Any = None,
-        messages: Sequence[Any] = (),
-        params: PipelineParams | None = None,
     ) -> None:
         """Build the pipeline; it runs from the start of the `async with` block.
 
@@ -103,7 +206,7 @@ class HeadlessConversation:
         """
         self._llm_url = llm_url
         self._speaker = speaker
-        self.context = LLMContext(messages=list(messages), **({"tools": tools} if tools else {}))
+        self.context = LLMContext(**({"tools": tools} if tools else {}))
         self.aggregators = LLMContextAggregatorPair(
             self.context, user_params=LLMUserAggregatorParams(user_turn_strategies=_strategies())
         )
@@ -117,7 +220,6 @@ class HeadlessConversation:
         user, assistant = self.aggregators.user(), self.aggregators.assistant()
         self.worker = PipelineWorker(
             Pipeline([user, *([memory] if memory else []), self.llm, assistant]),
-            params=params or PipelineParams(),
             enable_rtvi=False,
             idle_timeout_secs=None,
         )

@@ -6,7 +6,6 @@ callable, by default `parrot`.
 
 import asyncio
 import base64
-import hashlib
 import inspect
 import itertools
 import json
@@ -17,12 +16,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
 from aiohttp import web
 from loguru import logger
 
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import describe_error
+from slowcat_memory.testing.doubles import HashEmbedder
 from slowcat_memory.testing.parrot import message_text, parrot
 
 
@@ -235,7 +234,7 @@ class ScriptedServer:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         data: list[dict[str, Any]] = []
         for i, text in enumerate(texts):
-            vector = hash_vector(str(text), int(body.get("dimensions") or 64))
+            vector = HashEmbedder(int(body.get("dimensions") or 64)).encode_query(str(text))
             as_base64 = body.get("encoding_format") == "base64"
             value = base64.b64encode(vector.tobytes()).decode() if as_base64 else vector.tolist()
             data.append({"object": "embedding", "index": i, "embedding": value})
@@ -291,12 +290,3 @@ class ScriptedServer:
         await response.write(b"data: [DONE]\n\n")
         await response.write_eof()
         return response
-
-
-def hash_vector(text: str, dim: int = 64) -> np.ndarray:
-    """Return a text's hashed word counts as a float32 unit vector, the same on every machine."""
-    vector = np.zeros(dim, dtype=np.float32)
-    for word in re.findall(r"\w+", text.casefold()) or [""]:
-        digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
-        vector[int.from_bytes(digest, "little") % dim] += 1.0
-    return vector / np.linalg.norm(vector)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.engine.notes import edit_block
-from slowcat_memory.idle.jobs.feedback.shared import JUDGED_QUERY, judgeable
+from slowcat_memory.idle.jobs.feedback import JUDGED_QUERY, judgeable
 from slowcat_memory.idle.scheduler.results import revived
 from slowcat_memory.records import CommandEntry, Forget, Key, Made, Memory, WriteBatch
 from slowcat_memory.web.context import PageContext

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply
 from slowcat_memory.core.memory import family
-from slowcat_memory.idle.context import BudgetGate, CountingLLM, NoLimit
+from slowcat_memory.idle.job import BudgetGate, CountingLLM, NoLimit
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import FixedClock, ScriptedLLM

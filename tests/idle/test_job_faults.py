@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
-from slowcat_memory.idle.jobs.feedback.rerank import Rerank
+from slowcat_memory.idle.jobs.feedback import Rerank
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM

@@ -9,10 +9,9 @@ from zoneinfo import ZoneInfo
 
 from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
-from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Store, StoreOptions

@@ -6,7 +6,8 @@ import math
 import pytest
 from openai import APIStatusError, AsyncOpenAI
 
-from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall, hash_vector, parrot
+from slowcat_memory.testing import HashEmbedder
+from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall, parrot
 from tests.support.voice_pipeline import run
 
 
@@ -183,7 +184,7 @@ def test_scripted_server_models_and_embeddings():
             )
         assert [model.id for model in models.data] == ["tiny"]
         cat, other_cat, unlike = (item.embedding for item in answer.data)
-        assert math.dist(cat, hash_vector(texts[0], 256)) < 1e-6
+        assert math.dist(cat, HashEmbedder(256).encode_query(texts[0])) < 1e-6
         assert math.dist(cat, as_floats.data[0].embedding) < 1e-6
         assert math.isclose(sum(x * x for x in cat), 1.0, rel_tol=1e-5)
         near = sum(a * b for a, b in zip(cat, other_cat, strict=True))

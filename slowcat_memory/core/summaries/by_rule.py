@@ -16,10 +16,16 @@ from slowcat_memory.core.facts.prompt import ExtractedFact, facts_by_rule
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.render.speech import spoken_day
-from slowcat_memory.core.summaries.extractive import as_text, choose_clauses, split_turn
+from slowcat_memory.core.summaries.extractive import (
+    Line,
+    Tokenize,
+    as_text,
+    choose_clauses,
+    language_of_lines,
+    split_turn,
+)
 from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
-from slowcat_memory.core.summaries.salience import Line, Tokenize, language_of_lines
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.time.periods import day_of

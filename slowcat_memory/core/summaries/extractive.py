@@ -5,13 +5,18 @@ said and how much it distinguishes (Gillick and Favre, "A scalable global model 
 2009). Clauses are chosen greedily by what they add for their length (Lin and Bilmes, "A class of
 submodular functions for document summarization", 2011), statements of facts and changes first. What
 adds nothing is left out even if there is room: a greeting, praise, a filler of the agent.
+
+A word of any conversation ("amazing", "think") weighs a fifth of any other. What somebody says of
+themselves counts most, more if it names somebody, a number or a change; what is said to the other,
+and a question, count less; talk about the conversation itself, and what the agent says beside
+advice, do not count at all.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, tzinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, tzinfo
 from functools import cache
 from heapq import heapify, heappop, heappush
 from itertools import groupby
@@ -22,17 +27,99 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.checks.reported import reads_aloud
-from slowcat_memory.core.language import ENGLISH, Language, language_of
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, of_any
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.options import ExtractiveOptions
-from slowcat_memory.core.summaries.salience import (
-    Line,
-    Tokenize,
-    language_of_lines,
-    weights,
-    worth,
-)
 from slowcat_memory.core.time.periods import day_of
+
+Tokenize = Callable[[str], list[str]]
+# How much a clause counts, by what it is.
+FACT, CHANGE, TELLING = 3.0, 1.2, 1.1
+QUESTION, TO_LISTENER, NOBODYS, ADVICE = 0.3, 0.6, 0.8, 0.7
+LIGHT = 0.2  # weight of a word of any conversation; of any other, 1
+_OWN = re.compile(rf"\b(?:{of_any(lambda one: one.summary.own)})\b", re.IGNORECASE)
+_ADVICE = re.compile(
+    rf"\b(?:{of_any(lambda one: one.summary.advice)})\b"
+    rf"|^(?:{of_any(lambda one: one.summary.advice_begins)})\b",
+    re.IGNORECASE,
+)
+_TO_LISTENER = re.compile(
+    rf"\b(?:{of_any(lambda one: '|'.join(one.extracts.listener))})\b", re.IGNORECASE
+)
+_TELLING = re.compile(r"\d|(?<=\s)[A-ZÄÖÜ][a-zäöüß]{2,}")  # a number, or a name inside a sentence
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+class Line(Struct, frozen=True):
+    """A sentence or clause of a turn (its log id).
+
+    Attributes:
+        agent: Whether the agent said it.
+        fact: Whether it is a statement about somebody by name, which needs no speaker.
+        at: When it was said; None where that is of no interest.
+    """
+
+    speaker: str
+    text: str
+    turn: int
+    agent: bool = False
+    fact: bool = False
+    at: datetime | None = None
+
+    @property
+    def length(self) -> int:
+        return len(self.text.split())
+
+
+def language_of_lines(said: Iterable[Line]) -> Language:
+    """Return the language whose common words occur most; English if none do."""
+    counts = Counter(word.casefold() for line in said for word in _WORD.findall(line.text))
+    return max((ENGLISH, *LANGUAGES), key=lambda one: sum(counts[word] for word in _common(one)))
+
+
+def weights(words: Iterable[str], language: Language, tokenize: Tokenize) -> dict[str, float]:
+    """Return the weight of each stem, 0 to 1."""
+    function = {stem for word in language.extracts.function for stem in tokenize(word)}
+    light = {stem for word in language.extracts.light for stem in tokenize(word)}
+    return {word: 0.0 if word in function else LIGHT if word in light else 1.0 for word in words}
+
+
+def worth(line: Line, language: Language) -> float:
+    """Return how much a clause counts by what it is; 0 for what belongs in no summary."""
+    if line.fact:
+        return FACT * (CHANGE if _changes(line.text, language) else 1.0)
+    if _chatter(language.name).search(line.text) or (line.agent and not is_advice(line.text)):
+        return 0.0
+    about = ADVICE if line.agent else _whose(line.text)
+    about *= QUESTION if line.text.rstrip().endswith("?") else 1.0
+    about *= TELLING if _TELLING.search(line.text) else 1.0
+    return about * (CHANGE if _changes(line.text, language) else 1.0)
+
+
+def is_advice(sentence: str) -> bool:
+    """Return whether a sentence advises."""
+    return _ADVICE.search(sentence) is not None
+
+
+def _common(language: Language) -> frozenset[str]:
+    return language.extracts.light | language.extracts.function
+
+
+def _whose(text: str) -> float:
+    if _OWN.search(text):
+        return 1.0
+    return TO_LISTENER if _TO_LISTENER.search(text) else NOBODYS
+
+
+def _changes(text: str, language: Language) -> bool:
+    return any(word.casefold() in language.extracts.changes for word in _WORD.findall(text))
+
+
+@cache
+def _chatter(language: str) -> re.Pattern[str]:
+    phrases = "|".join(map(re.escape, language_of(language).extracts.chatter))
+    return re.compile(rf"(?<![\w'’])(?:{phrases})(?![\w'’])".replace("'", "['’]"), re.IGNORECASE)
+
 
 _MARKS = " \t,;:–—-"
 _EDGE = re.compile(r"^\W+|\W+$")
@@ -91,6 +178,8 @@ def _any(phrases: tuple[str, ...]) -> str:
 _MOST_CHARS = 20_000  # of a text
 _ORDINAL = re.compile(r"\b(?:am|der|dem|den|vom|zum|bis|ab|seit) \d{1,2}\.$", re.IGNORECASE)
 LENGTH_POWER, OFTEN_POWER = 0.8, 0.5
+LEAST_LENGTH = 3  # words of a clause
+LEAST_WEIGHT = 1.0  # of a clause's words together: below it, it says nothing
 
 
 class _Candidate(Struct, frozen=True):
@@ -105,15 +194,9 @@ class _Candidate(Struct, frozen=True):
         return self.worth * fresh / self.length**LENGTH_POWER
 
 
-def split_turn(
-    speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
-) -> list[Line]:
-    """Split a turn into non-empty sentences, without orders, links, and what was read aloud.
-
-    Args:
-        language: A two-letter code.
-    """
-    cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
+def split_turn(speaker: str, text: str, turn: int, *, agent: bool = False) -> list[Line]:
+    """Split a turn into non-empty sentences, without orders, links, and what was read aloud."""
+    cut = (" ".join(one.split()) for one in sentencex.segment("en", text[:_MOST_CHARS]))
     whole = _with_ordinals(one for one in cut if one)
     kept = (one for one in whole if keepable(one) and not reads_aloud(one))
     return [Line(speaker, one, turn, agent) for one in kept]
@@ -151,8 +234,8 @@ def choose_clauses(
     candidates = [
         _Candidate(place, bare[place], worth_, part.length)
         for place, part in enumerate(parts)
-        if (part.fact or part.length >= options.shortest)
-        and sum(value[word] for word in bare[place]) >= options.content
+        if (part.fact or part.length >= LEAST_LENGTH)
+        and sum(value[word] for word in bare[place]) >= LEAST_WEIGHT
         and (worth_ := worth(part, language))
     ]
     weight = {word: value[word] * count**OFTEN_POWER for word, count in often.items()}

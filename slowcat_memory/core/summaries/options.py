@@ -12,20 +12,24 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         words: Most words of a summary.
         least: Words up to which a summary may be longer than ``share``.
         share: Most words of a summary as a share of its input: 0.19 drops 81 %.
-        shortest: Fewest words of a clause.
-        content: Least sum of the weights of a clause's words: below it, it says nothing.
     """
 
     words: Annotated[int, Meta(ge=1)] = 200
     least: Annotated[int, Meta(ge=0)] = 40
     share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.19
-    shortest: Annotated[int, Meta(ge=0)] = 3
-    content: Annotated[float, Meta(ge=0.0, le=10.0)] = 1.0
 
 
-class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When summaries belong to one topic; see ``TopicsOptions``."""
+class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How topics are found.
+
+    Attributes:
+        join_at: Cosine with a topic's centroid from which a session joins it.
+        merge_at: Cosine of two centroids from which two topics become one.
+        least: Sessions from which a topic is worth keeping.
+        most: Most topics; beyond it the nearest two are merged.
+    """
 
     join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
     merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
-    most: Annotated[int, Meta(ge=1)] = 200
+    least: Annotated[int, Meta(ge=1, le=1_000)] = 3
+    most: Annotated[int, Meta(ge=1, le=10_000)] = 200

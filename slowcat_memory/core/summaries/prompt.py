@@ -40,7 +40,6 @@ Answer with JSON alone:
 class Purpose(Struct, frozen=True, kw_only=True):
     """One kind of summary: the request to the LLM, limits of the summary, and call parameters."""
 
-    name: str
     asks: str
     sentences: int
     words: int
@@ -55,7 +54,6 @@ _FIELDS = """\
 "relationship": what happened between those who spoke (trust, a promise, a disagreement), in one \
 sentence; "" if nothing did."""
 SESSION = Purpose(
-    name="session",
     asks=f'"summary": two or three sentences: what the conversation was about, what was told, '
     f"what was agreed.\n{_FIELDS}",
     sentences=5,
@@ -63,7 +61,6 @@ SESSION = Purpose(
     max_tokens=400,
 )
 WINDOW = Purpose(
-    name="window",
     asks=f'"summary": one short paragraph on this part of a long conversation: what was wanted, '
     f"what happened, what was resolved.\n{_FIELDS}",
     sentences=6,
@@ -72,7 +69,6 @@ WINDOW = Purpose(
     temperature=0.5,
 )
 META = Purpose(
-    name="meta",
     asks='"summary": one paragraph on a long conversation, of which the record holds summaries of '
     f"its parts: its themes, and what came of them.\n{_FIELDS}",
     sentences=8,
@@ -81,7 +77,6 @@ META = Purpose(
     temperature=0.5,
 )
 DAY = Purpose(
-    name="day",
     asks='"summary": two to four sentences on the day, of which the record holds a summary of each '
     f"conversation: what happened, what changed, what stays open.\n{_FIELDS}",
     sentences=5,
@@ -89,7 +84,6 @@ DAY = Purpose(
     max_tokens=400,
 )
 WEEK = Purpose(
-    name="week",
     asks='"summary": three to five sentences on the week, of which the record holds a summary of '
     f"each conversation: what went on, how it developed, what stays open.\n{_FIELDS}",
     sentences=6,
@@ -97,7 +91,6 @@ WEEK = Purpose(
     max_tokens=450,
 )
 TOPIC = Purpose(
-    name="topic",
     asks='"summary": two or three sentences on what these conversations, of which the record holds '
     f"summaries, have in common, and how it developed.\n{_FIELDS}\nThe first of the topics is the "
     "name that all of it goes by, in two to four words.",

@@ -9,12 +9,12 @@ the same topics.
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.summaries.options import ClusterOptions
+from slowcat_memory.core.summaries.options import TopicsOptions
 
 
 class Topic(Struct, frozen=True):
@@ -33,7 +33,7 @@ def grow_topics(
     topics: Sequence[Topic],
     ids: Sequence[str],
     vectors: np.ndarray,
-    options: ClusterOptions = ClusterOptions(),
+    options: TopicsOptions = TopicsOptions(),
 ) -> list[Topic]:
     """Add summaries to topics; return the topics in order of creation.
 
@@ -55,24 +55,6 @@ def grow_topics(
     while len(grown) > options.most:
         grown = _merged(grown, _smallest(grown), -1.0)
     return grown
-
-
-def name(texts: Sequence[str], others: Mapping[str, int], total: int, words: int = 3) -> str:
-    """Return a topic's name: words frequent in it and rare elsewhere, or "".
-
-    Args:
-        texts: The words of each member, lower case, separated by spaces.
-        others: Number of summaries, over all topics, that contain each word.
-    """
-    held = Counter(word for text in texts for word in set(text.split()) if len(word) > 2)
-    scored = sorted(
-        (
-            (count * math.log((1 + total) / (1 + others.get(word, 0))), word)
-            for word, count in held.items()
-        ),
-        key=lambda one: (-one[0], one[1]),
-    )
-    return ", ".join(word for score, word in scored[:words] if score > 0)
 
 
 def _nearest(topics: Sequence[Topic], vector: np.ndarray, least: float) -> int | None:

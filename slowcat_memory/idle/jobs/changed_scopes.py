@@ -1,11 +1,12 @@
 """Finds the namespaces that changed since a job's cursor, and their last sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.memory import NOTE, chunk_id
+from slowcat_memory.idle.job import JobContext, Plan, new_task
 from slowcat_memory.records import Cursor, Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 
@@ -88,6 +89,29 @@ def cursor_of(job: str, snapshot: Snapshot, mark: str = "") -> Cursor:
         mark: Anything else that must not have changed, in the job's own format.
     """
     return Cursor(name=job, position=snapshot.last_id(), note=f"{snapshot.last_change()} {mark}")
+
+
+def plan_changed(
+    job: str, mark: str, writes: str, keys: Sequence[str], rank: int, snapshot: Snapshot,
+    context: JobContext,
+) -> Plan | None:  # fmt: skip
+    """Plan a task for each key in each namespace that changed; None if nothing did.
+
+    Args:
+        mark: As in ``cursor_of``.
+        writes: As ``ignoring`` in ``touched``.
+    """
+    scopes = touched(snapshot, job, mark, context.scopes(), writes)
+    cursor = cursor_of(job, snapshot, mark)
+    if snapshot.cursor(job) == cursor:
+        return None
+    tasks = (new_task(job, scope, key, context.now, rank) for scope in scopes for key in keys)
+    return Plan(tasks=tuple(tasks), cursor=cursor)
+
+
+def epoch_and_day(snapshot: Snapshot, context: JobContext) -> str:
+    """Return a mark that changes with a forget, and daily: statements hold from or until a day."""
+    return f"{snapshot.forget_epoch()} {context.now.astimezone(context.zone).date()}"
 
 
 def touched(

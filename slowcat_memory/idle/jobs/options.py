@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.graph.options import TYPES, DedupOptions
-from slowcat_memory.core.summaries.options import ClusterOptions, ExtractiveOptions
+from slowcat_memory.core.summaries.options import ExtractiveOptions
 
 # Jobs that share the options section [summaries]; any other job's section has its name.
 SHARED_SECTION = ("session_summary", "window_summary", "meta_summary", "rollups")
@@ -20,26 +20,15 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
             speaks, and a weak model leaves fewer out.
         questions: Questions kept per chunk, 0 for none.
         notes: Notes kept per chunk, 0 for none.
-        chunk_chars: Characters of a chunk that the LLM sees; of a longer one its beginning and end.
-        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
-            A small model understands a short one better.
-        fresh_h: Hours for which a session comes before older ones that are recalled often.
     """
 
     chunks: Annotated[int, Meta(ge=1, le=32)] = 16
     questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
     notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
-    chunk_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
-    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    fresh_h: Annotated[float, Meta(ge=0.0, le=8_760.0)] = 24.0
 
     @property
     def turns(self) -> int:
         return self.chunks
-
-    @property
-    def turn_chars(self) -> int:
-        return self.chunk_chars
 
 
 class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,8 +38,6 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
         types: Types of entities; a shop adds "order" and "product".
         turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer
             out with fewer.
-        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
-        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
         exact: Whether equal names mean one entity.
         fuzzy: Whether spellings of one name do.
         embedding: Whether near vectors do; never for people.
@@ -63,8 +50,6 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
 
     types: tuple[str, ...] = TYPES
     turns: Annotated[int, Meta(ge=1, le=60)] = 12
-    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
-    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
 class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,8 +59,6 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak
             model misses less.
         known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
-        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
-        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
         least_importance: Importance below which a fact is not kept: 0 keeps all, 0.4 leaves out
             small likes and habits, 0.6 keeps health and family alone. What ends or corrects another
             fact is kept.
@@ -83,8 +66,6 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     turns: Annotated[int, Meta(ge=1, le=40)] = 12
     known: Annotated[int, Meta(ge=0, le=100)] = 12
-    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
-    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     least_importance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
 
 
@@ -103,11 +84,9 @@ class RerankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.
-        newest: How many log entries back judging starts in a store that was never judged.
     """
 
     kept: Annotated[int, Meta(ge=1, le=100)] = 8
-    newest: Annotated[int, Meta(ge=0, le=1_000_000)] = 2000
 
 
 class ProfileOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,23 +142,3 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def window_turns(self) -> int:
         return max(2, self.window or WINDOW_TURNS[self.domain])
-
-
-class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How topics are found.
-
-    Attributes:
-        join_at: Cosine with a topic's centroid from which a session joins it.
-        merge_at: Cosine of two centroids from which two topics become one.
-        least: Sessions from which a topic is worth keeping.
-        most: Most topics; beyond it the nearest two are merged.
-    """
-
-    join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
-    merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
-    least: Annotated[int, Meta(ge=1, le=1_000)] = 3
-    most: Annotated[int, Meta(ge=1, le=10_000)] = 200
-
-    @property
-    def cluster(self) -> ClusterOptions:
-        return ClusterOptions(join_at=self.join_at, merge_at=self.merge_at, most=self.most)

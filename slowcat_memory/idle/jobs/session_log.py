@@ -10,12 +10,16 @@ from itertools import islice
 
 from msgspec import Struct
 
+from slowcat_memory.core.disclosure import is_derived_local
+from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known
+from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.records import Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 
 EVENTS_PER_PLAN = 1000  # of the log, which takes about 20 ms
+SHARE_OF_PROMPT = 16  # what is known takes at most this part of what an LLM reads
 SESSION_REST = timedelta(seconds=300)  # a session that is silent this long counts as ended
 
 
@@ -136,3 +140,29 @@ def read_sessions(
         else:
             found.append((session, turn))
     return found, Progress(upto, open)
+
+
+class KnownView:
+    """The statements of a namespace; see ``WorkingSet``."""
+
+    beginnings = KnownIndex.beginnings
+
+    def __init__(self) -> None:
+        self.index = KnownIndex()
+
+    def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        if is_derived_local(memory, snapshot.memory):
+            self.index.drop(memory.id)
+        else:
+            self.index.put(memory)
+
+    def drop(self, id: str) -> None:
+        self.index.drop(id)
+
+
+def known_before(turns: Sequence[Turn], context: JobContext) -> Known:
+    """Return who and what was known before some turns of one namespace, at least one."""
+    reads = context.llm.prompt_tokens if context.llm else 0
+    with context.snapshot() as snapshot:
+        index = context.view(KnownView, snapshot, turns[0].scope).index
+    return index.before(turns, context.zone, min(KNOWN_TOKENS, reads // SHARE_OF_PROMPT))

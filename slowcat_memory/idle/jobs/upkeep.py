@@ -11,23 +11,33 @@ A step writes nothing through the loop: each function has transactions of its ow
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
 
 from slowcat_memory.core.retention.retention import RetentionOptions
-from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger, Upkeep
+from slowcat_memory.idle.job import (
+    Job,
+    JobContext,
+    Needs,
+    NoOptions,
+    Plan,
+    Trigger,
+    Upkeep,
+    new_task,
+)
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.records import Task, WriteBatch
 
 Stop = Callable[[], bool]
 
 
-class UpkeepRow(Struct, frozen=True, kw_only=True):
-    """One row of the table.
+@dataclass(kw_only=True)
+class UpkeepJob:
+    """One row of the table, and its job; see ``Job``.
 
     Attributes:
-        every_s: Seconds between two plans; the end of a session triggers one as well.
         run: Does the work for a scope ("" for the whole store), blocking, in short transactions
             between which it calls ``stop``.
         due: Whether a task is worth making for a scope.
@@ -37,13 +47,36 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    every_s: float
+    trigger: Trigger
     run: Callable[[Upkeep, str, Stop], Any]
     due: Callable[[JobContext, str], bool] = lambda context, scope: True
     mark: Callable[[JobContext], str | None] | None = None
     derived: bool = True
     rank: int = 50
-    options: type[Struct] = NoOptions
+    Options: type[Struct] = NoOptions
+    version: int = 1
+    needs: Needs = "nothing"
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan a task for the store, or one for each namespace that changed."""
+        if self.mark is None:
+            return Plan(tasks=(self._task("", context),)) if self.due(context, "") else None
+        mark = self.mark(context)
+        if mark is None:
+            return None
+        with context.snapshot() as snapshot:
+            cursor = cursor_of(self.name, snapshot, mark)
+            scopes = touched(snapshot, self.name, mark, context.scopes(), made=self.derived)
+        tasks = tuple(self._task(scope, context) for scope in scopes if self.due(context, scope))
+        return Plan(tasks=tasks, cursor=cursor, more=False) if scopes else None
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        await context.blocking(self.run, context.upkeep, task.scope, context.interrupted)
+        return WriteBatch()
+
+    def _task(self, scope: str, context: JobContext) -> Task:
+        # With the day as its note, a task that was given up is tried again on another.
+        return new_task(self.name, scope, "", context.now, self.rank, note=_today(context))
 
 
 def _seal(upkeep: Upkeep, scope: str, stop: Stop) -> None:
@@ -55,77 +88,34 @@ def _today(context: JobContext) -> str:
     return context.now.astimezone(context.zone).date().isoformat()
 
 
-TABLE = (
-    UpkeepRow(
+UPKEEP: tuple[Job, ...] = (
+    UpkeepJob(
         name="erase",
-        every_s=60.0,
+        trigger=Trigger(session_end=True, every_s=60.0),
         due=lambda context, scope: context.upkeep.has_due(),
         run=lambda upkeep, scope, stop: upkeep.erase_due(),
         rank=0,
     ),
-    UpkeepRow(
+    UpkeepJob(
         name="retention",
-        every_s=300.0,
+        trigger=Trigger(session_end=True, every_s=300.0),
         due=lambda context, scope: context.upkeep.expired(),
         run=lambda upkeep, scope, stop: upkeep.erase_expired(stop),
         rank=0,
-        options=RetentionOptions,
+        Options=RetentionOptions,
     ),
-    UpkeepRow(
+    UpkeepJob(
         name="seal",
-        every_s=300.0,
+        trigger=Trigger(session_end=True, every_s=300.0),
         mark=lambda context: context.space,
         due=lambda context, scope: context.upkeep.seal_due(scope),
         run=_seal,
     ),
-    UpkeepRow(
+    UpkeepJob(
         name="ageing",
-        every_s=900.0,
+        trigger=Trigger(session_end=True, every_s=900.0),
         mark=_today,
         derived=False,
         run=lambda upkeep, scope, stop: upkeep.age(scope, stop),
     ),
 )
-
-
-class UpkeepJob:
-    """The job of one row; see ``Job``."""
-
-    version = 1
-    needs: Needs = "nothing"
-
-    def __init__(self, row: UpkeepRow) -> None:
-        self._row = row
-        self.name = row.name
-        self.trigger = Trigger(session_end=True, every_s=row.every_s)
-        self.Options = row.options
-
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for the store, or one for each namespace that changed."""
-        row = self._row
-        if row.mark is None:
-            return Plan(tasks=(self._task("", context),)) if row.due(context, "") else None
-        mark = row.mark(context)
-        if mark is None:
-            return None
-        with context.snapshot() as snapshot:
-            cursor = cursor_of(row.name, snapshot, mark)
-            scopes = touched(snapshot, row.name, mark, context.scopes(), made=row.derived)
-        tasks = tuple(self._task(scope, context) for scope in scopes if row.due(context, scope))
-        return Plan(tasks=tasks, cursor=cursor, more=False) if scopes else None
-
-    async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        await context.blocking(self._row.run, context.upkeep, task.scope, context.interrupted)
-        return WriteBatch()
-
-    def _task(self, scope: str, context: JobContext) -> Task:
-        row = self._row
-        return Task(
-            id=f"{row.name}/{scope}/",
-            job=row.name,
-            key="",
-            scope=scope,
-            created=context.now,
-            rank=row.rank,
-            note=_today(context),  # a task that was given up is tried again on another day
-        )

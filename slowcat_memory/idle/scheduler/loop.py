@@ -13,7 +13,6 @@ least once and ends. Both call ``_round``; while ``run_until_done`` works, ``run
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from enum import Enum, auto
 
 from loguru import logger
 from msgspec.structs import replace
@@ -26,15 +25,14 @@ from slowcat_memory.errors import (
     StoreFullError,
     describe_error,
 )
+from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Job, OverBudgetError
-from slowcat_memory.idle.scheduler.budget import Budget, Model
+from slowcat_memory.idle.job import Job, Model, OverBudgetError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.results import NewModels, batch_of, run_of
 from slowcat_memory.idle.scheduler.step import (
-    ContextSource,
     ServerProbe,
     StepResult,
     find_tracer,
@@ -58,14 +56,6 @@ SERVER_PATIENCE_S = 8.0  # of ``run_until_done``, when all that is left waits fo
 OnApplied = Callable[[WriteBatch], None]
 
 
-class Round(Enum):
-    """The result of a round of the loop."""
-
-    PROGRESS = auto()  # something was done, or must be checked again: continue at once
-    NOTHING_DUE = auto()
-    SERVER_AWAY = auto()  # a step found the LLM's server unreachable
-
-
 class IdleLoop:
     """Runs idle jobs, one step at a time. Use it on one event loop, except where stated."""
 
@@ -74,7 +64,7 @@ class IdleLoop:
         store: Store,
         jobs: Iterable[Job],
         gate: IdleGate,
-        context_of: ContextSource,
+        context_of: Contexts,
         breaker: ServerProbe | None = None,
         options: IdleOptions = IdleOptions(),
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
@@ -162,7 +152,7 @@ class IdleLoop:
                 if self._drains:
                     self._drained.clear()
                     await self._drained.wait()
-                if await self._round(self._enabled) is not Round.PROGRESS:
+                if not await self._round(self._enabled):
                     self._discard_views()
                     await self._sleep(self._options.rest_s)
             except StoreClosedError:
@@ -205,7 +195,7 @@ class IdleLoop:
     async def _drain(self, chosen: dict[str, Job], patience_s: float) -> int:
         unasked, idle_since, done = set(chosen), self._seconds(), self._steps_done
         while True:
-            if await self._round(chosen, unasked) is Round.PROGRESS:
+            if await self._round(chosen, unasked):
                 idle_since = self._seconds()
                 continue
             if self._steps_done != done and not unasked:
@@ -230,27 +220,30 @@ class IdleLoop:
         self.changed()
         await self._sleep(TROUBLE_S)
 
-    async def _round(self, jobs: dict[str, Job], forced: set[str] | None = None) -> Round:
+    async def _round(self, jobs: dict[str, Job], forced: set[str] | None = None) -> bool:
         """Once the gate is open, plan jobs, then run one step.
 
         Args:
             forced: For ``run_until_done``: names to plan whatever their triggers say; removed once
                 planned. None for a background round, which yields to ``run_until_done``.
+
+        Returns:
+            Whether something was done, or must be checked again: to continue at once.
         """
         async with self._round_lock:
             while wait := self._gate.opens_in():
                 await self._sleep(min(wait, POLL_S))
             if self._drains and forced is None:
-                return Round.PROGRESS
+                return True
             if self._server is not None and not getattr(self._server, "found", True):
                 await self._server_ready()  # work by rule must not be done before an LLM's
             more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
             if self._gate.opens_in():
-                return Round.PROGRESS
+                return True
             task = await self._next_task(jobs)
             if task is not None:
                 return await self._run_task(jobs[task.job], task)
-            return Round.PROGRESS if more else Round.NOTHING_DUE
+            return more
 
     # ------------------------------------------------------------------- choosing
 
@@ -311,12 +304,13 @@ class IdleLoop:
 
     # ------------------------------------------------------------------- doing
 
-    async def _run_task(self, job: Job, task: Task) -> Round:
+    async def _run_task(self, job: Job, task: Task) -> bool:
+        """Return whether to continue at once; False if the LLM's server is unreachable."""
         with self._store.snapshot() as snapshot:
             stored = snapshot.task(task.id)
         if stored != task:  # done, forgotten, or changed since it was queued
             self.changed()
-            return Round.PROGRESS
+            return True
         context, began = self._context_of(job), self._clock()
         timeout_s = self._options.of_job(job.name).timeout_s or self._options.step_s
         with step_span(task, self._tracer) as record:
@@ -332,17 +326,17 @@ class IdleLoop:
             raise result.error
         if run.outcome == "interrupted":  # the row is not urgent
             self._store.apply(job.name, WriteBatch(run=run))
-            return Round.PROGRESS
+            return True
         await self._apply(job.name, replace(batch, run=run))
         self._steps_done += bool(batch.done)
         if run.outcome == "away":
-            return Round.SERVER_AWAY
+            return False
         if self._queue is not None:
             self._queue.remove(task.id)
         self._queued(batch.tasks)
         if run.outcome == "done":
             await self._try_again(job.name, run.model)
-        return Round.PROGRESS
+        return True
 
     async def _try_again(self, job: str, model: str) -> None:
         """Revive what was given up with the model that answered a job before."""

@@ -12,12 +12,19 @@ from msgspec import Struct
 
 from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import describe_error
-from slowcat_memory.idle.context import StepInterruptedError
-from slowcat_memory.idle.job import Job, JobContext, JobOptions, Plan, Trigger
+from slowcat_memory.idle.job import (
+    Job,
+    JobContext,
+    JobOptions,
+    Plan,
+    StepInterruptedError,
+    Trigger,
+    cursor_at,
+    payload_of,
+)
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH
-from slowcat_memory.idle.scheduler.step import StepContext
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Cursor, SessionEdge, Task, Turn, WriteBatch
@@ -34,7 +41,7 @@ class Planner:
         self,
         store: Store,
         gate: IdleGate,
-        context_of: Callable[[Job], StepContext],
+        context_of: Callable[[Job], JobContext],
         options: IdleOptions,
         clock: Callable[[], datetime],
         metrics: Metrics,
@@ -88,7 +95,7 @@ class Planner:
         self._passed_over[job.name] = self._passed_over[job.name] + 1 if passes else 0
         return passes
 
-    async def _ask(self, job: Job, context: StepContext) -> bool:
+    async def _ask(self, job: Job, context: JobContext) -> bool:
         with self._store.snapshot() as before:
             asked = self._triggers.asked(before, job, self._clock(), context.zone)
         try:
@@ -113,7 +120,7 @@ class Planner:
         await self._write(job.name, WriteBatch(cursor=asked))
         return False
 
-    def _plan(self, job: Job, context: StepContext) -> Plan | None:
+    def _plan(self, job: Job, context: JobContext) -> Plan | None:
         """Plan a job until the gate closes.
 
         Raises:
@@ -227,7 +234,7 @@ class Triggers:
 
 def overridden(trigger: Trigger, options: JobOptions) -> Trigger:
     if options.at_hour is not None:
-        return Trigger(at_hour=options.at_hour, weekday=trigger.weekday)
+        return Trigger(at_hour=options.at_hour)
     if options.every_s is not None and trigger.every_s:
         return msgspec.structs.replace(trigger, every_s=options.every_s)
     return trigger
@@ -260,12 +267,8 @@ def day_of(trigger: Trigger, now: datetime, zone: tzinfo) -> date:
     the hour it is the day before, so that a machine asleep at its hour catches up.
     """
     local = now.astimezone(zone)
-    day = local.date()
-    if local.hour < (trigger.at_hour or 0):
-        day = _back(day, 1)
-    if trigger.weekday is not None:
-        day = _back(day, (day.weekday() - trigger.weekday) % 7)
-    return day
+    before = local.hour < (trigger.at_hour or 0) and local.date() > date.min
+    return local.date() - timedelta(days=before)
 
 
 def cursor_name(job: str) -> str:
@@ -274,23 +277,13 @@ def cursor_name(job: str) -> str:
 
 def read(snapshot: Snapshot, job: str) -> LastAsked:
     """Return when a job was last planned; the default if the row is missing or unreadable."""
-    found = snapshot.cursor(cursor_name(job))
-    if found is None:
-        return LastAsked()
-    try:
-        kept = msgspec.json.decode(found.note or "{}", type=LastAsked)
-    except msgspec.MsgspecError:
-        kept = LastAsked()
-    return msgspec.structs.replace(kept, upto=found.position)
+    cursor = snapshot.cursor(cursor_name(job))
+    kept = payload_of(cursor, LastAsked) or LastAsked()
+    return msgspec.structs.replace(kept, upto=cursor.position if cursor else 0)
 
 
 def row(job: str, asked: LastAsked) -> Cursor:
-    note = msgspec.json.encode(msgspec.structs.replace(asked, upto=0)).decode()
-    return Cursor(name=cursor_name(job), position=asked.upto, note=note)
-
-
-def _back(day: date, days: int) -> date:
-    return day - timedelta(days) if day.toordinal() > days else day
+    return cursor_at(cursor_name(job), asked.upto, msgspec.structs.replace(asked, upto=0))
 
 
 def _is_over(every_s: float, since: datetime | None, now: datetime) -> bool:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
 from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
 from slowcat_memory.errors import BadAnswerError, PromptTooLongError, describe_error
-from slowcat_memory.idle.context import CountingLLM
-from slowcat_memory.idle.job import Job, RuleStandsInError
+from slowcat_memory.idle.job import CountingLLM, Job, RuleStandsInError
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import StepResult
 from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch

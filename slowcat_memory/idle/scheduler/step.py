@@ -15,9 +15,7 @@ from typing import Any, Literal, Protocol
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.idle.context import CountingLLM, StepInterruptedError
-from slowcat_memory.idle.job import Job, JobContext
-from slowcat_memory.idle.scheduler.budget import Budget
+from slowcat_memory.idle.job import Job, JobContext, StepInterruptedError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.records import Task, WriteBatch
 
@@ -28,27 +26,6 @@ CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 
 Ended = Literal["returned", "failed", "interrupted"]
 _abandoned_steps: set["asyncio.Task[WriteBatch | None]"] = set()  # asyncio holds its tasks weakly
-
-
-class StepContext(JobContext, Protocol):
-    """A job's context for one step."""
-
-    @property
-    def counting_llm(self) -> CountingLLM | None:
-        """The LLM, which counts tokens; None without one."""
-
-    def interrupt(self) -> None:
-        """Make ``interrupted`` return True. From any thread."""
-
-
-class ContextSource(Protocol):
-    """Makes the contexts of plans and steps, like ``Contexts``."""
-
-    def __call__(self, job: Job, budget: Budget) -> StepContext:
-        """Return a context whose uses of models the budget limits."""
-
-    def rest(self) -> None:
-        """Discard what only speeds up work: there is none for now."""
 
 
 class ServerProbe(Protocol):
@@ -75,7 +52,7 @@ class StepResult(Struct, frozen=True, kw_only=True):
 
 
 async def run_step(
-    job: Job, task: Task, context: StepContext, gate: IdleGate, timeout_s: float
+    job: Job, task: Task, context: JobContext, gate: IdleGate, timeout_s: float
 ) -> StepResult:
     """Run one step until it ends, the gate closes, or ``timeout_s`` have passed (a failure).
 

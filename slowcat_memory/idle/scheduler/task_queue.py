@@ -123,15 +123,15 @@ class _Line:
         return heap[0][2] if heap else None
 
 
-def seconds_until_due(task: Task, now: datetime, most_s: float = LONGEST_S) -> float:
+def seconds_until_due(task: Task, now: datetime) -> float:
     """Return how many seconds a task still waits for its retry: 0 if none, infinity if dead.
 
-    A wait longer than ``most_s`` was set by a wrong clock. ``now`` is timezone-aware.
+    A wait longer than ``LONGEST_S`` was set by a wrong clock. ``now`` is timezone-aware.
     """
     if task.state == "dead":
         return float("inf")
     left = (task.not_before - now).total_seconds() if task.not_before else 0.0
-    return left if 0 < left <= most_s else 0.0
+    return left if 0 < left <= LONGEST_S else 0.0
 
 
 def _order(task: Task) -> Rank:

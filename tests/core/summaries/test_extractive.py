@@ -1,8 +1,7 @@
 """Summaries without an LLM: which clauses are chosen."""
 
-from slowcat_memory.core.summaries.extractive import as_text, choose_clauses, split_turn
+from slowcat_memory.core.summaries.extractive import Line, as_text, choose_clauses, split_turn
 from slowcat_memory.core.summaries.options import ExtractiveOptions
-from slowcat_memory.core.summaries.salience import Line
 from slowcat_memory.core.text.normalize import Tokenizer
 
 SAID = [

@@ -4,7 +4,7 @@ import pytest
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.summaries.by_rule import subjects
-from slowcat_memory.core.summaries.salience import Line
+from slowcat_memory.core.summaries.extractive import Line
 from slowcat_memory.core.text.normalize import Tokenizer
 
 TOKENIZE = Tokenizer("english")

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.summaries.options import ClusterOptions
-from slowcat_memory.core.summaries.topics import grow_topics, name
+from slowcat_memory.core.summaries.options import TopicsOptions
+from slowcat_memory.core.summaries.topics import grow_topics
 
 RNG = np.random.default_rng(7)
 
@@ -33,7 +33,7 @@ def test_grow_topics_taken_up_in_two_goes_or_in_one() -> None:
 
 def test_grow_topics_two_that_have_come_close_become_one() -> None:
     apart, between = np.concatenate([near(0, 1, 0), near(1, 1, 0)]), near(0, 1, 0) + near(1, 1, 0)
-    options = ClusterOptions(join_at=0.6, merge_at=0.62)
+    options = TopicsOptions(join_at=0.6, merge_at=0.62)
     topics = grow_topics([], ["a", "b"], apart, options)
     assert len(topics) == 2
     middle = np.repeat(between / np.linalg.norm(between), 6, axis=0)
@@ -44,13 +44,6 @@ def test_grow_topics_two_that_have_come_close_become_one() -> None:
 def test_grow_topics_every_memory_is_in_one_topic(seed: int, n: int) -> None:
     rows = np.random.default_rng(seed).normal(size=(n, 8)).astype(np.float32)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-    topics = grow_topics([], [str(i) for i in range(n)], rows, ClusterOptions(most=5))
+    topics = grow_topics([], [str(i) for i in range(n)], rows, TopicsOptions(most=5))
     assert sorted(m for topic in topics for m in topic.members) == sorted(map(str, range(n)))
     assert len(topics) <= 5
-
-
-def test_name_is_made_of_what_is_said_here_and_not_elsewhere() -> None:
-    others = {"the": 90, "marathon": 4, "training": 6, "day": 60}
-    texts = ["the marathon training", "marathon day", "training for the marathon"]
-    assert name(texts, others, 100).startswith("marathon, training")
-    assert name([], others, 100) == ""

@@ -123,12 +123,12 @@ def write_asked_today(one):
     return WriteBatch(cursor=cursor)
 
 
-def test_overridden_keeps_the_weekday_and_ignores_every_s_without_an_interval() -> None:
-    weekly = Trigger(at_hour=4, weekday=6)
-    assert overridden(weekly, JobOptions(at_hour=2)) == Trigger(at_hour=2, weekday=6)
+def test_overridden_ignores_every_s_without_an_interval() -> None:
+    daily = Trigger(at_hour=4)
+    assert overridden(daily, JobOptions(at_hour=2)) == Trigger(at_hour=2)
     assert overridden(Trigger(turns=5), JobOptions(every_s=60)) == Trigger(turns=5)
     assert overridden(Trigger(every_s=5), JobOptions(every_s=60)).every_s == 60
-    assert overridden(weekly, JobOptions()) == weekly
+    assert overridden(daily, JobOptions()) == daily
 
 
 def test_job_options_timeout_s_bounds_a_step(rig) -> None:

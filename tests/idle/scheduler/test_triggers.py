@@ -23,7 +23,6 @@ from tests.support.idle_doubles import NOW, Fake
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAILY = Trigger(at_hour=3)
-WEEKLY = Trigger(at_hour=3, weekday=6)
 YEARS = timedelta(days=3652)
 
 
@@ -71,12 +70,6 @@ def test_triggers_after_a_long_sleep_it_is_asked_once():
     assert walk(DAILY, times) == [date(2026, 5, 1), date(2026, 6, 1), date(2026, 6, 2)]
 
 
-def test_triggers_weekly_is_once_a_week():
-    days = walk(WEEKLY, every(60, datetime(2026, 3, 1, tzinfo=UTC), 60))
-    assert {day.weekday() for day in days} == {6} and len(days) in (9, 10)
-    assert days == sorted(set(days))
-
-
 @pytest.mark.parametrize("jump", [YEARS, -YEARS, datetime(1970, 1, 1, 4, tzinfo=UTC) - NOW])
 def test_triggers_a_clock_that_was_wrong_for_a_while_loses_no_day_and_repeats_none(jump):
     before = every(30, NOW, 3)
@@ -100,7 +93,7 @@ def test_triggers_who_travels_west_has_no_day_twice():
 
 def test_triggers_the_first_day_there_is_does_not_break_it():
     first = datetime(1, 1, 1, 1, tzinfo=UTC)
-    assert day_of(WEEKLY, first, UTC) and due(DAILY, LastAsked(), News(), first, UTC)
+    assert day_of(DAILY, first, UTC) and due(DAILY, LastAsked(), News(), first, UTC)
 
 
 @settings(max_examples=200, deadline=None)

@@ -2,7 +2,7 @@ from datetime import UTC
 
 import pytest
 
-from slowcat_memory.idle.context import BudgetGate, CountingLLM, NoLimit
+from slowcat_memory.idle.job import BudgetGate, CountingLLM, NoLimit
 from slowcat_memory.providers import CircuitBreakerLLM, RecordingLLM, is_remote
 from slowcat_memory.testing import FixedClock, ScriptedLLM
 

@@ -30,6 +30,7 @@ from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, Needs, llm_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    TURN_CHARS,
     Asked,
     Rank,
     Request,
@@ -53,6 +54,7 @@ from slowcat_memory.store import Snapshot
 NAME = "contextualize"
 ANSWER_TOKENS = 160  # for the description of one turn, its JSON included
 NOTES_TOKENS = 180  # for the notes on a long turn
+FRESH = timedelta(hours=24)  # a session comes before older ones that are recalled often
 LEDGER_TURNS = 500  # ledger rows read to find frequently recalled sessions
 RANK, FRESH_RANK = 50, 40  # of tasks; often recalled sessions rank in between
 
@@ -100,7 +102,7 @@ class Contextualize(SessionExtractor):
         )
 
         def rank(session: Session, asked: Sequence[int]) -> int:
-            if context.now - session.last < timedelta(hours=context.options.fresh_h):
+            if context.now - session.last < FRESH:
                 return FRESH_RANK
             often = max(recalled[session.scope, chunk_id(turn)] for turn in asked)
             return max(FRESH_RANK + 1, RANK - often)
@@ -115,7 +117,7 @@ class Contextualize(SessionExtractor):
             job=NAME,
             version=self.version,
             system=SYSTEM,
-            user=build_prompt(request.seen, due, context.zone, options.chunk_chars, request.known),
+            user=build_prompt(request.seen, due, context.zone, TURN_CHARS, request.known),
             made_from=names_of(
                 request.seen[0].scope, (turn.id for turn in request.seen), request.known.memories
             ),

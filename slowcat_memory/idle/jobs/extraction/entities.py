@@ -32,13 +32,13 @@ from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
-from slowcat_memory.idle.job import JobContext, llm_of
+from slowcat_memory.idle.job import JobContext, llm_of, new_task, payload_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    TURN_CHARS,
     OverlookedError,
     Request,
     SessionExtractor,
     SessionsCursor,
-    decode_note,
 )
 from slowcat_memory.idle.jobs.options import EntityOptions
 from slowcat_memory.idle.prompt_gate import names_of as names_in_prompt
@@ -60,27 +60,22 @@ class Entities(SessionExtractor):
     Options: type[Struct] = EntityOptions
     rank = 46  # after the facts, before old sessions are described, which show whom they name
     shared_turns = 8
-    has_rules = True
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
         """Read everything again with another prompt, and when an LLM is added or removed."""
         return f"{self.version}.{'llm' if context.llm else 'rule'}"
 
-    def epoch(self, snapshot: Snapshot) -> int:
-        return snapshot.forget_epoch()
-
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext
     ) -> Sequence[Task]:
         """Return the tasks that derive everything again after a forget."""
-        note = decode_note(before, SessionsCursor)
-        if not note.version or note.epoch == snapshot.forget_epoch():
+        note = payload_of(before, SessionsCursor)
+        if note is None or not note.version or note.epoch == snapshot.forget_epoch():
             return ()
         return [
-            Task(id=f"{NAME}/{scope}/{REBUILD}", job=NAME, key=REBUILD, scope=scope,
-                 created=context.now, rank=self.rank)
+            new_task(NAME, scope, REBUILD, context.now, self.rank)
             for scope in sorted(set(context.scopes()))
-        ]  # fmt: skip
+        ]
 
     def prompt_overhead(self, context: JobContext) -> int:
         options = context.options
@@ -106,7 +101,7 @@ class Entities(SessionExtractor):
             job=NAME,
             version=self.version,
             system=system(types),
-            user=build_prompt(seen, due, context.zone, context.options.turn_chars, request.known),
+            user=build_prompt(seen, due, context.zone, TURN_CHARS, request.known),
             made_from=names_in_prompt(
                 seen[0].scope, (turn.id for turn in seen), request.known.memories
             ),

@@ -7,7 +7,6 @@ the log: turns read by rules are read again once there is an LLM, whose facts re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -27,13 +26,12 @@ from slowcat_memory.core.facts.fact import (
 from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
-from slowcat_memory.idle.job import JobContext, Needs, llm_of
+from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, new_task, payload_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    TURN_CHARS,
     OverlookedError,
     Request,
     SessionExtractor,
-    decode_note,
-    encode,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, may_see
@@ -67,8 +65,6 @@ class Facts(SessionExtractor):
     needs: Needs = "llm or rules"
     Options: type[Struct] = FactsOptions
     rank = 45
-    rules_stand_in = True
-    has_rules = True
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
         """Return the position of the reader in use: the LLM or the rules."""
@@ -82,12 +78,11 @@ class Facts(SessionExtractor):
         positions = self._positions(before)
         rules = progress if positions.rules.upto <= progress.upto else positions.rules
         llm = positions.llm if context.llm is None else progress
-        note = encode(FactsCursor(self.version, rules, llm))
-        return Cursor(name=NAME, position=rules.upto, note=note)
+        return cursor_at(NAME, rules.upto, FactsCursor(self.version, rules, llm))
 
     def _positions(self, cursor: Cursor | None) -> FactsCursor:
-        note = decode_note(cursor, FactsCursor)
-        return note if note.version == self.version else FactsCursor()
+        note = payload_of(cursor, FactsCursor)
+        return note if note and note.version == self.version else FactsCursor()
 
     def prompt_overhead(self, context: JobContext) -> int:
         return estimate_tokens(SYSTEM) + KNOWN_TOKENS * context.options.known
@@ -106,9 +101,7 @@ class Facts(SessionExtractor):
             job=NAME,
             version=self.version,
             system=SYSTEM,
-            user=fact_prompts.build_prompt(
-                seen, due, known, context.zone, context.options.turn_chars
-            ),
+            user=fact_prompts.build_prompt(seen, due, known, context.zone, TURN_CHARS),
             made_from=names_of(seen[0].scope, (turn.id for turn in seen), known.memories),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
@@ -241,16 +234,7 @@ def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
     scope, ids = facts[0].scope, [one.id for one in facts]
     key = f"{ids[0].partition('/')[2]}+{len(ids)}"
     sources = tuple(sorted({source for one in facts for source in one.sources}))
-    return Task(
-        id=f"{MERGE}/{scope}/{key}",
-        job=MERGE,
-        key=key,
-        scope=scope,
-        created=context.now,
-        rank=MERGE_RANK,
-        note=msgspec.json.encode(ids).decode(),
-        sources=sources,
-    )
+    return new_task(MERGE, scope, key, context.now, MERGE_RANK, note=ids, sources=sources)
 
 
 async def with_key_vectors(

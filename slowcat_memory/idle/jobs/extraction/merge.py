@@ -32,7 +32,7 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.idle.job import JobContext, Needs, Plan, RuleStandsInError, Trigger
+from slowcat_memory.idle.job import JobContext, Needs, Plan, RuleStandsInError, Trigger, new_task
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
 from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
@@ -160,11 +160,7 @@ def _rest(task: Task, pairs: Sequence[Pair], context: JobContext) -> Task:
     """Return a task for pairs that did not fit into a prompt."""
     ids = sorted({pair.newer.id for pair in pairs} | {pair.older.id for pair in pairs})
     key = f"{ids[0].partition('/')[2]}+{pairs[0].mark}"
-    note = msgspec.json.encode(ids).decode()
-    return replace(
-        task, id=f"{MERGE}/{task.scope}/{key}", key=key, note=note, created=context.now,
-        attempts=0, error="", not_before=None,
-    )  # fmt: skip
+    return new_task(MERGE, task.scope, key, context.now, task.rank, note=ids, sources=task.sources)
 
 
 class CurrentFacts:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.facts.fact import fact_id, fact_memory
 from slowcat_memory.core.facts.noted import facts_of_note
 from slowcat_memory.core.memory import FACT, NOTE
-from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger
+from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger, new_task
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.idle.jobs.extraction.facts import merge_task
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -38,7 +38,8 @@ class NoteFacts:
                 return None
             scopes = touched(snapshot, NAME, mark, context.scopes(), f"{FACT}/")
             with_notes = [s for s in scopes if next(snapshot.memories(s, f"{NOTE}/"), None)]
-        return Plan(tasks=tuple(_task(scope, context) for scope in with_notes), cursor=cursor)
+        tasks = (new_task(NAME, scope, NOTE, context.now, RANK) for scope in with_notes)
+        return Plan(tasks=tuple(tasks), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the facts of current notes that are not there yet; retire those of former notes."""
@@ -74,14 +75,3 @@ def _facts(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
 
 def _is_ours(fact: Memory) -> bool:
     return fact.made is not None and fact.made.job == NAME
-
-
-def _task(scope: str, context: JobContext) -> Task:
-    return Task(
-        id=f"{NAME}/{scope}/{NOTE}",
-        job=NAME,
-        scope=scope,
-        key=NOTE,
-        created=context.now,
-        rank=RANK,
-    )

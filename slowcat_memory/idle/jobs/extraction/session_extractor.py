@@ -10,7 +10,7 @@ first turn that was not planned for.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
@@ -34,10 +34,13 @@ from slowcat_memory.idle.job import (
     Plan,
     RuleStandsInError,
     Trigger,
+    cursor_at,
+    new_task,
+    payload_of,
 )
-from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
+    known_before,
     read_sessions,
     turns_around,
 )
@@ -47,11 +50,11 @@ from slowcat_memory.store import Snapshot
 # Of a prompt without the record, what is known in it, and of a server's template.
 FRAME_TOKENS = 150 + KNOWN_TOKENS
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
+TURN_CHARS = 800  # of a turn that the LLM sees; of a longer one its beginning and end
 CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
 PIECES = 4  # that a task is divided into when it is given up
 
-S = TypeVar("S", bound=Struct)
 Rank = Callable[[Session, Sequence[int]], int]
 
 
@@ -67,7 +70,7 @@ class SessionsCursor(Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         version: Of the prompt and whatever else makes a job read everything again.
-        epoch: The forget epoch; 0 if ``version`` contains it.
+        epoch: The forget epoch.
         open: As in `Progress`.
     """
 
@@ -111,13 +114,11 @@ class SessionExtractor:
     """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
 
     A subclass sets the attributes, and implements at least ``read_by_llm`` and ``prompt_overhead``.
-    Its options have ``turns`` (asked about by a call), ``turn_chars`` and ``record_tokens``.
+    Its options have ``turns`` (asked about by a call).
 
     Attributes:
         shared_turns: How many turns two spans of a long session have in common.
         rank: Of its tasks.
-        rules_stand_in: Whether rules are used while the LLM server is unreachable.
-        has_rules: Whether rules are used while the LLM's replies are unusable.
     """
 
     name: str
@@ -127,8 +128,6 @@ class SessionExtractor:
     trigger = Trigger(session_end=True, every_s=300.0)
     shared_turns: ClassVar[int] = 12
     rank: ClassVar[int]
-    rules_stand_in: ClassVar[bool] = False
-    has_rules: ClassVar[bool] = False
 
     # --------------------------------------------------- implemented by subclasses
 
@@ -137,7 +136,7 @@ class SessionExtractor:
         raise NotImplementedError
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
-        """Read without an LLM. Not called if ``needs`` is "llm" without ``has_rules``."""
+        """Read without an LLM. Not called if ``needs`` is "llm"."""
         raise NotImplementedError
 
     def prompt_overhead(self, context: JobContext) -> int:
@@ -168,10 +167,9 @@ class SessionExtractor:
         self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
     ) -> Iterator[tuple[Collection[int], list[int]]]:
         """Yield the positions of the turns that each call sees, and of those that it asks about."""
-        options = context.options
-        sizes = [estimate_tokens(line(turn, options.turn_chars)) + 1 for turn in turns]
+        sizes = [estimate_tokens(line(turn, TURN_CHARS)) + 1 for turn in turns]
         spans = list(windows(sizes, self._room(context), self.shared_turns))
-        return groups(wanted, spans, options.turns)
+        return groups(wanted, spans, context.options.turns)
 
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext
@@ -184,22 +182,18 @@ class SessionExtractor:
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
         return str(self.version)
 
-    def epoch(self, snapshot: Snapshot) -> int:
-        """Return the forget epoch that the cursor keeps; 0 for a job that does not need it."""
-        return 0
-
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        note = decode_note(cursor, SessionsCursor)
-        if cursor is None or note.version != self.cursor_version(snapshot, context):
+        note = payload_of(cursor, SessionsCursor)
+        if cursor is None or note is None or note.version != self.cursor_version(snapshot, context):
             return Progress()
         return Progress(cursor.position, note.open)
 
     def cursor(
         self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
     ) -> Cursor:
-        version, epoch = self.cursor_version(snapshot, context), self.epoch(snapshot)
-        note = encode(SessionsCursor(version, epoch, progress.open))
-        return Cursor(name=self.name, position=progress.upto, note=note)
+        version = self.cursor_version(snapshot, context)
+        payload = SessionsCursor(version, snapshot.forget_epoch(), progress.open)
+        return cursor_at(self.name, progress.upto, payload)
 
     # --------------------------------------------------- plan, step, split
 
@@ -224,7 +218,7 @@ class SessionExtractor:
             request = replace(request, known=known_before(request.seen, context))
             return await self.read_by_llm(request, context)
         except (EndpointError, EndpointRefusedError, OverBudgetError):
-            if not self.rules_stand_in:
+            if self.needs != "llm or rules":
                 raise
             batch = await self.read_by_rule(request, context)
             later = replace(task, not_before=context.now + RETRY_AFTER)
@@ -235,7 +229,7 @@ class SessionExtractor:
                 return batch
             raise RuleStandsInError(error, batch) from None
         except BadAnswerError as error:
-            if not self.has_rules:
+            if self.needs == "llm":
                 raise
             raise RuleStandsInError(error, await self.read_by_rule(request, context)) from None
 
@@ -310,8 +304,7 @@ class SessionExtractor:
 
     def _room(self, context: JobContext) -> int:
         reads = context.llm.prompt_tokens if context.llm else 0
-        room = max(MIN_RECORD_TOKENS, reads - FRAME_TOKENS - self.prompt_overhead(context))
-        return min(room, context.options.record_tokens or room)
+        return max(MIN_RECORD_TOKENS, reads - FRAME_TOKENS - self.prompt_overhead(context))
 
     def task(
         self, scope: str, session: str, asked: Asked, seen: Sequence[int], created: datetime,
@@ -319,16 +312,7 @@ class SessionExtractor:
     ) -> Task:  # fmt: skip
         """Return the task of a call; the same call has the same id."""
         key = f"{session}:{asked.turns[0]}-{asked.turns[-1]}/{len(seen)}{'!' * asked.again}"
-        return Task(
-            id=f"{self.name}/{scope}/{key}",
-            job=self.name,
-            key=key,
-            scope=scope,
-            created=created,
-            rank=rank,
-            note=encode(asked),
-            sources=tuple(seen),
-        )
+        return new_task(self.name, scope, key, created, rank, note=asked, sources=seen)
 
     def task_like(self, task: Task, asked: Asked, seen: Sequence[int]) -> Task:
         session = task.key.rpartition(":")[0]
@@ -343,15 +327,3 @@ class SessionExtractor:
 
 def asked_of(task: Task) -> Asked:
     return msgspec.json.decode(task.note or "{}", type=Asked)
-
-
-def decode_note(cursor: Cursor | None, type: type[S]) -> S:
-    """Decode a payload; the default if there is none, or another version wrote it."""
-    try:
-        return msgspec.json.decode(cursor.note, type=type) if cursor else type()
-    except msgspec.MsgspecError:
-        return type()
-
-
-def encode(value: object) -> str:
-    return msgspec.json.encode(value).decode()

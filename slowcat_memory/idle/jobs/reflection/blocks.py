@@ -7,7 +7,7 @@ answer, the LLM is asked again an hour later at the earliest.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,9 +48,21 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, llm_of
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, recent_sessions, touched, user_of
-from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    Plan,
+    Trigger,
+    cursor_at,
+    llm_of,
+    payload_of,
+)
+from slowcat_memory.idle.jobs.changed_scopes import (
+    epoch_and_day,
+    plan_changed,
+    recent_sessions,
+    user_of,
+)
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
@@ -119,18 +131,12 @@ class Blocks:
     def plan(self, context: JobContext) -> Plan | None:
         """Plan a task for each block of each namespace that changed."""
         options: BlocksOptions = context.options
+        labels = [label for label in LABELS if options.chars_of(label)]
         with context.snapshot() as snapshot:
             llm = "llm" if context.llm else ""
-            today = context.now.astimezone(context.zone).date()  # what holds from or until a day
-            epoch = f"{snapshot.forget_epoch()} {today}"
+            epoch = epoch_and_day(snapshot, context)
             mark = f"{VERSION}.{epoch}.{llm}.{_retry_mark(snapshot, context)}"
-            scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
-            cursor = cursor_of(NAME, snapshot, mark)
-            if snapshot.cursor(NAME) == cursor:
-                return None
-        labels = [label for label in LABELS if options.chars_of(label)]
-        tasks = tuple(task_of(scope, label, context.now) for scope in scopes for label in labels)
-        return Plan(tasks=tasks, cursor=cursor)
+            return plan_changed(NAME, mark, "block/", labels, RANK, snapshot, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BlocksOptions = context.options
@@ -138,7 +144,7 @@ class Blocks:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
             sessions = recent_sessions(snapshot, task.scope, memories, options.sessions)
-            asked = read_asked(snapshot.cursor(_asked_name(task)))
+            asked = payload_of(snapshot.cursor(_asked_name(task)), Asked)
             user = user_of(snapshot, task.scope)
         before = current(memories, label)
         if before is not None and owner_of(before) == "user":
@@ -345,7 +351,7 @@ def _asked_name(task: Task) -> str:
 def _write_asked(task: Task, found: Material, draft: Draft, context: JobContext) -> Cursor:
     seen = marks_of(found.marked(task.key))
     asked = Asked(at=context.now, version=VERSION, seen=seen, lines=len(draft.written))
-    return asked_cursor(_asked_name(task), asked)
+    return cursor_at(_asked_name(task), 0, asked)
 
 
 def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
@@ -359,14 +365,3 @@ def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
 def _agent(sessions: Sequence[SessionView]) -> str:
     said = (t.speaker for one in reversed(sessions) for t in one.turns if t.role == "assistant")
     return next(said, "Assistant")
-
-
-def task_of(scope: str, label: str, now: datetime) -> Task:
-    return Task(
-        id=f"{NAME}/{scope}/{label}",
-        job=NAME,
-        scope=scope,
-        key=label,
-        created=now,
-        rank=RANK,
-    )

@@ -33,12 +33,11 @@ from slowcat_memory.idle.job import (
     Trigger,
     cursor_at,
     given_up,
+    new_task,
     payload_of,
 )
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
-from slowcat_memory.idle.jobs.extraction.session_extractor import encode
-from slowcat_memory.idle.jobs.known_view import known_before
-from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
+from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, known_before, read_log
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Session, Task, Turn, WriteBatch
@@ -69,12 +68,6 @@ class EpisodesCursor(Struct, frozen=True, omit_defaults=True):
     last: dict[str, list[Chosen]] = {}
 
 
-class EpisodeNote(Struct, frozen=True, omit_defaults=True):
-    """A task's payload: how many windows were merged into the first."""
-
-    merged: int = 0
-
-
 class Episodes:
     """The job; see ``Job``."""
 
@@ -92,26 +85,31 @@ class Episodes:
         tasks, still = dict[str, Task](), dict[str, int]()
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)
-            note = payload_of(before, EpisodesCursor)
+            note = payload_of(before, EpisodesCursor) or EpisodesCursor()
             after = before.position if before else 0
             upto, first = read_log(snapshot, after, note.open, set(context.scopes()))
             caught_up = upto >= snapshot.last_id() or upto - after < EVENTS_PER_PLAN
-            chains = _Chains(snapshot, note.last, context, self._tokenize)
+            chains = dict[str, _Chain]()
             for id_, turn in sorted(first.items(), key=lambda one: one[1]):
                 session = snapshot.session(id_)
                 if session is None:
                     continue
                 whole = session.ended is not None and caught_up
+                scope = session.scope
                 turns = readable_turns(snapshot, session, turn, upto)
                 full = episodes.windows(turns, context.options.window, whole=whole)
+                if full and scope not in chains:
+                    earlier = note.last.get(scope, [])
+                    chains[scope] = _Chain(snapshot, scope, earlier, context, self._tokenize)
                 for window in full:
-                    if chosen := chains.of(session.scope).take(window):
+                    if chosen := chains[scope].take(window):
                         task = _task(chosen, session, context)
                         tasks[task.id] = task  # one that goes on replaces its beginning
                 rest = turns[sum(map(len, full)) :]
                 if not whole:
                     still[id_] = rest[0].id if rest else upto + 1
-        cursor = cursor_at(NAME, upto, EpisodesCursor(still, chains.last))
+        last = note.last | {scope: one.last for scope, one in chains.items() if one.last}
+        cursor = cursor_at(NAME, upto, EpisodesCursor(still, last))
         return None if cursor == before else Plan(tasks=tuple(tasks.values()), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
@@ -142,7 +140,7 @@ class Episodes:
         text = text or episodes.by_rule(moment, context.zone, self._tokenize)
         if not text:
             return WriteBatch()
-        merged = msgspec.json.decode(task.note, type=EpisodeNote).merged if task.note else 0
+        merged = msgspec.json.decode(task.note or "0", type=int)
         made = Made(job=NAME, version=VERSION, model=model)
         one = episodes.episode(moment, text, merged, context.zone, context.now, made)
         origins = origins_used(text, moment, known, task.scope)
@@ -235,33 +233,6 @@ class _Chain:
         return len(list(islice(own, self._options.cooldown_turns)))
 
 
-class _Chains:
-    """The chains of the namespaces, read when they are needed."""
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        last: dict[str, list[Chosen]],
-        context: JobContext,
-        tokenize: Tokenizer,
-    ) -> None:
-        self._snapshot, self._before = snapshot, last
-        self._context, self._tokenize = context, tokenize
-        self._chains = dict[str, _Chain]()
-
-    @property
-    def last(self) -> dict[str, list[Chosen]]:
-        """Return the last episodes of each namespace."""
-        now = {scope: chain.last for scope, chain in self._chains.items() if chain.last}
-        return self._before | now
-
-    def of(self, scope: str) -> _Chain:
-        if scope not in self._chains:
-            last = self._before.get(scope, [])
-            self._chains[scope] = _Chain(self._snapshot, scope, last, self._context, self._tokenize)
-        return self._chains[scope]
-
-
 def _ids(moment: Moment) -> tuple[int, ...]:
     return tuple(turn.id for turn in moment.turns)
 
@@ -279,13 +250,6 @@ def _readable(snapshot: Snapshot, ids: Iterable[int]) -> list[Turn]:
 
 def _task(one: Chosen, session: Session, context: JobContext) -> Task:
     first = one.sources[0]
-    return Task(
-        id=f"{NAME}/{session.scope}/{first}",
-        job=NAME,
-        scope=session.scope,
-        key=str(first),
-        created=context.now,
-        rank=RANK,
-        sources=one.sources,
-        note=encode(EpisodeNote(one.merged)),
+    return new_task(
+        NAME, session.scope, str(first), context.now, RANK, sources=one.sources, note=one.merged
     )

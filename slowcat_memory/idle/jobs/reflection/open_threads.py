@@ -33,7 +33,12 @@ from slowcat_memory.core.proactive.open_threads import (
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, recent_sessions, touched, user_of
+from slowcat_memory.idle.jobs.changed_scopes import (
+    epoch_and_day,
+    plan_changed,
+    recent_sessions,
+    user_of,
+)
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -57,14 +62,9 @@ class BringUp:
 
     def plan(self, context: JobContext) -> Plan | None:
         """Plan a task for each namespace that changed."""
-        today = context.now.astimezone(context.zone).date()  # some expire: plan daily
         with context.snapshot() as snapshot:
-            mark = f"{VERSION}.{snapshot.forget_epoch()} {today}"
-            scopes = touched(snapshot, NAME, mark, context.scopes(), "icebreaker/")
-            cursor = cursor_of(NAME, snapshot, mark)
-            if snapshot.cursor(NAME) == cursor:
-                return None
-        return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
+            mark = f"{VERSION}.{epoch_and_day(snapshot, context)}"
+            return plan_changed(NAME, mark, "icebreaker/", (ICEBREAKER,), RANK, snapshot, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BringUpOptions = context.options
@@ -176,14 +176,3 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
         made=Made(job=NAME, version=VERSION, model=model),
     )
     return replace(made, facets=made.facets | {FAILED: "yes"}) if failed else made
-
-
-def _task(scope: str, context: JobContext) -> Task:
-    return Task(
-        id=f"{NAME}/{scope}/{ICEBREAKER}",
-        job=NAME,
-        scope=scope,
-        key=ICEBREAKER,
-        created=context.now,
-        rank=RANK,
-    )

@@ -1,7 +1,5 @@
 """Maintains the structured profile of the user; see ``core.blocks.profile``."""
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -37,13 +35,20 @@ from slowcat_memory.core.blocks.statements import (
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, llm_of
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched, user_of
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    Plan,
+    Trigger,
+    cursor_at,
+    llm_of,
+    payload_of,
+)
+from slowcat_memory.idle.jobs.changed_scopes import epoch_and_day, plan_changed, user_of
 from slowcat_memory.idle.jobs.options import ProfileOptions
-from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 NAME = "profile"
 RANK = 89  # after its input facts
@@ -63,18 +68,14 @@ class Profile:
     def plan(self, context: JobContext) -> Plan | None:
         """Plan a task for each namespace that changed."""
         with context.snapshot() as snapshot:
-            today = context.now.astimezone(context.zone).date()  # what holds from or until a day
-            mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''} {today}"
-            scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
-            cursor = cursor_of(NAME, snapshot, mark)
-            if snapshot.cursor(NAME) == cursor:
-                return None
-        return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
+            llm = "llm" if context.llm else ""
+            mark = f"{VERSION}.{epoch_and_day(snapshot, context)}.{llm}"
+            return plan_changed(NAME, mark, "block/", (NAME,), RANK, snapshot, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
-            asked = read_asked(snapshot.cursor(_asked_name(task)))
+            asked = payload_of(snapshot.cursor(_asked_name(task)), Asked)
             user = user_of(snapshot, task.scope)
         before = current(memories, PROFILE)
         if before is not None and owner_of(before) == "user":
@@ -92,7 +93,9 @@ class Profile:
                 proposals, model = answer
                 fields = {**earlier, **proposals}
                 number = sum(one.proposed for one in fields.values())
-                cursor = _write_asked(task, statements, number, context)
+                seen = marks_of(statements)
+                asked = Asked(at=context.now, version=VERSION, seen=seen, lines=number)
+                cursor = cursor_at(_asked_name(task), 0, asked)
         new = block(
             PROFILE,
             line(_beyond_name(fields, user), language_of(context.language)),
@@ -144,21 +147,3 @@ def _beyond_name(fields: dict[str, Field], user: str) -> dict[str, Field]:
 
 def _asked_name(task: Task) -> str:
     return f"{NAME}/asked/{task.scope}"
-
-
-def _write_asked(
-    task: Task, statements: Sequence[SourcedLine], number: int, context: JobContext
-) -> Cursor:
-    asked = Asked(at=context.now, version=VERSION, seen=marks_of(statements), lines=number)
-    return asked_cursor(_asked_name(task), asked)
-
-
-def _task(scope: str, context: JobContext) -> Task:
-    return Task(
-        id=f"{NAME}/{scope}/profile",
-        job=NAME,
-        scope=scope,
-        key="profile",
-        created=context.now,
-        rank=RANK,
-    )

@@ -22,7 +22,7 @@ from slowcat_memory.core.extraction.known import (
 )
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
 from slowcat_memory.core.summaries import by_rule
-from slowcat_memory.core.summaries.options import ExtractiveOptions
+from slowcat_memory.core.summaries.options import ExtractiveOptions, TopicsOptions
 from slowcat_memory.core.summaries.prompt import (
     VERSION,
     Reflection,
@@ -40,11 +40,20 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger, llm_of
-from slowcat_memory.idle.jobs.extraction.session_extractor import decode_note, encode
-from slowcat_memory.idle.jobs.known_view import known_before
-from slowcat_memory.idle.jobs.options import SummariesOptions, TopicsOptions
-from slowcat_memory.idle.jobs.session_log import Progress, read_sessions
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    OverBudgetError,
+    Plan,
+    Trigger,
+    cursor_at,
+    encode,
+    llm_of,
+    payload_of,
+)
+from slowcat_memory.idle.jobs.extraction.session_extractor import SessionsCursor
+from slowcat_memory.idle.jobs.options import SummariesOptions
+from slowcat_memory.idle.jobs.session_log import Progress, known_before, read_sessions
 from slowcat_memory.idle.jobs.summaries.purposes import (
     GROUP_TOPICS,
     GROUP_WINDOWS,
@@ -72,30 +81,11 @@ MAX_HALVINGS = 3  # of the LLM's input per turn
 PlanJob = Callable[[str, JobContext], Plan | None]
 
 
-class SummaryNote(Struct, frozen=True, omit_defaults=True):
-    """The task's payload, as JSON: how often the LLM's input was halved because it was too long."""
-
-    half: int = 0
-
-
-class SummariesCursor(Struct, frozen=True, omit_defaults=True):
-    """The cursor's payload, as JSON.
-
-    Attributes:
-        mark: Of the prompts, the forget epoch, and whether there is an LLM: if it differs,
-            everything is planned again.
-        open: By open session, its first turn that was not planned for.
-    """
-
-    mark: str = ""
-    open: dict[str, int] = {}
-
-
 class PeriodsCursor(Struct, frozen=True, omit_defaults=True):
     """The payload of the cursor for days and weeks, as JSON.
 
     Attributes:
-        mark: As in `SummariesCursor`, and the time zone.
+        mark: That of `_mark`, and the time zone.
         next: When the next period with a session ends; None if there is none.
     """
 
@@ -131,10 +121,8 @@ class SummaryJob:
 
     def split(self, task: Task) -> tuple[Task, ...]:
         """Halve the LLM's input per turn; none once that does not help."""
-        note = _note_of(task)
-        if note.half >= MAX_HALVINGS:
-            return ()
-        return (replace(task, note=encode(replace(note, half=note.half + 1))),)
+        halved = _halved(task)
+        return (replace(task, note=encode(halved + 1)),) if halved < MAX_HALVINGS else ()
 
 
 # ------------------------------------------------------------------- plans
@@ -149,9 +137,9 @@ def _plan_sessions(job: str, context: JobContext) -> Plan | None:
     purpose = next(row for row in PURPOSES.values() if row.job == job)
     with context.snapshot() as snapshot:
         before, mark = snapshot.cursor(job), _mark(snapshot, context)
-        note = decode_note(before, SummariesCursor)
+        note = payload_of(before, SessionsCursor)
         progress = Progress()
-        if before is not None and note.mark == mark:
+        if before is not None and note is not None and note.version == mark:
             progress = Progress(before.position, note.open)
         sessions, progress = read_sessions(
             snapshot, progress, context, wait=purpose.wait, whole=purpose.wait
@@ -161,8 +149,7 @@ def _plan_sessions(job: str, context: JobContext) -> Plan | None:
             for one, first in sessions
             for task in purpose.due(snapshot, one, range(first, progress.upto + 1), context)
         ]
-    note = SummariesCursor(mark, progress.open)
-    cursor = Cursor(name=job, position=progress.upto, note=encode(note))
+    cursor = cursor_at(job, progress.upto, SessionsCursor(mark, open=progress.open))
     return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
 
 
@@ -174,10 +161,8 @@ def _plan_periods(job: str, context: JobContext) -> Plan | None:
     """
     with context.snapshot() as snapshot:
         before, changed = snapshot.cursor(job), snapshot.last_change()
-        note, mark = (
-            decode_note(before, PeriodsCursor),
-            f"{_mark(snapshot, context)} {context.zone}",
-        )
+        note = payload_of(before, PeriodsCursor) or PeriodsCursor()
+        mark = f"{_mark(snapshot, context)} {context.zone}"
         over = note.next is not None and note.next <= context.now
         if before and before.position == changed and note.mark == mark and not over:
             return None
@@ -186,8 +171,7 @@ def _plan_periods(job: str, context: JobContext) -> Plan | None:
             due, going_on = periods_due(snapshot, scope, context)
             tasks += due
             ends += going_on
-    note = PeriodsCursor(mark, min(ends, default=None))
-    cursor = Cursor(name=job, position=changed, note=encode(note))
+    cursor = cursor_at(job, changed, PeriodsCursor(mark, min(ends, default=None)))
     return None if cursor == before and not tasks else Plan(tasks=tuple(tasks), cursor=cursor)
 
 
@@ -208,10 +192,10 @@ def _plan_topics(job: str, context: JobContext) -> Plan | None:
 async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -> WriteBatch:
     with context.snapshot() as snapshot:
         found = purpose.read(snapshot, task, context)
-        persona = _persona(snapshot, task.scope)
+        if found is None:
+            return WriteBatch()
+        found = replace(found, persona=_persona(snapshot, task.scope))
         only = _only_part(found, snapshot)
-    if found is None:
-        return WriteBatch()
     subject, old, now = found.subject, found.old, context.now
     if subject is None:
         return WriteBatch(
@@ -224,7 +208,7 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
     text, again = (
         (only, ())
         if only is not None
-        else await _text(purpose, task, found, persona, by_rule_stands, context)
+        else await _text(purpose, task, found, by_rule_stands, context)
     )
     if text is None:
         return _batch((), again)
@@ -242,9 +226,9 @@ def _batch(
     return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
 
 
-def _only_part(found: SummaryInput | None, snapshot: Snapshot) -> SummaryText | None:
+def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
     """Return the summary by an LLM that is the whole input: it needs no summary of its own."""
-    if found is None or found.subject is None or found.seen is None or len(found.seen) != 1:
+    if found.subject is None or found.seen is None or len(found.seen) != 1:
         return None
     part = snapshot.memory(found.subject.scope, found.seen[0])
     text = text_of(part) if part else None
@@ -262,7 +246,6 @@ async def _text(
     purpose: SummaryPurpose,
     task: Task,
     found: SummaryInput,
-    persona: Memory | None,
     by_rule_stands: bool,
     context: JobContext,
 ) -> tuple[SummaryText | None, tuple[Task, ...]]:
@@ -278,7 +261,7 @@ async def _text(
     if context.llm is None:
         return (None if by_rule_stands else await _text_by_rule(found, context)), ()
     try:
-        return await _text_by_llm(purpose, task, found, persona, context), ()
+        return await _text_by_llm(purpose, task, found, context), ()
     except (EndpointError, EndpointRefusedError, OverBudgetError):
         again = replace(task, not_before=context.now + RETRY_AFTER)
     except BadAnswerError:
@@ -289,23 +272,20 @@ async def _text(
     return (None if by_rule_stands else await _text_by_rule(found, context)), (again,)
 
 
-def _note_of(task: Task) -> SummaryNote:
-    return msgspec.json.decode(task.note, type=SummaryNote) if task.note else SummaryNote()
+def _halved(task: Task) -> int:
+    """Return how often the LLM's input was halved because it was too long."""
+    return msgspec.json.decode(task.note or "0", type=int)
 
 
 async def _text_by_llm(
-    purpose: SummaryPurpose,
-    task: Task,
-    found: SummaryInput,
-    persona: Memory | None,
-    context: JobContext,
+    purpose: SummaryPurpose, task: Task, found: SummaryInput, context: JobContext
 ) -> SummaryText:
     llm = llm_of(context)
-    wording, turns = purpose.prompt, found.turns
+    wording, turns, persona = purpose.prompt, found.turns, found.persona
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = instruction(wording, persona.text if persona else "")
     room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
-    room = max(MIN_RECORD_TOKENS, room) >> _note_of(task).half
+    room = max(MIN_RECORD_TOKENS, room) >> _halved(task)
     prompt = Prompt(
         job=task.job,
         version=VERSION,
@@ -316,7 +296,11 @@ async def _text_by_llm(
                 fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
             )
         ),
-        made_from=_made_from(task.scope, found, persona, known),
+        made_from=names_of(
+            task.scope,
+            (turn.id for turn in turns) if found.seen is None else (),
+            (*(found.seen or ()), persona.id if persona else "", *known.memories),
+        ),
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
@@ -338,16 +322,6 @@ def _behind(scope: str, found: SummaryInput, context: JobContext) -> tuple[Known
         ids = sorted({id for one in parts for id in one.sources})[-TURNS_BEHIND:]
         said = [turn for id in ids if (turn := snapshot.turn(id)) and turn.scope == scope]
     return (known_before(said, context) if said else NOTHING_KNOWN), (*found.turns, *said)
-
-
-def _made_from(
-    scope: str, found: SummaryInput, persona: Memory | None, known: Known
-) -> tuple[tuple[str, str], ...]:
-    parts = () if found.seen is None else found.seen
-    turns = found.turns if found.seen is None else ()
-    return names_of(
-        scope, (turn.id for turn in turns), (*parts, persona.id if persona else "", *known.memories)
-    )
 
 
 async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:

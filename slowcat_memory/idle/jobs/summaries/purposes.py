@@ -16,10 +16,8 @@ from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY, chunk_id
 from slowcat_memory.core.summaries import prompt
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose
 from slowcat_memory.core.summaries.summary import (
-    DAY,
     META,
     TOPIC,
-    WEEK,
     WINDOW,
     Subject,
     as_turn,
@@ -33,7 +31,7 @@ from slowcat_memory.core.summaries.summary import (
     until,
 )
 from slowcat_memory.core.time.periods import Period, PeriodKind, due_runs, period_of
-from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.job import JobContext, new_task
 from slowcat_memory.idle.jobs.session_log import may_see, visible_turns
 from slowcat_memory.records import Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -51,12 +49,14 @@ class SummaryInput(Struct, frozen=True):
         subject: Its subject; None if no sources are left, and the summary is removed.
         turns: The LLM's input: turns, or summaries in their form.
         seen: Ids of these summaries; None for turns.
+        persona: The agent's, for the LLM.
     """
 
     subject: Subject | None
     turns: Sequence[Turn]
     old: Memory | None
     seen: tuple[str, ...] | None = None
+    persona: Memory | None = None
 
 
 class SummaryPurpose(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,6 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     """
 
     job: str
-    kind: str
     prompt: Purpose
     rank: int
     read: Callable[[Snapshot, Task, JobContext], SummaryInput | None]
@@ -84,10 +83,7 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     rules_apart: bool = False
 
     def task(self, scope: str, key: str, created: datetime, sources: tuple[int, ...] = ()) -> Task:
-        return Task(
-            id=f"{self.job}/{scope}/{key}", job=self.job, key=key, scope=scope, created=created,
-            rank=self.rank, sources=sources,
-        )  # fmt: skip
+        return new_task(self.job, scope, key, created, self.rank, sources=sources)
 
 
 # ------------------------------------------------------------------- sessions
@@ -410,25 +406,25 @@ def _as_turns(memories: Sequence[Memory]) -> list[Turn]:
 
 PURPOSES = {
     "session": SummaryPurpose(
-        job="session_summary", kind=SESSION_SUMMARY, prompt=prompt.SESSION, rank=45,
+        job="session_summary", prompt=prompt.SESSION, rank=45,
         read=_read_session, due=_session_due, wait=True, follow_up=_after_session,
     ),
     "window": SummaryPurpose(
-        job="window_summary", kind=WINDOW, prompt=prompt.WINDOW, rank=47,
+        job="window_summary", prompt=prompt.WINDOW, rank=47,
         read=_read_window, due=_windows_due, follow_up=_after_window,
     ),
     "meta": SummaryPurpose(
-        job="meta_summary", kind=META, prompt=prompt.META, rank=48,
+        job="meta_summary", prompt=prompt.META, rank=48,
         read=_read_meta, due=_metas_due,
     ),
     "day": SummaryPurpose(
-        job="rollups", kind=DAY, prompt=prompt.DAY, rank=55, read=_read_period,
+        job="rollups", prompt=prompt.DAY, rank=55, read=_read_period,
     ),
     "week": SummaryPurpose(
-        job="rollups", kind=WEEK, prompt=prompt.WEEK, rank=60, read=_read_period,
+        job="rollups", prompt=prompt.WEEK, rank=60, read=_read_period,
     ),
     "topic": SummaryPurpose(
-        job="topics", kind=TOPIC, prompt=prompt.TOPIC, rank=71, read=_read_topic,
+        job="topics", prompt=prompt.TOPIC, rank=71, read=_read_topic,
         rules_apart=True,
     ),
 }  # fmt: skip

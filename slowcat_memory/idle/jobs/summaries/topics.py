@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.summaries import by_rule
-from slowcat_memory.core.summaries.options import ClusterOptions
+from slowcat_memory.core.summaries.options import TopicsOptions
 from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import (
     TOPIC,
@@ -85,9 +85,9 @@ async def group_sessions(scope: str, context: JobContext) -> WriteBatch:
 
 async def _vectors(
     sessions: Sequence[Memory], known: dict[str, np.ndarray], context: JobContext
-) -> tuple[np.ndarray, ClusterOptions]:
+) -> tuple[np.ndarray, TopicsOptions]:
     """Return a vector per summary, shape (n, dim): the model's, or a bag of words without one."""
-    options: ClusterOptions = context.options.cluster
+    options: TopicsOptions = context.options
     missing = [memory for memory in sessions if memory.id not in known]
     if missing and context.space and not context.may_embed:
         raise OverBudgetError("topics wait for the embedding model", "embedder")

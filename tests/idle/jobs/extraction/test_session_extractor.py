@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from slowcat_memory.idle.job import payload_of
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsCursor
@@ -11,7 +12,6 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     Asked,
     SessionsCursor,
     asked_of,
-    decode_note,
 )
 from slowcat_memory.idle.jobs.session_log import Progress
 from slowcat_memory.records import Cursor, Task
@@ -42,16 +42,16 @@ def test_asked_of_reads_a_tasks_note(note: str, asked: Asked) -> None:
     [
         ('{"version":"2.0","open":{"s":7}}', SessionsCursor("2.0", 0, {"s": 7})),
         ('{"version":"1.llm","epoch":3}', SessionsCursor("1.llm", 3)),
-        ("no JSON", SessionsCursor()),
+        ("no JSON", None),
     ],
 )
-def test_decode_note_reads_cursors(note: str, cursor: SessionsCursor) -> None:
-    assert decode_note(Cursor(name="entities", position=9, note=note), SessionsCursor) == cursor
+def test_payload_of_reads_cursors(note: str, cursor: SessionsCursor | None) -> None:
+    assert payload_of(Cursor(name="entities", position=9, note=note), SessionsCursor) == cursor
 
 
-def test_decode_note_reads_both_positions_of_the_facts() -> None:
+def test_payload_of_reads_both_positions_of_the_facts() -> None:
     note = '{"version":1,"rules":{"upto":9,"open":{"s":8}},"llm":{"upto":4}}'
-    found = decode_note(Cursor(name="facts", position=9, note=note), FactsCursor)
+    found = payload_of(Cursor(name="facts", position=9, note=note), FactsCursor)
     assert found == FactsCursor(1, Progress(9, {"s": 8}), Progress(4))
 
 

@@ -12,8 +12,7 @@ from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.ranking.grades import ANSWER_TOKENS, SYSTEM, Grade, Grades, grades_of
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.jobs.feedback.corrections import Corrections
-from slowcat_memory.idle.jobs.feedback.rerank import Rerank
+from slowcat_memory.idle.jobs.feedback import Corrections, Rerank
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.judged_queries import NOW, Talk, grading

@@ -2,16 +2,10 @@
 
 import pytest
 
-from slowcat_memory.core.summaries.summary import KINDS
 from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.idle.jobs.summaries.purposes import PURPOSES
 from tests.support.daily_talks import MONDAY
-
-
-def test_purposes_make_each_kind_of_summary_once() -> None:
-    assert sorted(row.kind for row in PURPOSES.values()) == sorted(KINDS)
-    assert len({row.prompt.name for row in PURPOSES.values()}) == len(PURPOSES)
 
 
 def test_summary_jobs_keep_the_names_that_users_know() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from slowcat_memory.core.commands.reaction import reaction
+from slowcat_memory.idle.jobs.feedback import reaction
 
 WRONG = {
     "No, I said Anna.": "anna",
