@@ -208,6 +208,8 @@ def limits(kind: Any) -> str:
     made = msgspec.inspect.type_info(kind)
     if isinstance(made, msgspec.inspect.LiteralType):
         return "one of " + ", ".join(f'"{value}"' for value in made.values)
-    names = ("ge", "gt", "le", "lt")
-    bounds = [bound for name in names if (bound := getattr(made, name, None)) is not None]
-    return " to ".join(f"{bound:,.10g}" for bound in bounds)
+    return " to ".join(
+        f"{bound:,.10g}"
+        for name in ("ge", "gt", "le", "lt")
+        if (bound := getattr(made, name, None)) is not None
+    )

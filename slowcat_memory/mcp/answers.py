@@ -36,10 +36,10 @@ from slowcat_memory.engine.memory import Memory as MemoryVerbs
 from slowcat_memory.engine.notes import note_id
 from slowcat_memory.engine.search import SearchArguments, read_graph
 from slowcat_memory.errors import describe_error
+from slowcat_memory.mcp import arguments as given
 from slowcat_memory.mcp.seen import Call, Seen
 from slowcat_memory.records import Disclosed, Forget, Memory, WriteBatch
 from slowcat_memory.runtime.recall.time_travel import Span, read_span
-from slowcat_memory.tools import arguments as given
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames

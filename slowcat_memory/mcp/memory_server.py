@@ -18,9 +18,9 @@ from slowcat_memory import __version__
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import SlowcatError, describe_error
 from slowcat_memory.mcp.answers import FAILED, Answer, Answers
+from slowcat_memory.mcp.arguments import BASIC, TOOLS, Tool
 from slowcat_memory.mcp.seen import Call, Seen
 from slowcat_memory.records import CallEntry, WriteBatch
-from slowcat_memory.tools.arguments import BASIC, TOOLS, Tool
 
 NAME = "slowcat-memory"
 LEDGER = "mcp"  # the name of what writes the ledger's rows

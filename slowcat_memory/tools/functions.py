@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.tools.arguments import Tool
+from slowcat_memory.mcp.arguments import Tool
 from slowcat_memory.tools.handlers import OFFERED, Call, ToolCalls
 
 try:

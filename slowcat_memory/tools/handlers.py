@@ -6,8 +6,8 @@ What is forgotten is asked about first: the user agrees in a later turn.
 from typing import Any
 
 from slowcat_memory.mcp.answers import NOTES, Answers
+from slowcat_memory.mcp.arguments import SPOKEN, TOOLS
 from slowcat_memory.mcp.seen import Call, Seen
-from slowcat_memory.tools.arguments import SPOKEN, TOOLS
 
 __all__ = ["OFFERED", "Call", "ToolCalls"]
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import ScriptedLLM
-from slowcat_memory.tools.arguments import TOOLS
 from tests.support.layers import ELSE, SECRET, TOLD
 from tests.support.mcp_host import Host, asking
 from tests.support.parroting_llm import Mind, parrot

@@ -11,9 +11,9 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import StoreBusyError
 from slowcat_memory.mcp.answers import NOTES, NOTHING
+from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.records import CommandEntry, Memory, WriteBatch
-from slowcat_memory.tools.arguments import TOOLS
 from slowcat_memory.transfer import TranscriptSession, Utterance
 from slowcat_memory.transfer.ingest import ingest
 from tests.support.mcp_host import Host, asking
