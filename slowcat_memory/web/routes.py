@@ -11,7 +11,7 @@ from slowcat_memory.web import verbs
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import body, reply
 from slowcat_memory.web.safety import MOST_BYTES
-from slowcat_memory.web.views import health, know, said, thinking, when, why
+from slowcat_memory.web.views import health, know, said
 
 Read = Callable[[PageContext, Mapping[str, str]], dict[str, Any]]
 Change = Callable[[PageContext, Mapping[str, Any]], dict[str, Any]]
@@ -50,11 +50,11 @@ READS: dict[str, Read] = {
     "said/conversations": said.conversations,
     "said/turns": said.turns,
     "said/search": said.search,
-    "why/recalls": why.recalls,
-    "why/turn": why.one,
-    "when": when.as_of,
-    "thinking/work": thinking.work,
-    "thinking/rejected": thinking.rejected,
+    "why/recalls": said.recalls,
+    "why/turn": said.one,
+    "when": said.as_of,
+    "thinking/work": health.work,
+    "thinking/rejected": health.rejected,
     "health": health.overview,
     "health/process": health.process,
     "health/speed": health.speed,

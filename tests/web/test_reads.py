@@ -10,7 +10,7 @@ from slowcat_memory.records import LeftOut, Memory, SessionEdge, Turn, WriteBatc
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web import PageContext, verbs
 from slowcat_memory.web.replies import PAGE
-from slowcat_memory.web.views import know, said, thinking, when, why
+from slowcat_memory.web.views import health, know, said
 from tests.support.page_memory import ANNA, MONDAY, RULE, furnish
 from tests.support.stores import configured
 
@@ -135,9 +135,9 @@ def test_conversations_at_once_in_two_rooms_are_both_listed(page: PageContext) -
 
 
 def test_a_turn_shows_what_was_offered_left_out_and_the_block(page: PageContext) -> None:
-    asked = why.recalls(page, {})["rows"][0]
+    asked = said.recalls(page, {})["rows"][0]
     assert asked["words"] == "What may Max not eat?"
-    found = why.one(page, {"turn": str(asked["turn"])})
+    found = said.one(page, {"turn": str(asked["turn"])})
     offered = [row for row in found["rows"] if row["verdict"] == "offered"]
     assert "My dog Max is allergic to chicken." in [row["memory"]["text"] for row in offered]
     assert "allergic to chicken" in found["block"]
@@ -148,19 +148,19 @@ def test_a_turn_shows_what_was_offered_left_out_and_the_block(page: PageContext)
 
 def test_what_was_true_follows_the_slider(page: PageContext) -> None:
     before = (MONDAY + timedelta(days=1)).isoformat()
-    rows = when.as_of(page, {"at": before})["rows"]
+    rows = said.as_of(page, {"at": before})["rows"]
     assert "Anna lives in York." in texts({"rows": rows})
     assert "Anna lives in Derby." not in texts({"rows": rows})
     after = (MONDAY + timedelta(days=30)).isoformat()
-    rows = when.as_of(page, {"at": after, "over": "1"})["rows"]
+    rows = said.as_of(page, {"at": after, "over": "1"})["rows"]
     york = next(row for row in rows if "York" in row["text"])
     assert (york["held"], york["replacement"]) == (False, "Anna lives in Derby.")
-    people = when.as_of(page, {"at": before, "what": "people"})["rows"]
+    people = said.as_of(page, {"at": before, "what": "people"})["rows"]
     assert ("Anna", "lives in", "York") in [(r["subject"], r["what"], r["object"]) for r in people]
 
 
 def test_idle_work_shows_its_steps_and_their_cost(page: PageContext) -> None:
-    found = thinking.work(page, {})
+    found = health.work(page, {})
     assert [row["outcome"] for row in found["rows"]] == ["retry", "done", "done"]
     assert found["tokens"] == 3 * 1020
 
@@ -177,7 +177,7 @@ def test_rejected_facts_say_why(page: PageContext) -> None:
         made=RULE,
     )
     page.memory.apply("facts", WriteBatch(memories=(bad,)))
-    rows = thinking.rejected(page, {})["rows"]
+    rows = health.rejected(page, {})["rows"]
     assert [(row["text"], row["reason"]) for row in rows] == [
         (bad.text, "reads like an instruction")
     ]
@@ -249,7 +249,7 @@ def test_pages_follow_on_without_gaps_or_repeats(long: PageContext) -> None:
     for read, cursor, key in (
         (said.conversations, "before", "id"),
         (know.facts, "after", "id"),
-        (when.as_of, "after", "id"),
+        (said.as_of, "after", "id"),
     ):
         seen: list[str] = []
         given: dict[str, str] = {}
@@ -272,10 +272,10 @@ def test_no_view_reads_more_than_a_few_rows_for_each_that_it_shows(
         (know.facts, "after", 2),  # the memory, and its context
         (know.people, "after", 2),
         (said.conversations, "before", 4),  # the conversation, its first and its last turn
-        (why.recalls, "before", 2),
-        (when.as_of, "after", 2),
-        (thinking.work, "before", 2),
-        (thinking.rejected, "after", 2),
+        (said.recalls, "before", 2),
+        (said.as_of, "after", 2),
+        (health.work, "before", 2),
+        (health.rejected, "after", 2),
     ):
         given: dict[str, str] = {}
         for _ in range(page_number):

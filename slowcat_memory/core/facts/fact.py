@@ -14,11 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.extraction.predicates import Ending, Triple
-from slowcat_memory.core.facts.fact_importance import fact_importance
-from slowcat_memory.core.language import of_any
+from slowcat_memory.core.extraction.predicates import Ending, Triple, canonical, object_type
+from slowcat_memory.core.extraction.slots import PARTNERS
+from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family
-from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Key, Made, Memory, Turn
 
 TYPES = (
@@ -231,3 +231,25 @@ def why_transient(type_: str, content: str) -> Transient | None:
     if type_ != "open_thread" and _ONE_OFF.search(content):
         return "passing"
     return "passing" if type_ not in DATED and _PASSING.search(content) else None
+
+
+HIGH, ORDINARY, LOW = 0.7, 0.5, 0.3
+_BY_TYPE = {"health": HIGH, "preference": LOW, "opinion": LOW, "habit": LOW}
+_WEIGHTY_PREDICATES = frozenset({"allergic_to", "health", "condition", "medication", *PARTNERS})
+_WEIGHTY = frozenset[str]().union(*(one.facts.weighty for one in LANGUAGES))
+
+
+def fact_importance(type_: str, claim: Triple, sentence: str) -> float:
+    """Return the importance of a fact, 0 to 1.
+
+    Args:
+        type_: One of ``fact.TYPES``, or a word of the extractor's own.
+        claim: What it states in parts; its predicate may be "".
+        sentence: Its text.
+    """
+    predicate = canonical(claim.predicate)
+    family = object_type(predicate) == "person" and predicate != "friend_of"
+    weighty = not _WEIGHTY.isdisjoint(fingerprint(sentence).split())
+    if predicate in _WEIGHTY_PREDICATES or family or weighty:
+        return HIGH
+    return _BY_TYPE.get(type_, ORDINARY)

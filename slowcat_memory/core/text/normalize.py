@@ -20,7 +20,7 @@ from slowcat_memory.core.language.english.vocabulary import (
     QUESTION_WORDS,
     STOP_WORDS,
 )
-from slowcat_memory.core.language.german.questions import ASKS
+from slowcat_memory.core.language.german.statements import ASKS
 
 TOKENIZER_VERSION = 2  # raise it when a text yields other tokens: indexes are then rebuilt
 KEEP_CHARS = 256_000  # of one utterance, in the log

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts.fact import fact_memory
-from slowcat_memory.core.facts.fact_importance import HIGH, LOW, ORDINARY
+from slowcat_memory.core.facts.fact import HIGH, LOW, ORDINARY, fact_memory
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.records import Made, Turn
 

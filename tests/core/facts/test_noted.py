@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.facts.noted import facts_of_note
+from slowcat_memory.idle.jobs.extraction.note_facts import facts_of_note
 from slowcat_memory.records import Memory
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)

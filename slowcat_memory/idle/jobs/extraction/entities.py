@@ -4,7 +4,7 @@ Each turn's `TurnReading` is stored; entities and relations are derived from the
 (see ``core.graph``). After a forget they are derived again from the rest.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -13,14 +13,17 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.prompt_record import groups
 from slowcat_memory.core.graph.build import (
     Changes,
+    Group,
     StoredGraph,
     graph_changes,
+    group_of_relation,
+    groups_of,
     names_of,
     new_readings,
+    touches,
 )
 from slowcat_memory.core.graph.dedup import Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
-from slowcat_memory.core.graph.graph_index import GraphIndex
 from slowcat_memory.core.graph.prompt import (
     VERSION,
     RegisterReply,
@@ -28,7 +31,8 @@ from slowcat_memory.core.graph.prompt import (
     check_reply,
     system,
 )
-from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
+from slowcat_memory.core.graph.readings import ReadStatement, TurnExtract, TurnReading
+from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
@@ -227,3 +231,87 @@ def stored_graph(snapshot: Snapshot, scope: str) -> StoredGraph:
         list(snapshot.memories(scope, f"{kind}/")) for kind in (READING, ENTITY, RELATION)
     )
     return StoredGraph([TurnReading.of(one) for one in readings], entities, relations)
+
+
+Keys = list[tuple[str, Hashable]]
+
+
+class GraphIndex:
+    """Readings, entities and relations, as stored. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self.entities: dict[str, Memory] = {}
+        self._readings: dict[str, TurnReading] = {}
+        self._relations: dict[str, Memory] = {}
+        self._ids: dict[tuple[str, Hashable], dict[str, None]] = {}
+        self._keys: dict[str, Keys] = {}
+
+    def put(self, memory: Memory) -> None:
+        """Add or replace a memory; one that cannot be read is removed."""
+        self.drop(memory.id)
+        if memory.id.startswith(f"{ENTITY}/"):
+            self.entities[memory.id] = memory
+            return
+        try:
+            if memory.id.startswith(f"{READING}/"):
+                reading = self._readings[memory.id] = TurnReading.of(memory)
+                keys = list(_keys_of(reading))
+            else:
+                group = group_of_relation(Relation.of(memory))
+                keys = [("relation", group), ("subject", group[0])]
+                self._relations[memory.id] = memory
+        except (ValueError, KeyError):
+            return
+        self._keys[memory.id] = keys
+        for key in keys:
+            self._ids.setdefault(key, {})[memory.id] = None
+
+    def drop(self, id: str) -> None:
+        self.entities.pop(id, None)
+        self._readings.pop(id, None)
+        self._relations.pop(id, None)
+        for key in self._keys.pop(id, ()):
+            self._ids[key].pop(id, None)
+            if not self._ids[key]:
+                del self._ids[key]
+
+    def around(self, found: Sequence[TurnReading]) -> StoredGraph:
+        """Return the part of the graph that new readings of turns can change."""
+        turns = self._of(("turn", one.turn) for one in found)
+        touched = [*found, *(self._readings[id] for id in turns)]
+        said = [one for reading in touched for one in reading.statements]
+        groups = groups_of(said) | self._ended_groups(one for one in said if one.is_ending)
+        wanted = {one.entity for reading in touched for one in reading.mentions if one.entity}
+        readings = turns | self._of(("entity", id) for id in wanted)
+        readings |= self._of(("group", group) for group in groups)
+        readings |= self._of(("ends", subject) for subject in {group[0] for group in groups})
+        relations = self._of(("relation", group) for group in groups)
+        return StoredGraph(
+            [self._readings[id] for id in readings],
+            [self.entities[id] for id in sorted(wanted) if id in self.entities],
+            [self._relations[id] for id in relations],
+        )
+
+    def _ended_groups(self, endings: Iterable[ReadStatement]) -> set[Group]:
+        """Return the groups of the relations that statements may end."""
+        found = set[Group]()
+        for one in endings:
+            rows = (self._relations[id] for id in self._of([("subject", one.subject)]))
+            groups = {group_of_relation(Relation.of(row)) for row in rows}
+            found |= {group for group in groups if touches(one, group)}
+        return found
+
+    def _of(self, keys: Iterable[tuple[str, Hashable]]) -> dict[str, None]:
+        found: dict[str, None] = {}
+        for key in keys:
+            found |= self._ids.get(key, {})
+        return found
+
+
+def _keys_of(reading: TurnReading) -> Iterator[tuple[str, Hashable]]:
+    yield "turn", reading.turn
+    yield from (("group", group) for group in groups_of(reading.statements))
+    yield from (
+        ("ends", subject) for subject in {s.subject for s in reading.statements if s.is_ending}
+    )
+    yield from (("entity", id) for id in {one.entity for one in reading.mentions} if id)

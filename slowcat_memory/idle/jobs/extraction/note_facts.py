@@ -5,17 +5,20 @@ its origin: forgetting the note deletes it, and recall finds the note, not the f
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import tzinfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts.fact import fact_id, fact_memory
-from slowcat_memory.core.facts.noted import facts_of_note
+from slowcat_memory.core.facts.fact import ExtractedFact, fact_id, fact_memory
+from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.memory import FACT, NOTE
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger, new_task
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.idle.jobs.extraction.facts import merge_task
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 
 NAME, VERSION, RANK = "note_facts", 1, 46
 
@@ -75,3 +78,47 @@ def _facts(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
 
 def _is_ours(fact: Memory) -> bool:
     return fact.made is not None and fact.made.job == NAME
+
+
+MOST_WORDS = 40  # of a note that is tried in the first person
+
+
+def facts_of_note(note: Memory, zone: tzinfo) -> list[ExtractedFact]:
+    """Return the facts that the rules read in a note; their turn is the note, and they quote it."""
+    for text in (note.text, *dict.fromkeys(_first_person(note))):
+        turn = Turn(
+            session="", scope=note.scope, speaker=note.speaker, role="user", text=text,
+            at=note.valid_from,
+        )  # fmt: skip
+        if found := facts_by_rule(turn, zone):
+            return [replace(one, quote=note.text, sources=note.sources) for one in found]
+    return []
+
+
+def _first_person(note: Memory) -> Iterator[str]:
+    for language in LANGUAGES:
+        words = _without_subject(note, language).split()
+        if not 2 <= len(words) <= MOST_WORDS:
+            continue
+        verb, rest = words[0].lower(), " ".join(words[1:])
+        yield f"{language.noted.i} {_conjugated(verb, language)} {rest}"
+        for my in language.noted.mine:
+            yield f"{my} {verb} {rest}"
+
+
+def _without_subject(note: Memory, language: Language) -> str:
+    """Return a note without the words for the user at its beginning."""
+    for subject in (note.speaker, *language.noted.subjects):
+        for after in ("'s ", "’s ", " "):
+            if fold(note.text).startswith(fold(subject) + after):
+                return note.text[len(subject) + len(after) :]
+    return note.text
+
+
+def _conjugated(verb: str, language: Language) -> str:
+    """Return a verb of the third person in the first; a verb in the first person stays."""
+    if known := dict(language.noted.verbs).get(verb):
+        return known
+    ends = ((ending, own) for ending, own in language.noted.endings if verb.endswith(ending))
+    ending, own = next(ends, ("", ""))
+    return verb.removesuffix(ending) + own
