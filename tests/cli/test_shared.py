@@ -34,12 +34,12 @@ def test_dates_are_read_as_people_write_them(text: str, start: str, end: str) ->
 @pytest.mark.parametrize("text", ["", "soon-ish", "my March trip", "20:00", "0001-01-01"])
 def test_dates_what_is_none_is_refused_with_examples(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="such as|between"):
-        parse_time(text, UTC, "--since", now=NOW)
+        parse_time(text, NOW, UTC, "--since")
 
 
 def test_dates_are_those_of_the_users_zone_and_end_at_the_present() -> None:
     berlin = ZoneInfo("Europe/Berlin")
-    assert parse_time("yesterday", berlin, "--since", now=NOW) == datetime(
+    assert parse_time("yesterday", NOW, berlin, "--since") == datetime(
         2026, 11, 23, 23, 0, tzinfo=UTC
     )
     assert last_moment("today", NOW, UTC, "DATE") == NOW

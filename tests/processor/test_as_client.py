@@ -85,7 +85,7 @@ def test_as_client_what_is_forgotten_leaves_the_context_of_the_llm_too(config):
 def test_as_client_the_request_to_forget_is_forgotten_with_what_it_is_about(config):
     def reply(request):
         said = [one["role"] for one in request["messages"]]
-        what = {"what": "quokka called Flora", "confirm": said.count("user") > 1}
+        what = {"what": "quokka called Flora", "confirm": "yes" if said.count("user") > 1 else ""}
         return "All right." if said[-1] == "tool" else ToolCall("forget", what)
 
     async def scenario():

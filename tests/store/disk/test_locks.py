@@ -94,7 +94,7 @@ def test_locks_lock_reading_beside_a_writer(store, path):
 
 
 def test_locks_lock_reading_without_a_writer_makes_nothing(open_store, path):
-    with pytest.raises(StoreError, match="no store"):
+    with pytest.raises(StoreError, match="no memory at"):
         open_store(readonly=True)
     assert not path.exists()
     open_store().close()

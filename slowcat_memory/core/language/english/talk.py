@@ -356,6 +356,7 @@ TALK = TalkWords(
         "has_brother": "brother brothers sibling siblings",
     },
     about_talk=lazy_pattern(
-        r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know)\b"
+        r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know"
+        r"|did you (?:tell|say|suggest|recommend|advise))\b"
     ),
 )

@@ -367,5 +367,7 @@ TALK = TalkWords(
         "has_daughter": "tochter töchter kind kinder",
         "has_boss": "chef chefin",
     },
-    about_talk=lazy_pattern(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
+    about_talk=lazy_pattern(
+        r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte|(?:hast|hattest) du mir)\b"
+    ),
 )
