@@ -395,13 +395,14 @@ def _ended(self: Any, by: str = "") -> bool:
 
 
 # By name: the law that must catch it (or one of those of the same decision), and the leak.
+READ = "recall or search or context"  # whichever looks first
 CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "prompt": ("prompts", lambda: nosy_with(1.0)),
     "thought": ("thoughts", lambda: nosy_with(0.0)),
     "logs": ("files", talkative),
-    "union": ("recall", lambda: mock.patch.object(Audience, "readable", _everybody)),
+    "union": (READ, lambda: mock.patch.object(Audience, "readable", _everybody)),
     "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
-    "cache": ("recall or tools", shared_cache),
+    "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
     "blocks": (
         "context",
