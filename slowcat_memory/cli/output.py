@@ -40,7 +40,7 @@ _PREPOSITION = re.compile("^(?:in|on|at|im|am) ")
 
 
 class NotFound(SlowcatError):
-    """What was asked for does not exist, or there is nothing to show: exit code 1, no "Error:"."""
+    """The requested thing does not exist, or nothing can be shown: exit code 1, no "Error:"."""
 
 
 class SafeConsole(Console):

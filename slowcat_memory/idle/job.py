@@ -322,7 +322,7 @@ class CountingLLM:
 
 
 class JobContext:
-    """What a job may use in one plan or step. Across an ``await``, keep only the LLM."""
+    """The services for one plan or step of a job. Across an ``await``, keep only the LLM."""
 
     def __init__(
         self,

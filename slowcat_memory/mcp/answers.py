@@ -1,4 +1,4 @@
-"""What the tools answer, and what they change, for a conversation's LLM and for MCP's hosts.
+"""Answers of the tools, and the changes that they make, for a conversation's LLM and for MCP's hosts.
 
 A small model reads an answer, perhaps aloud: lines with dates in words and names, inside a token
 budget, each neutralised so that nothing in it can act as an instruction. Wrong arguments are

@@ -1,4 +1,4 @@
-"""What an LLM that calls tools may see of one person's memory.
+"""The part of one person's memory that an LLM with tools may see.
 
 Local-only memories never reach an LLM on another machine, nor what was made from them, and muted
 memories reach nobody. Everything that a tool answers goes through ``Seen``; what is hidden is not

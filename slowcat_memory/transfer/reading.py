@@ -67,7 +67,7 @@ class _ReadSession(Struct):
 
 
 class _ReadChat(Struct):
-    """What a file holds of a conversation, or of a scope that it was exported from."""
+    """A file's part of a conversation, or of a scope that it was exported from."""
 
     sessions: dict[str, _ReadSession] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
@@ -222,7 +222,7 @@ class Reading:
 
 
 class Survey(Struct):
-    """What a file contains, before anything of it is imported.
+    """A summary of a file before anything of it is imported.
 
     Attributes:
         format: Its name, for a person.

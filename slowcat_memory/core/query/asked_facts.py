@@ -1,4 +1,4 @@
-"""What a question asks for: a fact, the name of something, an amount or a time.
+"""The kind of answer that a question wants: a fact, the name of something, an amount or a time.
 
 "Where do I live?" asks for ``lives_in``. The words of such a question are often none of the
 statement's ("my flat's in Graz"). Where facts have been read from turns, the predicate leads to the

@@ -102,7 +102,7 @@ class Candidates(Struct, frozen=True, eq=False, kw_only=True):
 
 
 class Question(Struct, frozen=True):
-    """What ranking reads of a query and of the index that it searched.
+    """The fields of a query, and of the index that it searched, that ranking uses.
 
     Attributes:
         now: The time of the query, seconds since the epoch.
@@ -207,7 +207,7 @@ class Weights(Struct, frozen=True):
 
 
 WEIGHTS = Weights()
-ABOUT_TALK = Weights(empty=0.0, agent=0.0)  # for a turn about what was asked and answered
+ABOUT_TALK = Weights(empty=0.0, agent=0.0)  # for a turn about earlier questions and answers
 PLAIN = Weights(tokens=0.0, session=0.0, empty=0.0, agent=0.0)  # the order of a search
 
 

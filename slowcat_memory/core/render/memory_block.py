@@ -138,8 +138,8 @@ def memory_line(
 ) -> str:
     """Return one line of the block, as in ``- (12 May) Anna: My dog is called Max``.
 
-    A text that nobody said has no speaker, and what is kept in mind no date: it was only written
-    then. ``cut`` cuts its text; None keeps its beginning.
+    Derived text has no speaker, and a block no date: it was only written then. ``cut`` cuts its
+    text; None keeps its beginning.
     """
     text = (cut or shorten)(neutralise(_told(memory, language)), limit)
     if family(memory.kind) == BLOCK:

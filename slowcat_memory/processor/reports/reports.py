@@ -23,6 +23,15 @@ from slowcat_memory.processor.reports.client_messages import ClientMessages, Con
 from slowcat_memory.records import MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
 
+OPERATIONS = {
+    "stored": "create_memory",
+    "created": "create_memory",
+    "updated": "update_memory",
+    "retired": "update_memory",
+    "marked": "update_memory",
+    "forgotten": "delete_memory",
+}
+NS_OF_MS = 1_000_000
 RECALL, WAIT = "recall", "turn_wait"
 
 
@@ -141,17 +150,6 @@ class Reports:
             logger.info(f"{self._guard}: memory in {config.folder}, not there yet: {error}")
         else:
             logger.info(f"{self._guard}: {line}")
-
-
-OPERATIONS = {
-    "stored": "create_memory",
-    "created": "create_memory",
-    "updated": "update_memory",
-    "retired": "update_memory",
-    "marked": "update_memory",
-    "forgotten": "delete_memory",
-}
-NS_OF_MS = 1_000_000
 
 
 class Spans:

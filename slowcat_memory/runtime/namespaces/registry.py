@@ -60,7 +60,7 @@ class PageCache:
         self._after_each = most_mb > 0 and after_s <= 0
         self._recalls, self._stopped = 0, threading.Event()
         if most_mb > 0 and after_s > 0:
-            threading.Thread(target=self._run, args=(after_s,), daemon=True).start()
+            threading.Thread(None, self._run, "slowcat-pages", (after_s,), daemon=True).start()
 
     def recalled(self) -> None:
         """Restart the idle period after a recall; takes microseconds."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from slowcat_memory.runtime.namespaces.endings import Ending, Endings
 
 
+MOST_TURNS = 8  # latest turns kept for a word
+MOST_FOUND = 6  # chunks returned for a query
 _Change = Callable[["Endings", "Changes"], object]
 
 
@@ -101,10 +103,6 @@ class WhatHolds:
     def about(self, keys: Iterable[str]) -> list[str]:
         """Return the latest chunks that may change an earlier one about a query; see ``Changes``."""
         return self._read[1].about(keys) if self._read else []
-
-
-MOST_TURNS = 8  # of one word, the latest
-MOST_FOUND = 6  # for a query
 
 
 class Changes:

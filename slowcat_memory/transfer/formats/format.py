@@ -1,4 +1,4 @@
-"""What a format is: how its files are recognised, and how they are read into pieces."""
+"""The interface of a format: recognising its files, and reading them into pieces."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The state of the memory, and what idle work did."""
+"""Views of the memory's health and of idle work."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +13,11 @@ from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, number
 from slowcat_memory.web.shapes import memory_row, time_of
 
+WHY = {
+    "order": "reads like an instruction",
+    "injected": "was said together with an instruction",
+    "link": "contains a link",
+}
 TURNS = 200  # shown in the plot, each as a point
 COUNTED = {  # rows of these tables, in words
     "log": "turns, and starts and ends of conversations",
@@ -78,13 +83,6 @@ def doctor(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
             for one in page.doctor(page.memory)
         ]
     }
-
-
-WHY = {
-    "order": "reads like an instruction",
-    "injected": "was said together with an instruction",
-    "link": "contains a link",
-}
 
 
 def work(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What was said, recalled for a turn, and true on a day."""
+"""Views of conversations, of the recall of a turn, and of the facts that held on a day."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -15,6 +15,8 @@ from slowcat_memory.web.catalogue import Catalogue, Listed, is_fact
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
 from slowcat_memory.web.shapes import memory_row, relation_words, session_row, time_of, turn_row
+
+TRIES = 4  # pages of other people's entries that are passed over for one
 
 
 def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -163,9 +165,6 @@ def _row(
     if family(memory.kind) == RELATION:
         found |= relation_words(page, memory, catalogue)
     return found
-
-
-TRIES = 4  # pages of other people's entries that are passed over for one
 
 
 def recalls(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:

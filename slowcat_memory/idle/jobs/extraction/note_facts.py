@@ -20,6 +20,7 @@ from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.idle.jobs.extraction.facts import merge_task
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 
+MOST_WORDS = 40  # of a note that is tried in the first person
 NAME, VERSION, RANK = "note_facts", 1, 46
 
 
@@ -78,9 +79,6 @@ def _facts(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
 
 def _is_ours(fact: Memory) -> bool:
     return fact.made is not None and fact.made.job == NAME
-
-
-MOST_WORDS = 40  # of a note that is tried in the first person
 
 
 def facts_of_note(note: Memory, zone: tzinfo) -> list[ExtractedFact]:
