@@ -212,8 +212,7 @@ class Search:
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             )
             more = scan.scan(read, found.words, wiring.tokenizer, k)
-        if more:
-            more = with_endings(more, wiring.namespaces, scope, query.now)
+        more = with_endings(more, wiring.namespaces, scope, query.now)
         return replace(found, hits=scan.merged(hits, more, k))
 
     def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:

@@ -78,14 +78,16 @@ class EventLog:
         Waking a thread costs 0.05 ms, which a frame need not wait for. A turn is indexed and
         embedded when its own recall is over, not beside it (see ``Indexer.release``).
         """
+        store, indexer = self._wiring.store, self._wiring.indexer
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # not on an event loop
-            self._wiring.store.wake_writer()
-            self._wiring.indexer.release()
+            store.wake_writer()
+            indexer.release()
         else:
-            loop.call_soon(self._wiring.store.wake_writer)
-            loop.call_later(INDEX_AFTER_S, self._wiring.indexer.release)
+            loop.call_soon(store.wake_writer)
+            # A turn that comes meanwhile waits for its own recall.
+            loop.call_later(INDEX_AFTER_S, indexer.release, store.last_id())
 
 
 class RecallArguments(TypedDict, total=False):
@@ -134,8 +136,7 @@ class TurnRecall:
         self._wiring = wiring
 
     def query(self, text: str, scope: str, **known: Unpack[RecallArguments]) -> Query:
-        config, now = self._wiring.config, self._wiring.clock()
-        return build_query(config, now, text, scope, **known)
+        return build_query(self._wiring.config, self._wiring.clock(), text, scope, **known)
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
         loop = asyncio.get_running_loop()

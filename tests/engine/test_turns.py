@@ -23,19 +23,18 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
     async def talk() -> None:
         later = []
         loop = asyncio.get_running_loop()
-        monkeypatch.setattr(loop, "call_later", lambda s, call, *a: later.append((s, call, a)))
+        monkeypatch.setattr(loop, "call_later", lambda *timer: later.append(timer))
         turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I have a boat",
                     at=engine.clock())  # fmt: skip
-        id_ = chunk_id(engine.append(turn).id)
-        for _ in range(5):
-            await asyncio.sleep(0)
+        ids = [chunk_id(engine.append(turn).id) for _ in "ab"]
+        await asyncio.sleep(0)
         indexer.talk.submit(lambda: None).result(30)
-        assert id_ not in namespace.searcher
-        ((delay, call, arguments),) = later
+        assert namespace.searcher.tail_count == 0
+        (delay, call, *arguments), _ = later
         assert delay == INDEX_AFTER_S
         call(*arguments)
         indexer.talk.submit(lambda: None).result(30)
-        assert id_ in namespace.searcher
+        assert [id_ in namespace.searcher for id_ in ids] == [True, False]
 
     try:
         asyncio.run(talk())

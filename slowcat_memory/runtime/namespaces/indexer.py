@@ -91,18 +91,19 @@ class Indexer:
             and not self._namespaces.is_guests(ack.event.scope)
         )
 
-    def release(self, but: frozenset[str] = frozenset()) -> None:
+    def release(self, upto: int = 1 << 62, but: frozenset[str] = frozenset()) -> None:
         """Index the queued turns, so that every later query finds them.
 
         A turn is held back until its own recall has been passed to the worker. Indexed, it would
         match itself best, distort normalisation for every other memory, add its terms to its
         neighbours' windows, and be embedded while its recall waits.
 
+        ``upto`` is the log id of the last turn to index, for a caller that knows no later one.
         ``but`` are ids of chunks to hold back: those that the current recall excludes.
         """
-        ready = []
-        while self._waiting and chunk_id(self._waiting[0][0].id) not in but:
-            ready.append(self._waiting.popleft())
+        ready, waiting = [], self._waiting
+        while waiting and waiting[0][0].id <= upto and chunk_id(waiting[0][0].id) not in but:
+            ready.append(waiting.popleft())
         if ready:
             self.talk.submit(self._index_turns, ready)
 

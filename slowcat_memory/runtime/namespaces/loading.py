@@ -26,9 +26,7 @@ from slowcat_memory.runtime.namespaces.documents import (
 from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.store import Snapshot, Store
 
-MOST_UNDATED = (
-    10_000  # memories that are kept at hand to be dated; more only without a sealed index
-)
+MOST_UNDATED = 10_000  # memories kept at hand to be dated; more only without a sealed index
 
 
 class Loaded(Struct):

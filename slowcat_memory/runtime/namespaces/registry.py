@@ -132,7 +132,7 @@ class Namespaces:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def is_guests(self, scope: str) -> bool:
-        return bool(self._guest) and scope == self._guest
+        return scope == self._guest != ""
 
     def __contains__(self, scope: str) -> bool:
         self._used[scope] = time.monotonic()

@@ -124,8 +124,8 @@ class Changes:
     def drop(self, memory_id: str) -> None:
         """Forget a turn's chunk."""
         gone = turn_of(memory_id)
-        for key in [key for key, turns in self._by_key.items() if gone in turns]:
-            self._by_key[key] = tuple(one for one in self._by_key[key] if one != gone)
+        for key, turns in self._by_key.items():
+            self._by_key[key] = tuple(turn for turn in turns if turn != gone)
 
     def about(self, keys: Iterable[str]) -> list[str]:
         """Return the chunks that share a word with a query, the latest first.
