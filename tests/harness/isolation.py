@@ -225,10 +225,14 @@ def look_back(home: Household) -> None:
         home.clean("tools", told, may_hold(scope), f"{name} for {scope}")
 
 
-def elsewhere(home: Household) -> None:
-    """Read in a second process."""
-    scope = home.rng.choice((*PEOPLE, HOME))
+def elsewhere(home: Household, *scopes: str) -> None:
+    """Read in a second process: for the scopes, or for one of them all."""
     home.engine.drain()
+    for scope in scopes or (home.rng.choice((*PEOPLE, HOME)),):
+        _read_elsewhere(home, scope)
+
+
+def _read_elsewhere(home: Household, scope: str) -> None:
     told = home.ask_elsewhere(scope, home.question())
     home.clean("search", told["texts"], may_hold(scope), f"search elsewhere in {scope}")
     home.clean("heads", told["head"], may_hold(scope), f"the head of {scope} elsewhere")
@@ -453,7 +457,7 @@ def run(folder: Path, operations: int, seed: int, control: str = "") -> dict[str
                         for scope in ("ann", "anna"):
                             home.engine.upkeep.seal(scope)
                             home.done["sealed"] += 1
-                        elsewhere(home)
+                        elsewhere(home, *PEOPLE, HOME)
                     home.look_everywhere()
                 except Leak as error:
                     leak, law = str(error), error.law

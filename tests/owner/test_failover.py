@@ -10,6 +10,6 @@ def test_failover_kills_lose_double_and_keep_nothing(run: str) -> None:
     harness("failover", *run.split())
 
 
-@pytest.mark.parametrize("fault", cases("dropped", "slow twice", "slow kept"))
+@pytest.mark.parametrize("fault", cases("slow dropped", "slow twice", "slow kept"))
 def test_failover_a_planted_fault_is_caught(fault: str) -> None:
     harness("failover", "--control", fault)
