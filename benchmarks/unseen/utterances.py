@@ -94,16 +94,13 @@ def _command(row: Row) -> Verdict:
 
 def lookalikes(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
     """Judge sentences that are no command: carried out, or asked back about."""
-    found = [(row, recognised(row)) for row in rows]
-    return [
-        Verdict(
-            row,
-            {"taken": one(kind not in ("", NEAR_MISS)), "asked back": one(kind == NEAR_MISS)},
-            bool(kind),
-            f"{kind}({argument})",
-        )
-        for row, (kind, argument) in found
-    ]
+    return [_lookalike(row) for row in rows]
+
+
+def _lookalike(row: Row) -> Verdict:
+    kind, argument = recognised(row)
+    marks = {"taken": one(kind not in ("", NEAR_MISS)), "asked back": one(kind == NEAR_MISS)}
+    return Verdict(row, marks, bool(kind), f"{kind}({argument})")
 
 
 def gate(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:

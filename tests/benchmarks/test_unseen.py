@@ -1,5 +1,5 @@
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,13 @@ EXPECTED: dict[str, dict[str, float]] = {  # of the half "tuned": right rows and
         "no date": 1.0,
     },
     "facts": {"precision": 2 / 3, "recall": 2 / 4, "endings found": 1.0, "F1": 4 / 7},
+    "statements": {
+        "precision": 3 / 4,
+        "recall": 1.0,
+        "F1": 6 / 7,
+        "forbidden fact": 1 / 4,
+        "as wanted": 3 / 4,
+    },
     "traps": {"forbidden fact": 1 / 2, "any fact": 1 / 2},
     "entities": {"precision": 1 / 2, "recall": 1 / 2, "F1": 1 / 2},
     "misheard": {"name recognised": 1 / 2, "among the first six": 1 / 2},
@@ -86,13 +93,6 @@ def test_unseen_no_word_of_the_held_out_half_is_ever_shown_or_written(
     assert all(set(halves) == {"tuned", "held out"} for halves in kept["lists"].values())
 
 
-def test_unseen_a_held_out_row_that_fails_is_not_among_those_to_show(folder: Path):
-    every = unseen.judge(unseen.LISTS[0], folder)
-    failing = {one.row["half"] for one in every if one.wrong}
-    assert failing == {"tuned", "held out"}
-    assert {one.row["half"] for one in verdicts.wrong(every)} == {"tuned"}
-
-
 def test_unseen_a_damaged_list_is_named_by_its_line_and_not_by_its_words(tmp_path: Path):
     for line, reason in (
         ("tuned ~ english ~ quetzal ~ more", "4 cells"),
@@ -100,15 +100,15 @@ def test_unseen_a_damaged_list_is_named_by_its_line_and_not_by_its_words(tmp_pat
     ):
         tiny_unseen.write(tmp_path, {"lookalikes": f"half ~ language ~ sentence\n{line}"})
         with pytest.raises(ValueError, match=rf"lookalikes.tsv, line 3: .*{reason}") as raised:
-            lists.read(tmp_path / "lookalikes.tsv", ("sentence",))
+            lists.read(tmp_path / "lookalikes.tsv", "sentence")
         assert tiny_unseen.MARK not in str(raised.value)
     with pytest.raises(ValueError, match="no column speaker"):
-        lists.read(tmp_path / "lookalikes.tsv", ("speaker",))
+        lists.read(tmp_path / "lookalikes.tsv", "speaker")
 
 
 def test_unseen_an_answer_that_is_not_in_its_store_is_an_error(tmp_path: Path):
     changed = dict(tiny_unseen.LISTS)
-    changed["recall_questions"] = changed["recall_questions"].replace("That sounds fun", "Fun")
+    changed["recall"] = changed["recall"].replace("That sounds fun", "Fun")
     tiny_unseen.write(tmp_path, changed)
     with pytest.raises(ValueError, match="an answer of a is not in its store"):
         unseen.judge(unseen.LISTS[-1], tmp_path)
@@ -194,19 +194,13 @@ def test_unseen_who_the_subject_of_a_wanted_fact_is_counts_as_right_but_not_as_f
     assert not facts.introduces(fact("Ada has a sister."), goal, row, "english")
 
 
-def test_unseen_a_month_may_be_in_a_fact_s_date_alone():
-    (goal,) = facts.wanted("event; user; due, April")
+def test_unseen_a_day_and_a_month_may_be_in_a_fact_s_date_alone():
+    (goal,) = facts.wanted("event; user; due, 9, April")
     due = fact("Ada is due.")
-    due.facets["date"] = "2026-04"
+    due.facets["date"] = "2026-04-09"
     assert facts.meets(due, goal, "Ada", "english")
     due.facets["date"] = "2026-05-02"
     assert not facts.meets(due, goal, "Ada", "english")
-
-
-def test_unseen_a_fact_that_has_ended_is_an_ending_whatever_its_words():
-    (goal,) = facts.wanted("ended; user; Siemens")
-    over = fact("Ada works at Siemens.", valid_to=NOW)
-    assert facts.meets(over, goal, "Ada", "english")
 
 
 def test_unseen_words_are_compared_without_accents_and_plurals():
@@ -238,13 +232,3 @@ def test_unseen_a_summary_of_many_turns_does_not_count_as_the_one_that_answers()
 
     assert offered(7).has([7]) and not offered(8).has([7])
     assert not offered(*range(1, 12)).has([7])
-
-
-def test_unseen_a_long_silence_begins_another_session():
-    with blocks.home("english", "UTC", NOW) as place:
-        place.say("user", NOW, "I live in Leeds.")
-        place.reply("user", NOW + timedelta(seconds=9), "Nice.")
-        place.say("user", NOW + timedelta(hours=2), "The car is red.")
-        place.hang_up()
-        with place.engine.snapshot() as snapshot:
-            assert len(snapshot.sessions("user")) == 2
