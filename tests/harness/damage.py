@@ -204,6 +204,8 @@ def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str,
             tally["poor"] += len(every - here) > MOST_LOST * TURNS
         else:
             tally["cut_lost"] += len(least - here)
+        if control and not HARNESSES["yield"].judge(tally, 0, control):
+            break
     return {"pages": pages, "worst": worst, **{name: tally[name] for name in YIELD}}
 
 
@@ -239,7 +241,7 @@ HARNESSES = {
         controls={"blind": ("missed", 10)},
     ),
     "yield": Harness(
-        run=judge_yield, count=24, night=1000, laws=YIELD, least={"pages": 1.0},
+        run=judge_yield, count=24, night=400, laws=YIELD, least={"pages": 1.0},
         controls={"trees": ("poor or cut_lost", 40), "undead": ("undead", 40)},
     ),
 }  # fmt: skip

@@ -121,17 +121,17 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
             break
         with Store.open(path) as store:
             from_start = kill % 50 == 49 or kill == kills - 1
-            after = 0 if from_start and not control else max(0, last - LOOK_BACK)
+            after = 0 if from_start else max(0, last - LOOK_BACK)
             last = tally.look(store, acked, after) // 2 * 2
-        if control:
-            acked = {n for n in acked if n < last}  # a loss counts once
+        if control and not HARNESSES["kills"].judge(tally, 0, control):
+            break
     return {name: tally[name] for name in ("acked", "aged", *LAWS)}
 
 
 LAWS = ("lost", "torn", "corrupt", "accused", "torn_file")
 HARNESSES = {
     "kills": Harness(
-        run=run, count=60, night=2000, laws=LAWS, least={"acked": 10.0, "aged": 1.0},
+        run=run, count=60, night=1000, laws=LAWS, least={"acked": 10.0, "aged": 1.0},
         controls={  # a receipt before its commit; rows that go before their block; zeros
             "early": ("lost or torn", 20), "ageing": ("lost or torn", 4), "pages": ("torn_file", 1),
         },

@@ -169,7 +169,7 @@ def run(folder: Path, turns: int, seed: int, control: str) -> dict[str, float]:
 
 HARNESSES = {
     "days": Harness(
-        run=run, count=80, night=2000, seeds=3, laws=("memory", "file", "lost", "queue"),
+        run=run, count=80, night=600, seeds=3, laws=("memory", "file", "lost", "queue"),
         least={"turns": 0.9, "steps": 0.1}, controls={"leak": ("memory", 80)},
     )
 }  # fmt: skip
