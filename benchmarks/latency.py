@@ -318,7 +318,7 @@ def _show(result: dict[str, Any]) -> None:
         f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB "
         f"({result['rss_anonymous_mb']:.0f} anonymous); "
         f"processor time {result['cpu_ratio']} times the wait; after pauses "
-        f"{result['pauses']['ratio']}; beside idle work {result['beside_idle']['ratio']} (which took "
+        f"{result['pauses']['ratio']} (20 MB read by pause: {result['pauses']['reading']}); beside idle work {result['beside_idle']['ratio']} (which took "
         f"{result['beside_idle']['idle_share']} of a core); "
         f"{result['over_deadline']} of {result['queries']} inline recalls over the deadline; "
         f"reference {result['reference']}"

@@ -63,6 +63,7 @@ class Talker:
         self.name, self.note, self.keep = orders.name, note, PLANTS[orders.control]()
         self.known: dict[str, int] = {}  # ids of turns that were acknowledged
         self.unsettled = 0
+        self.wait_s = 15.0 if orders.control else WAIT_S  # what a fault dropped never comes
         self.quiet = threading.Event()
         config = memory_config(orders.folder, recall={"deadline_ms": 2000.0, "floor": 0.0})
         self.member = Member(config, name=orders.name)
@@ -77,13 +78,13 @@ class Talker:
         """Be quiet; return the words that objects of this process hold, and the ways to them."""
         self.quiet.set()
         self.talk.join()
-        self.member.flush(WAIT_S)
+        self.member.flush(self.wait_s)
         return held(WORD)
 
     def end(self) -> None:
         self.quiet.set()
         self.talk.join()
-        self.member.flush(WAIT_S)
+        self.member.flush(self.wait_s)
         self.member.release()
 
     async def _talk(self) -> None:
