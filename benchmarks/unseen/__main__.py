@@ -60,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for wanted in LISTS:
         if options.list and wanted.name not in options.list:
             continue
+        if not (options.data / f"{wanted.name}.tsv").exists():
+            common.console.print(f"{wanted.name}: there is no such list in {options.data}")
+            continue
         began = time.perf_counter()
         judged[wanted.name] = judge(wanted, options.data)
         seconds[wanted.name] = round(time.perf_counter() - began, 1)
