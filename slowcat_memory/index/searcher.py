@@ -14,15 +14,13 @@ from slowcat_memory.core.text.rare_words import MAX_CHARS
 from slowcat_memory.index.candidates import Candidates, CandidateSelector, Lexical
 from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
 from slowcat_memory.index.files.header import read_header
-from slowcat_memory.index.lexical.forward_index import Counts
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
-from slowcat_memory.index.lexical.windows import Windows
+from slowcat_memory.index.lexical.windows import Counts, Windows
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
-from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.index.vectors.vector_view import VECTORS, SealedVectors, VectorView
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")
