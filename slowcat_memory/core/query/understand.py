@@ -9,7 +9,7 @@ Turns are read with the same words: how much does one say, and can it answer a l
 all? Fillers, reactions ("great idea"), replies of not knowing and questions about oneself say
 nothing, but share the words of a question better than its answer does: "where did we get the
 scooter?" is nearest to its own earlier copies. Such turns stay in the index as neighbours, which
-give the turns beside them their context, and are not proposed; see `index.candidates`.
+give the turns beside them their context, and are not proposed; see `Searcher.candidates`.
 """
 
 import re

@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index.files.arrays import Column, open_array
 from slowcat_memory.index.files.document import Document
 from slowcat_memory.index.files.header import Header
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.table import Column, open_array
 
 Counts = Mapping[str, int]
 """Occurrences by term."""

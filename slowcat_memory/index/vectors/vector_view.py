@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from slowcat_memory.index.files.arrays import Column, open_array
+from slowcat_memory.index.table import Column, open_array
 
 VECTORS = "vectors"  # prefix of the names of the dense part's files
 DOCUMENTS, INDEX = "rows.npy", "faiss"
