@@ -12,7 +12,7 @@ writer.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -57,10 +57,6 @@ class Deferred:
         self._left = list(steps)
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
-
-    @property
-    def is_done(self) -> bool:
-        return not self._left
 
     def begin(self) -> None:
         """Do the steps on a thread, unless they have begun. Takes microseconds."""
@@ -230,8 +226,14 @@ class Namespace:
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
-        going_on = (turn for turn in turns if not self._deferred.stopping.is_set())
-        self._holds.read(facts, going_on, self._lock)
+        self._holds.read(facts, self._giving_way(turns), self._lock)
+
+    def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+        """Yield turns until it is to stop; each is read for a millisecond."""
+        for turn in turns:
+            self._give_way()
+            if not self._deferred.stopping.is_set():
+                yield turn
 
     @property
     def searcher(self) -> Searcher:
