@@ -17,10 +17,14 @@ import pytest
 
 from slowcat_memory.core.commands.grammar import asks_change, recognise
 from slowcat_memory.core.extraction.introductions import introduced
-from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.core.query.substance import asks_about_talk, of_words
-from slowcat_memory.core.query.understand import AskOptions, parse_query
+from slowcat_memory.core.query.understand import (
+    AskOptions,
+    asks_about_talk,
+    asks_overview,
+    of_words,
+    parse_query,
+)
 from slowcat_memory.core.time.expressions import statement_times
 from slowcat_memory.idle.jobs.feedback import reaction
 

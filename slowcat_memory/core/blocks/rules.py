@@ -14,10 +14,9 @@ from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
-from slowcat_memory.core.query.overview import without_repeats
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date, spoken_day
-from slowcat_memory.core.summaries.summary import DAY, WEEK, until
+from slowcat_memory.core.summaries.summary import DAY, WEEK, until, without_repeats
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn

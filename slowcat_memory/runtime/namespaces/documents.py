@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
-from slowcat_memory.core.query.substance import substance
+from slowcat_memory.core.query.understand import substance
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.errors import IndexDamagedError

@@ -15,8 +15,12 @@ from datetime import tzinfo
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.overview import asks_overview
-from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
+from slowcat_memory.core.query.understand import (
+    DialogueTurn,
+    ParsedQuery,
+    asks_overview,
+    parse_query,
+)
 from slowcat_memory.core.ranking.score import Candidates, Question, score
 from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.index import Lexical, Searcher

@@ -5,8 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.core.query.overview import asks_overview, names, without_repeats
+from slowcat_memory.core.query.understand import asks_overview
+from slowcat_memory.core.summaries.summary import without_repeats
 from slowcat_memory.core.time.expressions import times
+from slowcat_memory.core.time.periods import periods_of
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)  # a Wednesday
 YES = (
@@ -72,7 +74,7 @@ def test_asks_overview_a_thing_is_asked_for(text):
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
 def test_names_of_a_time(text, first, zone):
     there = ZoneInfo(zone)
-    told = list(names(times(text, NOW, there), NOW, there))
+    told = list(periods_of(times(text, NOW, there), NOW, there))
     assert told[0] == first and len(set(told)) == len(told)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.query.substance import asks_about_talk, of_words, substance
+from slowcat_memory.core.query.understand import asks_about_talk, of_words, substance
 from tests.support.recall_without_store import memory
 
 NOTHING = {
