@@ -6,10 +6,9 @@ Assertions are about numbers and labels alone: a failing one must not show a row
 from collections import Counter
 from datetime import date
 
-import pytest
-
 from benchmarks.unseen import facts, lists, utterances
 from benchmarks.unseen.__main__ import LISTS
+from tests.support.rows import each_row
 
 FEWEST = {  # held-out rows, half of what findings of unseen inputs rest on
     "commands": 100,
@@ -37,7 +36,7 @@ def rows_of(name: str) -> list[lists.Row]:
     return lists.read(lists.FOLDER / f"{wanted.file or wanted.name}.tsv", wanted.columns)
 
 
-@pytest.mark.parametrize("name", [one.name for one in LISTS])
+@each_row("name", [one.name for one in LISTS])
 def test_unseen_a_list_is_large_enough_and_has_labels_that_the_judge_knows(name: str):
     rows = rows_of(name)
     halves = Counter(row["half"] for row in rows)

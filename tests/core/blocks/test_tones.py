@@ -1,8 +1,7 @@
 """What a user feels is said by the user, in several turns, or nobody knows it."""
 
-import pytest
-
 from slowcat_memory.core.blocks.rules import TONES, stated_tones, tone_of
+from tests.support.rows import each_row
 
 STATED = [
     ("anxious", "I'm really nervous about Friday."),
@@ -66,12 +65,12 @@ NOT_STATED = [
 ]
 
 
-@pytest.mark.parametrize(("tone", "said"), STATED)
+@each_row(("tone", "said"), STATED)
 def test_a_tone_is_what_somebody_says_to_feel(tone: str, said: str) -> None:
     assert stated_tones(said) == {tone}
 
 
-@pytest.mark.parametrize("said", NOT_STATED)
+@each_row("said", NOT_STATED)
 def test_a_word_of_feeling_is_no_feeling(said: str) -> None:
     assert stated_tones(said) == set()
 

@@ -8,6 +8,7 @@ from slowcat_memory.core.commands import composition
 from slowcat_memory.core.commands.composition import MAX_TOKENS, Utterance, compose
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.language import LANGUAGES, language_of
+from tests.support.rows import each_row
 
 ENGLISH = {
     "off_record": (
@@ -223,14 +224,14 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "sentence"), ALL)
+@each_row(("name", "kind", "sentence"), ALL)
 def test_composition_a_free_wording_is_carried_out(name, kind, sentence):
     found = recognise(sentence, name)
     assert found is not None
     assert (found.kind, found.shared) == (("remember", True) if kind == "shared" else (kind, False))
 
 
-@pytest.mark.parametrize(("name", "kind", "sentence"), ALL)
+@each_row(("name", "kind", "sentence"), ALL)
 def test_composition_case_and_punctuation_make_no_difference_to_a_kind(name, kind, sentence):
     """Streaming recognisers write neither; a sentence may be lost by it, never be another one."""
     found = recognise(re.sub(r"[^\w\s']", "", sentence).lower(), name)

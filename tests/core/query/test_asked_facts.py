@@ -1,9 +1,10 @@
 import pytest
 
 from slowcat_memory.core.query.asked_facts import asked_fact
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "language", "predicate", "thing"),
     [
         ("Where do I live?", "english", "lives_in", ""),

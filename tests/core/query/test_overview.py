@@ -3,10 +3,9 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from slowcat_memory.core.query.overview import asks_overview, names, without_repeats
 from slowcat_memory.core.time.expressions import times
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)  # a Wednesday
 YES = (
@@ -50,17 +49,17 @@ NO = (
 )
 
 
-@pytest.mark.parametrize("text", YES)
+@each_row("text", YES)
 def test_asks_overview_an_overview_is_asked_for(text):
     assert asks_overview(text)
 
 
-@pytest.mark.parametrize("text", NO)
+@each_row("text", NO)
 def test_asks_overview_a_thing_is_asked_for(text):
     assert not asks_overview(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "first"),
     [
         ("what did we talk about last week?", "week/2026-W20"),
@@ -69,7 +68,7 @@ def test_asks_overview_a_thing_is_asked_for(text):
         ("catch me up", "week/2026-W20"),
     ],
 )
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
+@each_row("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
 def test_names_of_a_time(text, first, zone):
     there = ZoneInfo(zone)
     told = list(names(times(text, NOW, there), NOW, there))

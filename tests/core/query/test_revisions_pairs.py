@@ -1,8 +1,7 @@
 """Pairs of statements about one matter: the later changes the earlier in what is asked."""
 
-import pytest
-
 from slowcat_memory.core.query.asked_facts import lacks_value
+from tests.support.rows import each_row
 from tests.support.wordings import revises
 
 ENGLISH = """
@@ -84,8 +83,8 @@ def test_there_are_at_least_sixty_pairs() -> None:
     assert len(PAIRS) >= 60
 
 
-@pytest.mark.parametrize("lower", [False, True])
-@pytest.mark.parametrize(("older", "newer", "query", "language"), PAIRS)
+@each_row("lower", [False, True])
+@each_row(("older", "newer", "query", "language"), PAIRS)
 def test_a_later_statement_changes_the_earlier_one(
     older: str, newer: str, query: str, language: str, lower: bool
 ) -> None:
@@ -95,7 +94,7 @@ def test_a_later_statement_changes_the_earlier_one(
     assert not revises(newer, older, "who painted the piano and the pump", language)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("older", "newer", "query", "language"),
     [
         ("The movers come on Monday.", "My interview is on Friday.", "When do the movers come?", "english"),
@@ -114,7 +113,7 @@ def test_other_matters_and_the_same_value_change_nothing(
     assert not revises(newer, older, query, language)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "text", "language", "missing"),
     [
         ("How much does the ramp cost?", "We're getting a ramp put in.", "english", 1.0),

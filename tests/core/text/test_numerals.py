@@ -7,6 +7,7 @@ import pytest
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.numeral_words import meaning
 from slowcat_memory.core.text.numerals import HALF_DAY, numbers, values
+from tests.support.rows import each_row
 
 # What is said, and what it can be in digits: all of these.
 SAID = [
@@ -82,12 +83,12 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("text", "digits"), SAID)
+@each_row(("text", "digits"), SAID)
 def test_values_a_number_is_read_in_every_way_it_can_be_meant(text: str, digits: str) -> None:
     assert {Fraction(one) for one in digits.split()} <= values(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "digits"),
     [
         ("forty-eight five", "4850 4.85 45 8 40 13"),
@@ -108,7 +109,7 @@ def test_values_a_number_that_no_reading_gives_is_none(text: str, digits: str) -
     assert not {Fraction(one) for one in digits.split()} & values(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "clock"),
     [
         ("at half five", "5:30"),

@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.core.time.expressions import possible_times, statement_times
+from tests.support.rows import each_row
 
 AT = datetime(2026, 11, 4, 18, tzinfo=UTC)
 
@@ -92,11 +91,11 @@ Weihnachten ist das schönste Fest
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [(t, w) for w, many in (("ahead", AHEAD), ("back", BACK), ("none", NONE)) for t in many],
 )
-@pytest.mark.parametrize("form", [str, str.lower, lambda text: text.replace("'", "’")])
+@each_row("form", [str, str.lower, lambda text: text.replace("'", "’")])
 def test_statement_times_follow_the_tense_of_their_clause(text, expected, form) -> None:
     assert way(form(text)) == expected
 

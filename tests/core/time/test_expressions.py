@@ -17,6 +17,7 @@ from slowcat_memory.core.time.expressions import (
     asked_about,
     times,
 )
+from tests.support.rows import each_row
 
 LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
 NOW = datetime(2026, 5, 13, 10, tzinfo=LISBON)
@@ -157,14 +158,14 @@ at Thanksgiving | 2025-11-27 2025-11-28
 """
 
 
-@pytest.mark.parametrize("line", ONE.strip().splitlines())
+@each_row("line", ONE.strip().splitlines())
 def test_times_of_one_expression(line: str) -> None:
     text, _, span = line.partition(" | ")
     got = [one.replace("1899-12-31 23:23", "1900-01-01") for one in spans(text)]  # mean solar time
     assert got == [span]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -250,7 +251,7 @@ letztes Jahr um diese Zeit | 2025-05-01 2025-06-01
 """
 
 
-@pytest.mark.parametrize("line", GERMAN_LINES.strip().splitlines())
+@each_row("line", GERMAN_LINES.strip().splitlines())
 def test_times_in_german(line: str) -> None:
     text, _, span = line.partition(" | ")
     assert spans(text, language="german") == [span]
@@ -290,7 +291,7 @@ def test_times_count_hours_across_a_change_of_clocks() -> None:
     assert (interval.start, interval.end) == (now - timedelta(hours=2), now)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "text", "span"),
     [
         (datetime(2026, 1, 1, 9), "last month", "2025-12-01 2026-01-01"),
@@ -377,7 +378,7 @@ def test_times_of_a_memory_are_relative_to_its_own_day() -> None:
     assert isinstance(plan, Interval)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         (

@@ -15,6 +15,7 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_fields import folded, shape_of
 from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, MAX_REPAIRED, parse, parse_reply
 from tests.support.replies import good, list_fields, read, reply_types, structs
+from tests.support.rows import each_row
 
 TYPES = reply_types()
 EVERY = pytest.mark.parametrize("reply", TYPES.values(), ids=TYPES)
@@ -232,7 +233,7 @@ def test_reply_types_nothing_is_made_of_a_reply_without_content(reply: type[Stru
         assert parse(json.dumps(empty), reply) == read(empty, reply)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "meant"),
     [
         ("High", "high"), ("HIGH ", "high"), (0.9, "high"), ("0.9", "high"), (1, "high"),
@@ -249,7 +250,7 @@ def test_reply_types_how_sure_a_model_is(sent: Any, meant: str) -> None:
     assert fact.confidence == meant
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "meant"),
     [
         (4, 4), (4.0, 4), ("4", 4), (" 4. ", 4), ("4.0", 4), ("#4", 4), ("[4]", 4), ("(4)", 4),
