@@ -15,7 +15,7 @@ from tests.support.harnesses import cases, harness
     "run",
     cases(
         "--count 4",
-        "--control cache",
+        "slow --control cache",
         "slow --control recall",
         "slow --control logs",
         "slow --control statement",

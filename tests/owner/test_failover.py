@@ -5,7 +5,7 @@ import pytest
 from tests.support.harnesses import cases, harness
 
 
-@pytest.mark.parametrize("run", cases("--count 2", "slow --what starters"))
+@pytest.mark.parametrize("run", cases("--count 1", "slow --what starters"))
 def test_failover_kills_lose_double_and_keep_nothing(run: str) -> None:
     harness("failover", *run.split())
 

@@ -48,7 +48,7 @@ def index_of(known: list[Memory]) -> FactIndex:
     return index
 
 
-@each_row("seed", range(20))
+@each_row("seed", range(6))
 def test_fact_index_misses_nothing_that_would_be_merged_or_asked_about(seed) -> None:
     known = facts(seed)
     index = index_of(known)
