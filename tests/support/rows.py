@@ -3,7 +3,16 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def listed(name: str) -> list[list[str]]:
+    """Return the rows of a list in ``tests/data``: a line each, with tabs between its fields."""
+    lines = (DATA / f"{name}.tsv").read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
 
 
 def each_row(

@@ -1,23 +1,13 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.query.recall_gate import Need, judge
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
-SENTENCES = [
-    line.split("\t")
-    for line in (Path(__file__).parent / "data/gate.tsv").read_text("utf-8").splitlines()
-    if line and not line.startswith("#")
-]
-GENERAL = [
-    line.split("\t")
-    for line in (Path(__file__).parent / "data/gate_general.tsv").read_text("utf-8").splitlines()
-    if not line.startswith("#")
-]
+SENTENCES = listed("gate/sentences")
+GENERAL = listed("gate/general")
 CONTENT = ("Lisbon", "violin", "dentist", "Hugo")  # in no table
 
 
