@@ -46,7 +46,7 @@ def build_in_a_fork(
 
     It keeps its priority: the true child waits for seconds where other tests keep every core busy.
     """
-    if module != sealing.CHILD:
+    if module != sealing.__name__:
         return start(self, module, arguments, errors)
     child = FORKS.Process(target=_build, args=arguments, daemon=True)
     with self._lock:
