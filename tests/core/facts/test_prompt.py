@@ -167,7 +167,10 @@ def obedient(mark: str, order: str, turn: Turn) -> FactsReply:
     )
 
 
-@pytest.mark.parametrize("position", placed("x"))
+@pytest.mark.parametrize(
+    "position",
+    [pytest.param(one, marks=pytest.mark.slow if one != "within" else ()) for one in placed("x")],
+)
 def test_check_reply_no_order_becomes_a_fact(position: str) -> None:
     """200 orders, each obeyed by the LLM in 20 ways."""
     kept, quarantined = [], 0
