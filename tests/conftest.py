@@ -23,6 +23,11 @@ if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30:
 os.environ.pop("PYTHONUNBUFFERED", None)  # what a process prints waits in its buffer, as at home
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what runs programs for long: at the end, the other workers would wait for it."""
+    items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "harness"))
+
+
 @pytest.fixture(autouse=True)
 def synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system say that its time is right, whatever the machine of the tests says."""
