@@ -43,10 +43,10 @@ fleet-demo: $(VENV)/fleet
 	@$(RUN) examples/fleet_demo.py
 
 test: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
+	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not browser and not fleet"
 
 test-oldest: $(OLD)/ready $(VENV)/models
-	$(OLD)/bin/python -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
+	$(OLD)/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not browser and not fleet"
 
 nightly: $(VENV)/ready $(VENV)/models
 	SLOWCAT_NIGHTLY=1 $(RUN) -m pytest -n 2 --dist loadfile -m "slow and not audio and not browser and not fleet"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow

@@ -14,6 +14,7 @@ from slowcat_memory.records import Memory
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_unseen
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 EXPECTED: dict[str, dict[str, float]] = {  # of the half "tuned": right rows and wrong ones
@@ -133,7 +134,7 @@ def test_unseen_a_missed_command_that_is_asked_back_about_counts_as_noticed(
 MAY = [date(2026, 5, day) if day else date(2026, 5, 1) for day in range(32)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "meant", "expected"),
     [
         ([(MAY[12], MAY[12])], (MAY[12], MAY[12]), "exact"),
@@ -158,7 +159,7 @@ def fact(text: str, subject: str = "Ada", **how: Any) -> Memory:
                   valid_from=NOW, facets={"subject": subject}, **how)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stored", "cell", "found", "right"),
     [
         ("Ada's sister is called Clara.", "family; user; sister, Clara", True, True),

@@ -6,10 +6,9 @@ Assertions are about numbers and labels alone: a failing one must not show a row
 import hashlib
 from datetime import date, datetime
 
-import pytest
-
 from benchmarks.unseen import facts, lists, utterances
 from benchmarks.unseen.__main__ import LISTS
+from tests.support.rows import each_row
 
 LABELS = {
     "commands": ("kind", {*utterances.KINDS.values(), "remember shared"}),
@@ -25,7 +24,7 @@ def rows_of(name: str) -> list[lists.Row]:
     return lists.read(lists.FOLDER / f"{wanted.name}.tsv", wanted.columns)
 
 
-@pytest.mark.parametrize("name", [one.name for one in LISTS])
+@each_row("name", [one.name for one in LISTS])
 def test_unseen_a_list_has_labels_that_the_judge_knows(name: str):
     rows = rows_of(name)
     column, labels = LABELS.get(name, ("half", set(lists.HALVES)))

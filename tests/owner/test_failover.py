@@ -4,4 +4,4 @@ from tests.support.harnesses import harness
 
 
 def test_failover_kills_lose_double_and_keep_nothing() -> None:
-    harness("failover", "--count", "2")
+    harness("failover", "--count", "1")

@@ -18,6 +18,7 @@ from slowcat_memory.tools.functions import NAMES, memory_tools
 from slowcat_memory.tools.handlers import TOKENS, Call, ToolCalls
 from tests.support.memories import remember
 from tests.support.processors import PETS
+from tests.support.rows import each_row
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
@@ -304,7 +305,7 @@ def test_functions_tool_as_of_reads_what_the_index_did_not_propose(engine, monke
 # ---------------------------------------------------------------- what may go wrong
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "arguments", "said"),
     [
         ("search_memory", {}, "query"),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.text.phonetics import MIN_CLOSENESS, closeness, keys, sound
 from slowcat_memory.core.text.rare_words import is_common
+from tests.support.rows import each_row
 
 
 def alike(one: str, other: str) -> float:
@@ -14,7 +15,7 @@ def alike(one: str, other: str) -> float:
     return closeness(first, second)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("heard", "name"),
     [
         ("ysaura", "Isaura"),
@@ -36,7 +37,7 @@ def test_closeness_of_a_misheard_name_and_shared_key(heard: str, name: str) -> N
     assert one and other and set(keys(one)) & set(keys(other))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("Tim", "Tom"),
@@ -67,9 +68,7 @@ def test_sound_needs_latin_letters(word: str) -> None:
     assert sound(word) is None
 
 
-@pytest.mark.parametrize(
-    "word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"]
-)
+@each_row("word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"])
 def test_is_common_knows_all_forms(word: str) -> None:
     assert is_common(word)
 
