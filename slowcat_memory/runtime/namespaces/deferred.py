@@ -21,10 +21,6 @@ class Deferred:
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    @property
-    def is_done(self) -> bool:
-        return not self._left
-
     def begin(self) -> None:
         """Do the steps on a thread, unless they have begun. Takes microseconds."""
         if self._left and self._thread is None and not self.stopping.is_set():

@@ -10,10 +10,9 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -43,9 +42,6 @@ from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
 
-if TYPE_CHECKING:
-    from slowcat_memory.runtime.namespaces.endings import Ending
-
 
 class Namespace:
     """A scope's searcher and latest texts. Safe to use from several threads."""
@@ -69,7 +65,7 @@ class Namespace:
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
-        self._hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
+        self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
@@ -82,7 +78,6 @@ class Namespace:
         self._local_only = loaded.local_only
         self._holds = WhatHolds(tokenizer.language)
         order = Order(
-            store=str(store.path),
             scope=scope,
             embedder=space.key,
             dim=space.dim,
@@ -109,7 +104,7 @@ class Namespace:
         with self._lock, self._store.snapshot() as snapshot:
             turns = latest_turns(snapshot, self.scope, self._hot_size)
             read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
-            self._hot.put_before(read)
+            self.hot.put_before(read)
 
     def read_times(self) -> None:
         """Read the times in the texts that were indexed without; few queries ask for a time.
@@ -149,7 +144,7 @@ class Namespace:
         memory = chunk(turn)
         with self._lock:
             if self._answers_muted(turn):
-                self._hot.add(replace(memory, muted=True, muted_inherited=True), ack)
+                self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
             if before := self._last_chunks.known(turn.session, self.searcher):
                 added = document(memory, self._reading, before)
@@ -158,7 +153,7 @@ class Namespace:
                     before = self._last_chunks.before(turn, self.searcher, snapshot)
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
-            self._hot.add(memory, ack)
+            self.hot.add(memory, ack)
             self._holds.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
@@ -191,7 +186,7 @@ class Namespace:
 
     def _take_over(self, memory: Memory) -> None:
         """Keep what is known of a stored memory besides the index; the caller holds the lock."""
-        self._hot.update(memory)
+        self.hot.update(memory)
         self._holds.put(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
 
@@ -206,7 +201,7 @@ class Namespace:
             for memory_id in memory_ids:
                 if memory := snapshot.read(self.scope, memory_id):
                     self._index_stored(memory, snapshot)
-                elif not self._hot.pending(memory_id):
+                elif not self.hot.pending(memory_id):
                     self._remove(memory_id)
 
     def apply(self, batch: ScopeBatch) -> None:
@@ -242,7 +237,7 @@ class Namespace:
         if not self.searcher.can_add_keys(memory_id, added):
             return False
         if record is not None or context is not None:
-            hot = self._hot.get(memory_id)
+            hot = self.hot.get(memory_id)
             base = record or hot
             if base is None or (context is None and hot is None):
                 return False
@@ -271,7 +266,7 @@ class Namespace:
             self.refresh(memory_ids)
 
     def _remove(self, memory_id: str) -> None:
-        self._hot.drop(memory_id)
+        self.hot.drop(memory_id)
         self._holds.drop(memory_id)
         self._undated.pop(memory_id, None)
         self._local_only.mark(memory_id, local=False)
@@ -300,8 +295,9 @@ class Namespace:
         """
         self._index.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
-    def forget(self, memory_ids: Sequence[str]) -> None:
-        gone = set(memory_ids)
+    def forget(self, gone: Collection[str]) -> None:
+        with suppress(Exception):  # a reading that failed holds nothing
+            self.finish_opening()  # else it could bring them back
         with self._lock:
             for memory_id in gone:
                 self._remove(memory_id)
@@ -315,24 +311,9 @@ class Namespace:
         with self._lock:
             return self._local_only.all()
 
-    def endings(self, memory_id: str, now: datetime) -> "tuple[Ending, ...]":
-        """Return what of a chunk no longer holds at a time."""
-        return self._after_opening().of(memory_id, now)
-
-    def written(self, memory_id: str) -> tuple[str, ...]:
-        """Return the facts that an LLM wrote about a chunk and that hold."""
-        return self._after_opening().written(memory_id)
-
-    def changing(self, keys: Iterable[str]) -> list[str]:
-        """Return the latest chunks that may change an earlier one about a query's words."""
-        return self._after_opening().about(keys)
-
-    def stating(self, query: str, now: datetime) -> list[str]:
-        """Return the chunks that state a fact that a query asks for, the latest first."""
-        return self._after_opening().stating(query, now)
-
-    def _after_opening(self) -> WhatHolds:
-        """Return what is known by now, after beginning to read the rest."""
+    @property
+    def holds(self) -> WhatHolds:
+        """What is known by now of facts and changes; begins to read the rest."""
         self._deferred.begin()
         return self._holds
 
@@ -349,18 +330,14 @@ class Namespace:
 
     def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return those of the memories that are among the latest, without reading the store."""
-        held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
+        held = ((memory_id, self.hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
-
-    def latest(self) -> Memory | None:
-        """Return the latest memory that is held in memory."""
-        return self._hot.latest()
 
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
-        return self._index.wait_vectors(timeout)
+        return self._index.vectors_ready.wait(timeout)
 
     def seal_due(self) -> bool:
         return self._index.seal_due()

@@ -106,7 +106,7 @@ class RecallState(Struct, eq=False, dict=True):
     def stated(self) -> list[str]:
         """The chunks that state a fact which the turn asks for, by what facts know."""
         query = self.query
-        return self.namespace.stating(query.text, query.now) if query.need else []
+        return self.namespace.holds.stating(query.text, query.now) if query.need else []
 
     @property
     def limit(self) -> int:
@@ -268,7 +268,7 @@ class RecallState(Struct, eq=False, dict=True):
         """Put what holds now before each memory that is over."""
         query, by_id = self.query, dict[str, Offered]()
         for one in chosen:
-            endings = self.namespace.endings(one.memory.id, query.now)
+            endings = self.namespace.holds.of(one.memory.id, query.now)
             ids = [end.newer for end in endings if end.newer and end.newer not in query.exclude]
             for memory in self._shown(ids, fetch):
                 by_id.setdefault(memory.id, Offered(memory, one.at))
@@ -282,7 +282,7 @@ class RecallState(Struct, eq=False, dict=True):
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
-        ids = [id_ for id_ in self.namespace.changing(asked.keys) if id_ not in known]
+        ids = [id_ for id_ in self.namespace.holds.about(asked.keys) if id_ not in known]
         newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
         for memory in self._likest(newer, memories):
             shown = disclose(memory, self.reader)
@@ -315,11 +315,11 @@ class RecallState(Struct, eq=False, dict=True):
         adds_facts = self.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
-            made = ended(memory, namespace.endings(memory.id, self.query.now))
+            made = ended(memory, namespace.holds.of(memory.id, self.query.now))
             facets = dict[str, str]()
             if any(self._revises(other, memory) for other in newer):
                 facets["earlier"] = "yes"
-            if adds_facts and made.valid_to is None and (facts := namespace.written(memory.id)):
+            if adds_facts and not made.valid_to and (facts := namespace.holds.written(memory.id)):
                 near = {fact: sum(key in fold(fact) for key in asked.keys) for fact in facts}
                 best = sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS]
                 facets[FACTS] = "\n".join(best)
