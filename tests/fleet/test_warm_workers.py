@@ -7,11 +7,11 @@ import pytest
 
 from tests.harness.process_search import held
 from tests.harness.warm_workers import Person, whose
-from tests.support.harnesses import cases, harness
+from tests.support.harnesses import harness
 
 
 @pytest.mark.usefixtures("dsn")  # skipped where no PostgreSQL can be started
-@pytest.mark.parametrize("run", cases("--count 4", "--control cache"))
+@pytest.mark.parametrize("run", ["--count 4", "--control cache"])
 def test_warm_workers_nothing_of_the_one_is_in_anything_of_the_next(run: str) -> None:
     harness("warm_workers", *run.split())
 

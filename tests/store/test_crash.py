@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.support.harnesses import cases, harness
+from tests.support.harnesses import harness
 
 
 @pytest.mark.parametrize(
     "run",
-    cases(
+    [
         "kill9 --count 30",
         "forget9 --count 6",
         "powerloss --count 60",
@@ -18,7 +18,7 @@ from tests.support.harnesses import cases, harness
         "powerloss --what index --count 24",
         "damage --count 30",
         "damage --what yield --count 24",
-    ),
+    ],
 )
 def test_crash_no_law_is_broken(run: str) -> None:
     harness(*run.split())
@@ -26,7 +26,7 @@ def test_crash_no_law_is_broken(run: str) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    cases(
+    [
         "kill9 --control early",
         "kill9 --control ageing",
         "kill9 --control pages",
@@ -36,7 +36,7 @@ def test_crash_no_law_is_broken(run: str) -> None:
         "damage --control blind",
         "damage --what yield --control trees",
         "damage --what yield --control undead",
-    ),
+    ],
 )
 def test_crash_a_planted_fault_is_caught(fault: str) -> None:
     harness(*fault.split())
