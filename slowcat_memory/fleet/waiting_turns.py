@@ -166,7 +166,7 @@ def drop(folder: Path, saved: Mapping[str, int]) -> None:
             whose, late = found
             left = [Said(one.n, one.said) for one in late if one.n > upto]  # type: ignore[arg-type]
             if left:
-                _replace(path, b"".join(map(_sealed, (whose, *left))))
+                _replace(path, _sealed(whose) + b"".join(map(_sealed, left)))
             else:
                 path.unlink(missing_ok=True)
 

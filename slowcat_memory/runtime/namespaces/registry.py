@@ -4,7 +4,7 @@ import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -185,13 +185,12 @@ class Namespaces:
             loaded.local_only()
             self._loaded[scope] = loaded
 
-    def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
+    def forget(self, scope: str, gone: set[str]) -> None:
         """Remove memories from a scope's index, and end a build that may have read them.
 
         The sealed files are the store's to delete. Waits while the scope is loaded or built. An
         index that was replaced or dropped still has its memories while a build or a recall uses it.
         """
-        gone = set(memory_ids)
         with self._locks[scope]:
             alive = [*self._alive[scope]]
         for namespace in alive:

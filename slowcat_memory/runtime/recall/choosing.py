@@ -361,7 +361,7 @@ def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: dat
     """Return hits that are marked where they are over; guests have no namespace."""
     if namespaces.is_guests(scope):
         return hits
-    endings = namespaces.get(scope).endings
+    endings = namespaces.get(scope).holds.of
     return [replace(hit, memory=ended(hit.memory, endings(hit.memory.id, now))) for hit in hits]
 
 
