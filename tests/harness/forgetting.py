@@ -74,9 +74,9 @@ def death(point: str, after: int, *, before: bool) -> Iterator[None]:
 def gather(store: Store) -> Callable[[], None]:
     """Read the namespace now; the result builds and publishes an index of what was read."""
     with store.snapshot() as snapshot:
-        documents = list(all_documents(snapshot, SCOPE, READING))
         upto, epoch = snapshot.last_id(), snapshot.forget_epoch()
         changes = snapshot.last_change()
+    documents = list(all_documents(store.snapshot, SCOPE, READING, upto))
 
     def seal() -> None:
         root = index_folder(store.path, SCOPE)

@@ -267,10 +267,10 @@ def harness(what: str, count: int, night: int, laws: tuple[str, ...] = LAWS) -> 
 HARNESSES = {
     "store": harness("store", 100, 800),
     "relaxed": harness("relaxed", 40, 300, ("more_than_one", "corrupt", "undead", "died")),
-    "backup": harness("backup", 24, 200),
-    "restore": harness("restore", 24, 200),
+    "backup": harness("backup", 24, 400),
+    "restore": harness("restore", 24, 400),
     "salvage": harness("salvage", 9, 200),
-    "index": harness("index", 24, 200),
+    "index": harness("index", 24, 400),
 }
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.support.harnesses import cases, harness
+from tests.support.harnesses import harness
 
 
 @pytest.mark.parametrize(
     "run",
-    cases(
+    [
         "kill9 --count 12",
         "forget9 --count 3",
         "powerloss --count 24",
@@ -18,7 +18,7 @@ from tests.support.harnesses import cases, harness
         "powerloss --what index --count 12",
         "damage --count 12",
         "damage --what yield --count 8",
-    ),
+    ],
 )
 def test_crash_no_law_is_broken(run: str) -> None:
     harness(*run.split())
@@ -26,7 +26,7 @@ def test_crash_no_law_is_broken(run: str) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    cases(
+    [
         "kill9 --control early",
         "kill9 --control ageing",
         "kill9 --control pages",
@@ -34,7 +34,7 @@ def test_crash_no_law_is_broken(run: str) -> None:
         "powerloss --control no-fsync",
         "damage --control blind",
         "damage --what yield --control undead",
-    ),
+    ],
 )
 def test_crash_a_planted_fault_is_caught(fault: str) -> None:
     harness(*fault.split())

@@ -7,7 +7,7 @@ import pytest
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import LedgerEntry, Run, Task, WriteBatch
 from slowcat_memory.store import StoreOptions
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec, environment, keys
 from slowcat_memory.store.disk.environment import ReaderGate
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
@@ -25,6 +25,15 @@ def test_snapshot_a_snapshot_does_not_change_while_others_write(store):
         assert snapshot.last_id() == 1
     with store.snapshot() as snapshot:
         assert snapshot.last_id() == 2
+
+
+def test_snapshot_a_snapshot_that_is_held_for_long_is_noticed(store, monkeypatch):
+    told = []
+    monkeypatch.setattr(environment.logger, "warning", lambda text, held: told.append(text))
+    monkeypatch.setattr(environment, "LONGEST_READ_S", 0.0)
+    with store.snapshot():
+        assert not told
+    assert told
 
 
 def test_snapshot_readers_see_whole_exchanges_while_the_map_grows(open_store):

@@ -163,7 +163,7 @@ def copies_here(cache: Path, database: Database | None) -> list[Copy]:
         database: Asked which change sets it has; None where it cannot be reached.
     """
     found = list[Copy]()
-    for place in sorted(cache.iterdir()) if cache.is_dir() else ():
+    for place in sorted(cache.glob("*")):
         if copies.is_name(place.name):
             for folder in sorted(place.iterdir()):
                 if folder.name.startswith(waiting_turns.NAME):

@@ -12,7 +12,8 @@ writer.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -164,7 +165,7 @@ class Namespace:
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
-        self._hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
+        self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
@@ -177,7 +178,6 @@ class Namespace:
         self._local_only = loaded.local_only
         self._holds = WhatHolds(tokenizer.language)
         order = Order(
-            store=str(store.path),
             scope=scope,
             embedder=space.key,
             dim=space.dim,
@@ -204,7 +204,7 @@ class Namespace:
         with self._lock, self._store.snapshot() as snapshot:
             turns = latest_turns(snapshot, self.scope, self._hot_size)
             read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
-            self._hot.put_before(read)
+            self.hot.put_before(read)
 
     def read_times(self) -> None:
         """Read the times in the texts that were indexed without; few queries ask for a time.
@@ -250,7 +250,7 @@ class Namespace:
         memory = chunk(turn)
         with self._lock:
             if self._answers_muted(turn):
-                self._hot.add(replace(memory, muted=True, muted_inherited=True), ack)
+                self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
             if before := self._last_chunks.known(turn.session, self.searcher):
                 added = document(memory, self._reading, before)
@@ -259,7 +259,7 @@ class Namespace:
                     before = self._last_chunks.before(turn, self.searcher, snapshot)
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
-            self._hot.add(memory, ack)
+            self.hot.add(memory, ack)
             self._holds.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
@@ -292,7 +292,7 @@ class Namespace:
 
     def _take_over(self, memory: Memory) -> None:
         """Keep what is known of a stored memory besides the index; the caller holds the lock."""
-        self._hot.update(memory)
+        self.hot.update(memory)
         self._holds.put(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
 
@@ -307,7 +307,7 @@ class Namespace:
             for memory_id in memory_ids:
                 if memory := snapshot.read(self.scope, memory_id):
                     self._index_stored(memory, snapshot)
-                elif not self._hot.pending(memory_id):
+                elif not self.hot.pending(memory_id):
                     self._remove(memory_id)
 
     def apply(self, batch: ScopeBatch) -> None:
@@ -343,7 +343,7 @@ class Namespace:
         if not self.searcher.can_add_keys(memory_id, added):
             return False
         if record is not None or context is not None:
-            hot = self._hot.get(memory_id)
+            hot = self.hot.get(memory_id)
             base = record or hot
             if base is None or (context is None and hot is None):
                 return False
@@ -372,7 +372,7 @@ class Namespace:
             self.refresh(memory_ids)
 
     def _remove(self, memory_id: str) -> None:
-        self._hot.drop(memory_id)
+        self.hot.drop(memory_id)
         self._holds.drop(memory_id)
         self._undated.pop(memory_id, None)
         self._local_only.mark(memory_id, local=False)
@@ -401,8 +401,9 @@ class Namespace:
         """
         self._index.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
-    def forget(self, memory_ids: Sequence[str]) -> None:
-        gone = set(memory_ids)
+    def forget(self, gone: Collection[str]) -> None:
+        with suppress(Exception):  # a reading that failed holds nothing
+            self.finish_opening()  # else it could bring them back
         with self._lock:
             for memory_id in gone:
                 self._remove(memory_id)
@@ -435,18 +436,14 @@ class Namespace:
 
     def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return those of the memories that are among the latest, without reading the store."""
-        held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
+        held = ((memory_id, self.hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
-
-    def latest(self) -> Memory | None:
-        """Return the latest memory that is held in memory."""
-        return self._hot.latest()
 
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
-        return self._index.wait_vectors(timeout)
+        return self._index.vectors_ready.wait(timeout)
 
     def seal_due(self) -> bool:
         return self._index.seal_due()

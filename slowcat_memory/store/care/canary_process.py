@@ -17,12 +17,7 @@ from slowcat_memory.errors import StoreError, StoreFormatError, StoreFullError
 from slowcat_memory.store.care import salvage
 from slowcat_memory.store.disk import canary
 from slowcat_memory.store.disk.canary import DAMAGED, OTHER_FORMAT, WHOLE
-from slowcat_memory.store.disk.envelope import (
-    FORMAT_KEY,
-    HEADER,
-    intact,
-    is_of_another_format,
-)
+from slowcat_memory.store.disk.envelope import FORMAT_KEY, HEADER, intact, is_of_another_format
 from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, Tree, tables
 

@@ -47,15 +47,15 @@ def copy_out(env: Environment, to: Path) -> None:
     """
     os.close(create(to))
     try:
-        with env.reading() as (txn, handles), open_alone(to, env.env.info()["map_size"]) as out:
-            for name, db in handles.items():
-                _copy_table(txn.cursor(db), out, name)
+        with open_alone(to, env.env.info()["map_size"]) as out:
+            with env.reading() as (txn, handles):
+                for name, db in handles.items():
+                    _copy_table(txn.cursor(db), out, name)
             out.sync(True)
-    except lmdb.Error as error:
+    except BaseException as error:
         to.unlink()
-        raise StoreFullError(f"cannot copy to {to}: {error}") from error
-    except BaseException:
-        to.unlink()
+        if isinstance(error, lmdb.Error):
+            raise StoreFullError(f"cannot copy to {to}: {error}") from error
         raise
 
 

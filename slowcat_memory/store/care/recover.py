@@ -125,7 +125,8 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     workshop = path / SALVAGING
     workshop.mkdir(mode=0o700)
     salvaged, lost = _salvage(path / DATA, workshop, map_size, now)
-    backup = _newest_good_backup(path)
+    backups = (made.file for made in reversed(backups_of(path)))
+    backup = next(filter(canary_process.is_usable, backups), None)
     if backup and sum(copy.count_rows(backup, table) for table in EVENTS) > salvaged:
         _use_backup(backup, workshop)
         salvaged, lost = 0, ()
@@ -164,11 +165,6 @@ def _new_folder(path: Path, name: str) -> Path:
             folder.mkdir(mode=0o700)
             return folder
     raise AssertionError("unreachable")
-
-
-def _newest_good_backup(path: Path) -> Path | None:
-    candidates = [backup.file for backup in reversed(backups_of(path))]
-    return next((file for file in candidates if canary_process.is_usable(file)), None)
 
 
 def _use_backup(backup: Path, workshop: Path) -> None:

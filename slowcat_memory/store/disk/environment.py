@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import lmdb
+from loguru import logger
 
 from slowcat_memory.errors import (
     StoreBusyError,
@@ -48,6 +49,7 @@ MAX_READERS = 510
 MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process can map
 GROW_TIMEOUT_S = 10.0  # how long growing the map waits for readers
 CLOSE_TIMEOUT_S = 2.0
+LONGEST_READ_S = 5.0  # of a snapshot: pages that are freed while it is held are not used again
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The record is at fault, not the disk: a retry changes nothing.
@@ -248,13 +250,15 @@ class Environment:
         if self.readonly and self._files != self._inodes() and not self._gate.is_inside():
             self.reopen()
         with self._gate.reading():
-            txn = self._begin_read()
+            txn, began = self._begin_read(), time.monotonic()
             try:
                 yield txn, self.handles
             except lmdb.Error as error:
                 raise read_error(self.folder.last_path, error) from error
             finally:
                 txn.abort()
+                if (held := time.monotonic() - began) > LONGEST_READ_S:
+                    logger.warning("a snapshot was held for {:.0f} s: the file grows faster", held)
 
     def _begin_read(self) -> Txn:
         env = self.env

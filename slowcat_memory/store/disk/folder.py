@@ -207,15 +207,27 @@ def allocate_lock(path: Path) -> None:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(fd, 0, max(size, LOCK_BYTES))
         elif size < LOCK_BYTES:
-            _write_all(fd, bytes(LOCK_BYTES - size), size)
+            append_whole(fd, bytes(LOCK_BYTES - size))
     finally:
         os.close(fd)
 
 
-def _write_all(fd: int, data: bytes, at: int) -> None:
-    while data:
-        written = os.pwrite(fd, data, at)
-        data, at = data[written:], at + written
+def append_whole(fd: int, data: bytes) -> int:
+    """Append all of it to an open file, flushed, or nothing; return the file's size before.
+
+    Raises:
+        OSError: The disk refuses; the part that it took is cut off again.
+    """
+    before = at = os.fstat(fd).st_size
+    try:
+        while data:
+            written = os.pwrite(fd, data, at)
+            data, at = data[written:], at + written
+        os.fsync(fd)
+    except OSError:
+        os.ftruncate(fd, before)
+        raise
+    return before
 
 
 def is_allocated(file: Path) -> bool:

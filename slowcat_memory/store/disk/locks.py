@@ -74,7 +74,9 @@ def write_record(fd: int, record: dict[str, object]) -> None:
     The file is not truncated, and is written in one call: a reader sees the old record or the new.
     """
     size = max(RECORD, os.fstat(fd).st_size)
-    os.pwrite(fd, json.dumps(record).encode().ljust(size), 0)
+    with os.fdopen(fd, "wb", closefd=False) as file:
+        file.seek(0)
+        file.write(json.dumps(record).encode().ljust(size))
 
 
 def lock_alone(fd: int) -> None:
@@ -265,10 +267,8 @@ def mark_running(path: Path, now: datetime) -> None:
         fd = create(path / RUNNING)
     except FileExistsError:
         return
-    try:
-        os.write(fd, json.dumps({"since": now.isoformat()}).encode())
-    finally:
-        os.close(fd)
+    with os.fdopen(fd, "w") as mark:
+        json.dump({"since": now.isoformat()}, mark)
     sync_dir(path)
 
 
@@ -279,10 +279,8 @@ def vouch(path: Path) -> None:
     """
     with suppress(OSError):
         fd = os.open(path / RUNNING, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.write(fd, json.dumps(_present(path)).encode())
-        finally:
-            os.close(fd)
+        with os.fdopen(fd, "w") as mark:
+            json.dump(_present(path), mark)
 
 
 def unmark_running(path: Path) -> None:

@@ -175,7 +175,6 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     tx.write()
                 txn.commit()
                 undo.pop_all()
-            env.check_in_place()  # the file may have been replaced meanwhile
             env.record(tx.changes)
             if writes and env.outbox is not None:
                 env.outbox.committed()

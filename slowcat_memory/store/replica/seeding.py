@@ -70,10 +70,9 @@ class Seed:
         if piece.offset == 0:
             os.close(create(path))
         fd = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.pwrite(fd, piece.data, piece.offset)
-        finally:
-            os.close(fd)
+        with os.fdopen(fd, "wb") as file:
+            file.seek(piece.offset)
+            file.write(piece.data)
 
     def apply(self, sets: Iterable[Changes]) -> None:
         """Write later change sets, in their order."""

@@ -79,6 +79,19 @@ def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     assert scene.namespace.searcher.sealed_count == 30
 
 
+PARTS = "from slowcat_memory.runtime.namespaces import documents\ndocuments.PART = 3"
+
+
+@pytest.mark.parametrize("child", [PARTS], indirect=True)
+def test_sealing_a_store_that_is_read_in_parts_gives_the_same_index(
+    scene: Scene, child: None
+) -> None:
+    scene.talk()
+    expected = answers(scene.namespace)
+    scene.namespace.reseal()
+    check_alike(expected, scene.namespace, scene.load())
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_sealing_next_to_nothing_can_be_sealed(scene: Scene, count: int) -> None:
     scene.talk(count)
