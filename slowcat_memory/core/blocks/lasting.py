@@ -39,7 +39,7 @@ _NAMED = frozenset(("lives_in", "works_at", "has_pet"))
 _HEALTH = frozenset(("allergic_to", "health", "diet"))
 _TASTES = frozenset(("likes", "loves", "dislikes"))
 _TASTE = re.compile(r"(?!this |dies)[^\W\d_]+(?:[ -][^\W\d_]+){,2}", re.IGNORECASE)
-_GOES_ON = r" (?:and|or|that|fan|itself|und|oder)\b"
+_ONE_CLAUSE = re.compile(r"(?:I|ich)\b[^,;:]*", re.IGNORECASE)
 _OCCUPATION = re.compile(r" (?:is an?|works as an?|ist(?: eine?)?|arbeitet als) ")
 _BEGINS = re.compile(r" (?:starts?|starting|fängt|beginnt) ")  # is true until that day
 _SELF, _KEY, _OWN, _NEW = 0.8, 0.3, 0.2, 0.2
@@ -86,13 +86,15 @@ def is_plain(memory: Memory, said: Claim) -> bool:
         return is_given_name(first)
     if said.predicate in _NAMED:
         return not is_everyday(first)
+    quote = memory.facets.get("quote", "").rstrip(" .!")
+    if said.predicate in _HEALTH:
+        return not quote.endswith(f", {said.object}")
+    if not (_ONE_CLAUSE.fullmatch(quote) and quote.endswith(said.object)):
+        return False  # it goes on, is an item of a list, or true of several
     if said.predicate == "works_as":
         return bool(_OCCUPATION.search(memory.text))
-    quote = memory.facets.get("quote", "")
-    if said.predicate in _TASTES:  # "the concert" was one evening, "to know" half a sentence
-        plain = _TASTE.fullmatch(said.object) and content(first)
-        return bool(plain) and not re.search(re.escape(said.object) + _GOES_ON, quote)
-    return said.predicate in _HEALTH and not quote.endswith(f", {said.object}")
+    plain = _TASTE.fullmatch(said.object) and content(first)  # "the concert" was one evening
+    return said.predicate in _TASTES and bool(plain)
 
 
 def is_ruled(memory: Memory) -> bool:

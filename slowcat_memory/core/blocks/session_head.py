@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.blocks.block import BACKGROUND
+from slowcat_memory.core.blocks.block import BACKGROUND, HUMAN
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.extraction.checks.derived_text import keepable
@@ -35,6 +35,7 @@ from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Disclosed, Memory
 
 OF_AGENT = ("persona", "self_perception")  # blocks that speak to the agent
+BY_RULES = (HUMAN, BACKGROUND)  # the others repeat sentences and moods until a model wrote them
 OPEN_NOTES, CLOSE_NOTES = "<notes>", "</notes>"
 
 
@@ -133,6 +134,7 @@ def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str
         if one.made is None
         else _said(one.text, user, words, of_agent=label in OF_AGENT)
         for label, one in blocks.items()
+        if label in BY_RULES or not is_ruled(one)
     }
     return {label: text for label, text in said.items() if text}
 
