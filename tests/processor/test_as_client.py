@@ -53,7 +53,7 @@ async def exchange(voice: VoicePipeline, text: str):
     """Speak, and wait for the answer, also beside busy processes."""
     before = len(voice.turns)
     await voice.speak(text)
-    await voice.until(lambda: any(turn.content for turn in voice.turns[before:]), 60.0)
+    await voice.until(lambda: any(turn.content for turn in voice.turns[before:]), 120.0)
     return next(turn for turn in voice.turns[before:] if turn.content)
 
 
