@@ -66,7 +66,7 @@ class FakeNamespace:
     scope, space = "anna", FakeEmbedding.space
 
     def __init__(self, searcher: Searcher) -> None:
-        self.searcher = searcher
+        self.searcher, self.holds = searcher, self
         self.memories: dict[str, Memory] = {}
         self.ended: dict[str, tuple[Ending, ...]] = {}
         self.facts: dict[str, tuple[str, ...]] = {}
@@ -76,13 +76,13 @@ class FakeNamespace:
     def local_only(self) -> frozenset[str]:
         return frozenset()
 
-    def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
+    def of(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         return self.ended.get(memory_id, ())
 
     def written(self, memory_id: str) -> tuple[str, ...]:
         return self.facts.get(memory_id, ())
 
-    def changing(self, keys: Iterable[str]) -> list[str]:
+    def about(self, keys: Iterable[str]) -> list[str]:
         return self.changes
 
     def stating(self, query: str, now: datetime) -> list[str]:
