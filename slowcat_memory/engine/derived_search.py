@@ -11,7 +11,6 @@ from heapq import nlargest
 
 import numpy as np
 
-from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import EPISODE, FACT, NOTE, SUMMARY, chunk_id
 from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.summaries.summary import HISTORY, KINDS
@@ -57,21 +56,17 @@ class DerivedSearch:
     def rank(
         self,
         query: str,
-        memories: Iterable[Memory],
-        kinds: Sequence[str],
-        reader: Reader,
+        memories: Iterable[Disclosed],
         words: Mapping[str, float],
         turns: Sequence[Hit],
-        k: int,
     ) -> list[Hit]:
-        """Return the best ``k`` memories of some kinds, best first.
+        """Return the current memories that match, best first.
 
         Args:
-            memories: All of a namespace.
             words: The query's weight by token.
             turns: Hits for the query among turns.
         """
-        every = [one for one in disclose_all(memories, reader) if _is_current(one, kinds)]
+        every = [one for one in memories if _is_current(one)]
         own = self._shares(every, words)
         likely = {hit.memory.id: hit.probability for hit in turns[:TURNS]}
         behind = {one.id: _behind(one, likely) for one in every}
@@ -81,7 +76,7 @@ class DerivedSearch:
         cosines = self._cosines(query, promising)
         hits = [_hit(one, own[one.id], cosines.get(one.id), behind[one.id]) for one in every]
         best = sorted(hits, key=lambda hit: -hit.score)
-        return _distinct(hit for hit in best if hit.score >= FAINT)[:k]
+        return _distinct(hit for hit in best if hit.score >= FAINT)
 
     def _shares(self, memories: Iterable[Disclosed], words: Mapping[str, float]) -> Share:
         total = sum(words.values()) or 1.0
@@ -115,10 +110,8 @@ class DerivedSearch:
         self._vector.cache_clear()  # type: ignore[attr-defined]
 
 
-def _is_current(memory: Memory, kinds: Sequence[str]) -> bool:
-    if memory.retired_at is not None or HISTORY in memory.id or not memory.text.strip():
-        return False
-    return any(memory.kind == kind or memory.kind.startswith(f"{kind}/") for kind in kinds)
+def _is_current(memory: Memory) -> bool:
+    return not (memory.retired_at or HISTORY in memory.id or not memory.text.strip())
 
 
 def _text(memory: Memory) -> str:

@@ -4,7 +4,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
@@ -223,11 +223,13 @@ class Search:
             Query(text=text, scope=scope, now=now, k=TURNS, floor=0.0, keep_share=0.0, local=local)
         )
         within = scan.within("", how.get("since"), how.get("until"))
+        reader = wiring.reader(scope, local=local)
         with wiring.store.snapshot() as snapshot:
-            memories = (one for one in snapshot.memories(scope) if within(one))
-            reader = wiring.reader(scope, local=local)
-            search = wiring.derived_search
-            hits = search.rank(text, memories, kinds, reader, turns.words, turns.hits, k)
+            stored = chain.from_iterable(snapshot.memories(scope, one) for one in kinds)
+            memories = (shown for one in stored if within(one) and (shown := disclose(one, reader)))
+            found = wiring.derived_search.rank(text, memories, turns.words, turns.hits)
+            seen = (hit for hit in found if disclose_found(hit.memory, reader, snapshot.memory))
+            hits = list(islice(seen, k))
         return replace(turns, hits=hits, unknown=not hits)
 
 

@@ -53,7 +53,8 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
     """
     every = list(memories)
     facts = [m for m in valid_of_kind(every, "fact", now) if m.kind not in _PASSING]
-    facts = [m for m in facts if not (_is_over(m, now) or _is_passing(m))]
+    facts = [m for m in facts if not _is_passing(m)]
+    facts = [m for m in facts if now and now - m.valid_from < ENDED or not claim_of(m).over]
     names = names_by_id(every)
     stated = {_matter(claim_of(m)) for m in facts}
     relations = [
@@ -111,8 +112,7 @@ def is_of_another_day(memory: Memory) -> bool:
 
 def named(memories: Iterable[Memory]) -> list[str]:
     """Return the names of the people, animals and things that are known."""
-    names = names_by_id(m for m in memories if not m.retired_at)
-    return [name for name in names.values() if name]
+    return [one for one in names_by_id(m for m in memories if not m.retired_at).values() if one]
 
 
 def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
@@ -124,11 +124,6 @@ def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
 def by_importance(lines: Iterable[SourcedLine]) -> list[SourcedLine]:
     """Return lines with the weightiest first; of equals, the newest."""
     return sorted(lines, key=lambda one: (one.weight, one.at), reverse=True)
-
-
-def _is_over(memory: Memory, now: datetime | None) -> bool:
-    long_ago = now is None or now - memory.valid_from >= ENDED
-    return long_ago and claim_of(memory).over
 
 
 def _is_passing(memory: Memory) -> bool:

@@ -137,7 +137,7 @@ ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300
 LEAST_SPACES = 2  # in advice: "You should." answers a question that is not there
 MOST_STEPS = 3  # of the tone line
 TONE_WEIGHT = 2.0  # of the tone line: more than any single session
-_PART = re.compile(r"[,;.:(]| - ")
+_PART = re.compile(r"[,;.:(]| - ")  # of a tone by an LLM: "disappointed, worried about the dog"
 _ADVICE = re.compile(
     rf"\b(?:{'|'.join(one.summary.advice for one in LANGUAGES)})\b"
     rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
@@ -202,17 +202,12 @@ def _tones(
     words = language.blocks
     days = words.then.join(
         words.tone_of_day.format(
-            tone=words.tone_names.get(tone, _first_part(tone)),
+            tone=words.tone_names.get(tone, neutralise(_PART.split(tone)[0].strip())),
             day=full_date(session.at, zone, language.dates),
         )
         for session, tone in steps
     )
     return words.tones.format(tones=days) if changed else words.tone.format(tone=days)
-
-
-def _first_part(tone: str) -> str:
-    """Return what an LLM says first of a tone: "disappointed, worried about the dog"."""
-    return neutralise(_PART.split(tone)[0].strip())
 
 
 def advice(

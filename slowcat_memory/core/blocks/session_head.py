@@ -35,7 +35,6 @@ from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Disclosed, Memory
 
 OF_AGENT = ("persona", "self_perception")  # blocks that speak to the agent
-BY_RULES = (HUMAN, BACKGROUND)  # the others repeat sentences and moods until a model wrote them
 OPEN_NOTES, CLOSE_NOTES = "<notes>", "</notes>"
 
 
@@ -134,7 +133,7 @@ def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str
         if one.made is None
         else _said(one.text, user, words, of_agent=label in OF_AGENT)
         for label, one in blocks.items()
-        if label in BY_RULES or not is_ruled(one)
+        if label in (HUMAN, BACKGROUND) or not is_ruled(one)  # others repeat sentences and moods
     }
     return {label: text for label, text in said.items() if text}
 

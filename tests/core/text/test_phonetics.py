@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.phonetics import MIN_CLOSENESS, closeness, keys, sound
+from slowcat_memory.core.text.phonetics import closeness, keys, sound
 from slowcat_memory.core.text.rare_words import is_common
 from tests.support.rows import each_row
 
@@ -32,7 +32,7 @@ def alike(one: str, other: str) -> float:
     ],
 )
 def test_closeness_of_a_misheard_name_and_shared_key(heard: str, name: str) -> None:
-    assert alike(heard, name) >= MIN_CLOSENESS
+    assert alike(heard, name) >= 0.85
     one, other = sound(heard), sound(name)
     assert one and other and set(keys(one)) & set(keys(other))
 
@@ -51,7 +51,7 @@ def test_closeness_of_a_misheard_name_and_shared_key(heard: str, name: str) -> N
     ],
 )
 def test_closeness_of_two_names_is_low(one: str, other: str) -> None:
-    assert alike(one, other) < MIN_CLOSENESS
+    assert alike(one, other) < 0.85
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
