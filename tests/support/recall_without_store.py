@@ -66,7 +66,7 @@ class FakeNamespace:
     scope, space = "anna", FakeEmbedding.space
 
     def __init__(self, searcher: Searcher) -> None:
-        self.searcher, self.holds = searcher, self
+        self.searcher = searcher
         self.memories: dict[str, Memory] = {}
         self.ended: dict[str, tuple[Ending, ...]] = {}
         self.facts: dict[str, tuple[str, ...]] = {}
@@ -77,13 +77,13 @@ class FakeNamespace:
     def local_only(self) -> frozenset[str]:
         return frozenset()
 
-    def of(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
+    def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         return self.ended.get(memory_id, ())
 
     def written(self, memory_id: str) -> tuple[str, ...]:
         return self.facts.get(memory_id, ())
 
-    def about(self, keys: Iterable[str]) -> list[str]:
+    def changing(self, keys: Iterable[str]) -> list[str]:
         return self.changes
 
     def stating(self, query: str, now: datetime) -> list[str]:

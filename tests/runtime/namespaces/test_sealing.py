@@ -31,7 +31,9 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     monkeypatch.setattr(sealing, "CHILD", str(path))
 
 
-SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+SMALL_DISK = """import resource, sys
+sys.dont_write_bytecode = True  # Python would keep half a file of a module
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"""
 HALF_WAY = (
     "import os, signal\n"
     "from slowcat_memory.index.lexical import lexical_writer\n"
