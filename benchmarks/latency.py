@@ -172,7 +172,7 @@ async def _conversation(
         "but_embedding": percentiles(rest),
         "cpu": percentiles(cpu),
         "cpu_ratio": round(used / sum(inline), 3),
-        "pauses": paused,
+        "pauses": paused | {"reading": rhythms.reading()},
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "ahead": percentiles(ahead),
         "stages": {name: percentiles(ms) for name, ms in stages.items()},

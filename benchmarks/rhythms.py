@@ -40,10 +40,8 @@ async def after_pauses(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, 
     Returns:
         By pause in milliseconds and for "together": n, p50, p95, p99, max; ``cpu`` by the same
         names: mean milliseconds of all threads; ``ratio`` by pause: its p50 and p95 over the p50
-        back to back; ``reading`` by pause and for "0": median milliseconds to read 20 MB.
+        back to back.
     """
-    memory = np.ones(20 << 18, np.float32)
-    reading = {str(pause): _reading(memory, pause) for pause in (0, *PAUSES_MS)}
     waits: Samples = defaultdict(list)
     cpu: Samples = defaultdict(list)
     left = iter(texts)
@@ -60,17 +58,21 @@ async def after_pauses(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, 
         for pause in PAUSES_MS
     }
     means = {name: round(sum(ms) / len(ms), 4) for name, ms in cpu.items()}
-    return found | {"cpu": means, "ratio": ratio, "reading": reading}
+    return found | {"cpu": means, "ratio": ratio}
 
 
-def _reading(memory: np.ndarray, pause_ms: int) -> float:
-    waits = []
-    for _ in range(20):
-        time.sleep(pause_ms / 1e3)
-        began = time.perf_counter()
-        memory.sum()
-        waits.append((time.perf_counter() - began) * 1e3)
-    return percentiles(waits)["p50"]
+def reading() -> dict[str, float]:
+    """Return the median milliseconds to read 20 MB of memory, by the pause before ("0" for none)."""
+    memory, found = np.ones(20 << 18, np.float32), {}
+    for pause in (0, *PAUSES_MS):
+        waits = []
+        for _ in range(20):
+            time.sleep(pause / 1e3)
+            began = time.perf_counter()
+            memory.sum()
+            waits.append((time.perf_counter() - began) * 1e3)
+        found[str(pause)] = percentiles(waits)["p50"]
+    return found
 
 
 def beside_idle(path: Path, texts: Sequence[str]) -> dict[str, Any]:
