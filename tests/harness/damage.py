@@ -179,7 +179,6 @@ def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str,
     data = base / folder.DATA
     size = data.stat().st_size
     every = {*range(1, TURNS + 1)} - {*FORGOTTEN}
-    worst = 0
     for number in range(pages):
         shutil.rmtree(copy, ignore_errors=True)
         copy.mkdir(mode=0o700)
@@ -200,13 +199,12 @@ def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str,
         here = set(found)
         tally["undead"] += bool(here & {*FORGOTTEN, *FORGOTTEN_NOTES})
         if number % 10:
-            worst = max(worst, len(every - here))
             tally["poor"] += len(every - here) > MOST_LOST * TURNS
         else:
             tally["cut_lost"] += len(least - here)
         if control and not HARNESSES["yield"].judge(tally, 0, control):
             break
-    return {"pages": pages, "worst": worst, **{name: tally[name] for name in YIELD}}
+    return {"pages": pages, **{name: tally[name] for name in YIELD}}
 
 
 # ------------------------------------------------------------------- verdicts

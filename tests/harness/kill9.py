@@ -117,14 +117,12 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
         if control == "pages":
             overwrite_pages(path / DATA)
         tally["torn_file"] += not canary_process.is_whole(path / DATA)
-        if control == "pages":
+        if control and not HARNESSES["kills"].judge(tally, 0, control):
             break
         with Store.open(path) as store:
             from_start = kill % 50 == 49 or kill == kills - 1
             after = 0 if from_start else max(0, last - LOOK_BACK)
             last = tally.look(store, acked, after) // 2 * 2
-        if control and not HARNESSES["kills"].judge(tally, 0, control):
-            break
     return {name: tally[name] for name in ("acked", "aged", *LAWS)}
 
 
