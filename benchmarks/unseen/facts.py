@@ -113,7 +113,7 @@ def meets(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
 
 def _dated(fact: Memory) -> str:
     """Return a fact's text with the month of its date in both languages."""
-    month = int((*fact.facets.get("date", "").split("-"), "0", "0")[1] or 0)
+    month = int((*fact.statement.date.split("-"), "0", "0")[1] or 0)
     names = [one.dates.months[month - 1] for one in LANGUAGES] if month else []
     return " ".join((fact.text, *names))
 
@@ -143,7 +143,7 @@ def _content(fact: Memory, besides: str, spoken: str) -> set[str]:
 def _suits(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
     """Return whether a fact has a wanted one's subject and sense."""
     subject = speaker if goal.subject == "user" else goal.subject
-    if not contains(f"{fact.text} {fact.facets.get('subject', '')}", [subject], spoken):
+    if not contains(f"{fact.text} {fact.statement.subject}", [subject], spoken):
         return False
     text = fact.text.replace("’", "'")
     over = bool(_OVER.search(text)) or fact.valid_to is not None

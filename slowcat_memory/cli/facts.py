@@ -75,7 +75,7 @@ def facts(
             reason = REASONS.get(fact.facets.get("why", ""), "superseded" if over else "")
             about = dots(
                 fact.kind.partition("/")[2].replace("_", " "),
-                f"{fact.facets.get('confidence', 'high')} confidence",
+                f"{fact.statement.confidence} confidence",
                 "by you" if fact.made is None else "by an LLM" if fact.made.model else "by rule",
                 f"turn {fact.sources[0]}" if fact.sources else "",
                 reason if audit else "",
@@ -115,14 +115,14 @@ def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
 
     if type_ and fact.kind.partition("/")[2] != type_.strip().lower():
         return False
-    names = f" {fingerprint(fact.facets.get('subject', ''))} {fingerprint(fact.text)} "
+    names = f" {fingerprint(fact.statement.subject)} {fingerprint(fact.text)} "
     return not about or f" {fingerprint(about)} " in names.replace("'s ", " ")
 
 
 def _with_day(fact: "Memory") -> str:
     """Return a fact with its own day, for example "Anna has a dentist, Friday 6 November."."""
     text, days = short(fact.text), []
-    written = list(filter(None, map(fact.facets.get, ("date", "last"))))
+    written = [one for one in (fact.statement.date, fact.statement.last) if one]
     for one in written:
         try:
             day = date.fromisoformat(one)

@@ -29,7 +29,7 @@ SESSION_SUMMARY = "summary/session"
 SUMMARY = "summary"
 READING, ENTITY, RELATION = "reading", "entity", "relation"
 _GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; recall finds their turns
-_NOT_INDEXED = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _GRAPH
+_NOT_INDEXED = frozenset({BLOCK, EPISODE, ICEBREAKER, SUMMARY}) | _GRAPH
 
 
 def session_in(session: str, scope: str) -> str:
@@ -87,16 +87,15 @@ def findable(memory: Memory) -> bool:
     """
     if memory.kind == QUARANTINED or memory.muted:
         return False
-    if memory.facets.get("recalled") == "no" and not _stands_alone(memory):
-        return False
+    if family(memory.kind) == FACT:
+        return _stands_alone(memory)
     return family(memory.kind) not in _NOT_INDEXED
 
 
 def _stands_alone(memory: Memory) -> bool:
     """Return whether a fact is sure and has no origin that recall could find instead of it."""
     origin = memory.sources or memory.derived_from
-    sure = memory.facets.get("confidence") != "low"
-    return family(memory.kind) == FACT and not origin and sure
+    return not origin and memory.statement.confidence != "low"
 
 
 def searchable(memory: Memory) -> bool:

@@ -12,7 +12,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.answers import NOTHING
-from slowcat_memory.records import Memory, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, memory_tools
 from slowcat_memory.tools.handlers import TOKENS, Call, ToolCalls
@@ -166,7 +166,7 @@ def test_functions_tool_facts_that_are_over_uncertain_or_internal_are_not_listed
              "episode", "icebreaker", "fact/quarantined")  # fmt: skip
     rows = [replace(one, id=f"{kind}/x", kind=kind, text="internal") for kind in kinds]
     rows.append(replace(one, id="fact/2", text="over", valid_to=now - timedelta(days=1)))
-    rows.append(replace(one, id="fact/3", text="a joke", facets={"confidence": "low"}))
+    rows.append(replace(one, id="fact/3", text="a joke", statement=Statement(confidence="low")))
     engine.apply("test", WriteBatch(memories=(one, *rows)))
     calls = ToolCalls()
     assert calls.answer("facts_list", {}, call(engine)) == {"memories": ["person: 1"]}

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import LeftOut, Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import LeftOut, Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web import PageContext, verbs
 from slowcat_memory.web.replies import PAGE
@@ -76,12 +76,11 @@ def test_words_from_before_the_introduction_have_the_name_too(page: PageContext)
         for name, words in (("User", "I like plums."), ("Nina", "My name is Nina."))
     ]
     page.memory.append_all([SessionEdge(session="n", kind="start", **own), *turns])[-1].wait(30)
-    rows = (("entity/user", {"name": "User"}),
-            ("relation/1", {"subject": "entity/user", "predicate": "likes", "object": "plums"}))  # fmt: skip
+    likes = Statement(subject="entity/user", predicate="likes", object="plums")
     batch = [
-        Memory(id=id_, kind=id_, speaker="User", text="User", valid_from=MONDAY, facets=facets,
-               scope="nina", made=RULE)
-        for id_, facets in rows
+        Memory(id=id_, kind=id_, speaker="User", text="User", valid_from=MONDAY, statement=likes,
+               facets={"name": "User"}, scope="nina", made=RULE)
+        for id_ in ("entity/user", "relation/1")
     ]  # fmt: skip
     page.memory.apply("facts", WriteBatch(memories=tuple(batch)))
     nina = PageContext(page.memory, person="nina", everyone=True)
@@ -219,7 +218,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
                 text=f"Fact {n}.",
                 valid_from=MONDAY + timedelta(hours=n * 37 % MANY),
                 recorded_at=MONDAY,
-                facets={"subject": "Anna"},
+                statement=Statement(subject="Anna"),
                 made=RULE,
             )
             for n in range(MANY)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.disclosure import is_withheld
+from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.speech import full_date
@@ -16,6 +16,7 @@ from slowcat_memory.records import Memory, Turn
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FACT, RELATION, SUMMARY = "fact", "relation", "summary"
 _CONFIDENCE = {"high": 0.3, "medium": 0.2, "low": 0.0}
+_DERIVED = {FACT: 0.0, RELATION: 0.1, SUMMARY: 0.2}
 
 
 class SourcedLine(Struct, frozen=True, kw_only=True):
@@ -54,7 +55,7 @@ def valid_of_kind(
         if (m.kind == kind or m.kind.startswith(f"{kind}/"))
         and not (m.retired_at or is_withheld(m) or _is_outside(m, now))
         and m.kind != "fact/quarantined"
-        and m.facets.get("confidence") != "low"
+        and not is_uncertain(m)
     ]
     return sorted(found, key=lambda m: (m.valid_from, m.id))
 
@@ -78,8 +79,8 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
         if not words or words in seen:
             continue
         seen.add(words)
-        sure = _CONFIDENCE.get(memory.facets.get("confidence", ""), 0.1)
-        derived = 0.1 if family(memory.kind) == RELATION else 0.0
+        sure = _CONFIDENCE[memory.statement.confidence]
+        derived = _DERIVED[family(memory.kind)]
         pinned = 1.0 if memory.pinned else 0.0
         lines.append(
             SourcedLine(

@@ -13,7 +13,6 @@ from itertools import chain, groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import Ending
 from slowcat_memory.core.extraction.slots import (
     TIMELESS,
     ending_of,
@@ -34,7 +33,7 @@ from slowcat_memory.core.graph.relations import (
 )
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Ending, Memory
 
 SEPARATOR = "; "
 ATTRIBUTE = "attr."
@@ -70,7 +69,8 @@ def touches(statement: ReadStatement, group: Group) -> bool:
     """Return whether an ending may end relations of a group."""
     if not statement.is_ending or statement.subject != group[0]:
         return False
-    return not statement.ends or group[1] in slot_names(statement.ends)
+    predicates = statement.ends[0].predicates
+    return not predicates or group[1] in slot_names(predicates)
 
 
 # ------------------------------------------------------------------- entities
@@ -220,11 +220,9 @@ def _asserted(rows: dict[str, Relation], said: Iterable[_Stated]) -> dict[str, R
 def _ended(one: _Stated, known: Iterable[Relation]) -> list[Relation]:
     """Return the changes of the relations that a statement says to be over."""
     statement, reading = one.statement, one.reading
-    what = (
-        Ending(statement.subject, statement.ends, statement.object)
-        if statement.is_ending
-        else ending_of(statement)
-    )
+    what = ending_of(statement)
+    if statement.is_ending:
+        what = Ending(statement.subject, statement.ends[0].predicates, statement.object)
     until, changed = statement.until or reading.said, list[Relation]()
     for row in known:
         end = until if row.valid_from < until else reading.said

@@ -16,7 +16,7 @@ from math import log2
 
 from msgspec import Struct
 
-from slowcat_memory.core.disclosure import is_withheld
+from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
@@ -35,9 +35,9 @@ from slowcat_memory.core.graph.relations import ALWAYS, Relation
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn
-from slowcat_memory.text_caches import text_cache
 
 STEM = "~"  # behind a stem
 LIKELY = 40  # names of which facts are looked at
@@ -67,7 +67,7 @@ class KnownIndex:
     def put(self, memory: Memory) -> None:
         """Add or replace a memory; local-only, muted, retired and uncertain ones are left out."""
         self.drop(memory.id)
-        if is_withheld(memory) or memory.facets.get("confidence") == "low":
+        if is_withheld(memory) or is_uncertain(memory):
             return
         if memory.id.startswith(f"{FACT}/"):
             if is_fact(memory) and memory.sources:

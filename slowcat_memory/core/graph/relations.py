@@ -11,18 +11,18 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.extraction.predicates import statement_of
 from slowcat_memory.core.extraction.slots import exclude, slot_of
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Made, Memory
+from slowcat_memory.records import Made, Memory, Statement
 
 RELATION = "relation"
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # start, where it is unknown
 
 
-class Relation(Triple, frozen=True, kw_only=True):
+class Relation(Statement, frozen=True, kw_only=True):
     """A triple of entities or values, with both times.
 
     Attributes:
@@ -56,13 +56,6 @@ class Relation(Triple, frozen=True, kw_only=True):
         return f"{RELATION}/{digest}"
 
     def memory(self) -> Memory:
-        facets = {
-            "subject": self.subject,
-            "predicate": self.predicate,
-            "object": self.object,
-            "quote": self.quote,
-            "confidence": self.confidence,
-        }
         return Memory(
             id=self.id,
             kind=f"{RELATION}/{self.predicate}",
@@ -74,31 +67,22 @@ class Relation(Triple, frozen=True, kw_only=True):
             recorded_at=self.recorded_at,
             retired_at=self.retired_at,
             sources=self.sources,
-            facets={name: value for name, value in facets.items() if value},
+            statement=statement_of(self),
             made=self.made,
         )
 
     @classmethod
     def of(cls, memory: Memory) -> "Relation":
-        """Return the relation stored in a memory of kind "relation/…".
-
-        Raises:
-            KeyError: It has no subject, predicate or object.
-        """
-        facets = memory.facets
+        """Return the relation stored in a memory of kind "relation/…"."""
         return cls(
+            **asdict(memory.statement),
             scope=memory.scope,
-            subject=facets["subject"],
-            predicate=facets["predicate"],
-            object=facets["object"],
             text=memory.text,
             valid_from=memory.valid_from,
             valid_to=memory.valid_to,
             recorded_at=memory.recorded_at or memory.valid_from,
             retired_at=memory.retired_at,
             sources=memory.sources,
-            quote=facets.get("quote", ""),
-            confidence=facets.get("confidence", "high"),  # type: ignore[arg-type]  # as written
             speaker=memory.speaker,
             made=memory.made,
         )

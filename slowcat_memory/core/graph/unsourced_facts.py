@@ -42,11 +42,11 @@ def graph_of(
     stated = {(one.subject, one.predicate, fold(one.object)) for one in relations}
     entities, added = dict[str, Memory](), list[Relation]()
     for fact in unsourced:
-        predicate = canonical(fact.facets["predicate"])
+        predicate = canonical(fact.statement.predicate)
         if not predicate or predicate in PASSING:
             continue
-        subject = _entity(fact, fact.facets["subject"], "person", ids, entities)
-        object_ = fact.facets["object"]
+        subject = _entity(fact, fact.statement.subject, "person", ids, entities)
+        object_ = fact.statement.object
         if kind := object_type(predicate):
             object_ = _entity(fact, object_, kind, ids, entities)
         if (subject, predicate, fold(object_)) not in stated:
@@ -58,8 +58,9 @@ def _is_triple(memory: Memory) -> bool:
     if not is_fact(memory) or memory.sources or memory.facets.get("why") == "same":
         return False
     stays = memory.retired_at is None or memory.valid_to is not None
-    named = all(memory.facets.get(part) for part in ("subject", "predicate", "object"))
-    return stays and named and memory.facets.get("confidence") != "low"
+    said = memory.statement
+    named = bool(said.subject and said.predicate and said.object)
+    return stays and named and said.confidence != "low"
 
 
 def _entity(
@@ -88,7 +89,7 @@ def _relation(fact: Memory, subject: str, predicate: str, object_: str) -> Relat
         predicate=predicate,
         object=object_,
         text=fact.text,
-        quote=fact.facets.get("quote", ""),
+        quote=fact.statement.quote,
         valid_from=fact.valid_from,
         valid_to=fact.valid_to,
         recorded_at=fact.recorded_at or fact.valid_from,

@@ -22,7 +22,7 @@ from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary, is_word
 from slowcat_memory.core.query.revisions import keys, shared
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.text_caches import text_cache
+from slowcat_memory.core.text_caches import text_cache
 
 MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a value
 BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded

@@ -20,8 +20,8 @@ from slowcat_memory.core.language.english.vocabulary import (
 from slowcat_memory.core.query.substance import asks_about_talk
 from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
+from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
-from slowcat_memory.text_caches import text_cache
 
 CONTEXT_WORDS = 8  # words that a follow-up takes from the dialogue
 CONTEXT_S = 600.0  # age from which follow-ups no longer refer to a turn

@@ -10,15 +10,15 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from slowcat_memory.core.disclosure import is_withheld
-from slowcat_memory.core.extraction.predicates import Ending as Ended
-from slowcat_memory.core.extraction.predicates import Triple, canonical
+from slowcat_memory.core.disclosure import is_uncertain, is_withheld
+from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude, slot_of
 from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.facts.fact import is_fact, stated_in
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Ending as Ended
+from slowcat_memory.records import Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 
 MOST_LINKS = 20  # of a chain of facts, each superseded by the next
@@ -57,7 +57,7 @@ class Endings:
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
         self._written: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts by an LLM that hold
         # By speaker, subject and slot: the chunk of the latest statement, and the statement.
-        self._latest: dict[tuple[str, str, Slot], tuple[str, Triple]] = {}
+        self._latest: dict[tuple[str, str, Slot], tuple[str, Statement]] = {}
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
         self._read_to = 0  # log id of the latest turn that a fact was read from
         for fact in sorted(facts, key=lambda one: one.valid_from):
@@ -74,20 +74,14 @@ class Endings:
         self._known.put(memory)
         holds = until is None and memory.retired_at is None
         text = memory.text if holds and _is_written(memory) else ""
-        stated = _Stated(chunks, memory.facets.get("quote", ""), until, by, text)
+        stated = _Stated(chunks, memory.statement.quote, until, by, text)
         self._facts[memory.id] = stated
         if text:
             for chunk in chunks:
                 self._written[chunk] = (*self._written.get(chunk, ()), memory.id)
         self._read_to = max(self._read_to, *memory.sources)
         if stated.until is None and memory.retired_at is None:
-            self._hold(
-                memory.speaker,
-                memory.facets.get("subject", ""),
-                memory.facets.get("predicate", ""),
-                memory.facets.get("object", ""),
-                chunks[0],
-            )
+            self._hold(memory.speaker, memory.statement, chunks[0])
             return
         for chunk in chunks:
             self._ended[chunk] = (*self._ended.get(chunk, ()), memory.id)
@@ -118,7 +112,7 @@ class Endings:
                 self._end(turn, ending)
             if one.over:
                 continue
-            before = self._hold(turn.speaker, one.subject, one.predicate, one.object, chunk)
+            before = self._hold(turn.speaker, one, chunk)
             if before and before not in self._ended:
                 self._heard[before] = Ending(turn.at, newer=chunk)
 
@@ -134,13 +128,12 @@ class Endings:
             if chunk != chunk_id(turn.id) and chunk not in self._ended:
                 self._heard[chunk] = Ending(turn.at, newer=chunk_id(turn.id))
 
-    def _hold(self, speaker: str, subject: str, predicate: str, value: str, chunk: str) -> str:
+    def _hold(self, speaker: str, one: Statement, chunk: str) -> str:
         """Keep the latest statement of a slot; return the chunk of one that it excludes, or ""."""
-        predicate = canonical(predicate)
-        if not predicate:
+        if not (predicate := canonical(one.predicate)):
             return ""
-        new = Triple(subject=subject, predicate=predicate, object=value)
-        key = (speaker, fold(subject), slot_of(new))
+        new = Statement(subject=one.subject, predicate=predicate, object=one.object)
+        key = (speaker, fold(new.subject), slot_of(new))
         before, old = self._latest.get(key, ("", new))
         self._latest[key] = (chunk, new)
         return before if before not in ("", chunk) and exclude(new, old) else ""
@@ -177,8 +170,11 @@ class Endings:
 
 
 def _is_written(fact: Memory) -> bool:
-    sure = fact.facets.get("confidence") != "low"
-    return sure and not is_withheld(fact) and fact.made is not None and bool(fact.made.model)
+    return (
+        not (is_uncertain(fact) or is_withheld(fact))
+        and fact.made is not None
+        and bool(fact.made.model)
+    )
 
 
 def _remove(by_chunk: dict[str, tuple[str, ...]], chunk: str, fact: str) -> None:

@@ -108,24 +108,22 @@ class KnownFacts:
     def put(self, fact: Memory) -> None:
         """Add or replace a fact of which a turn is known, about its speaker or with a day."""
         self.drop(fact.id)
-        facets = fact.facets
-        date = facets.get("last", "") or facets.get("date", "")
-        own = fold(facets.get("subject", "")) == fold(fact.speaker)
-        over = fact.valid_to is not None or facets.get("over") == "yes"
+        said, subject = fact.statement, fold(fact.statement.subject)
+        date, own = said.last or said.date, subject == fold(fact.speaker)
+        over = fact.valid_to is not None or said.over
         if not fact.sources or (fact.retired_at is not None and not fact.valid_to):
             return
-        subject = fold(facets.get("subject", ""))
-        if facets.get("confidence") == "low" or not subject:
+        if said.confidence == "low" or not subject:
             return
-        predicate = canonical(facets.get("predicate", "")).replace(" ", "_")
+        predicate = canonical(said.predicate).replace(" ", "_")
         kind = type_of(fact)
         event = date and kind != "health"
         state = "" if event or predicate == "allergic_to" else f"state:{kind}"
         names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
         if not own:
             names = tuple(f"{subject}/{name}" for name in (*names, ""))
-        said = " ".join((fact.text, facets.get("quote", ""), facets.get("object", "")))
-        words = frozenset(keys(said, self._language))
+        told = " ".join((fact.text, said.quote, said.object))
+        words = frozenset(keys(told, self._language))
         known = _Known(fact.id, stated_in(fact)[0], fact.valid_from, words, names, date, over)
         self._facts[fact.id] = known
         for name in known.lists():

@@ -6,12 +6,11 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.extraction.predicates import Ending
 from slowcat_memory.core.extraction.slots import exclude
 from slowcat_memory.core.graph.build import StoredGraph, graph_changes, relations
 from slowcat_memory.core.graph.readings import ReadStatement, TurnReading, ending
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.records import Made
+from slowcat_memory.records import Ending, Made
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -11,7 +11,7 @@ from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.graph.readings import Mention, TurnReading
 from slowcat_memory.core.graph.relations import ALWAYS, Relation
 from slowcat_memory.core.memory import SESSION_SUMMARY
-from slowcat_memory.records import Made, Memory, Turn
+from slowcat_memory.records import Made, Memory, Statement, Turn
 
 DAY = timedelta(days=1)
 START = datetime(2026, 11, 1, 18, tzinfo=UTC)
@@ -124,7 +124,11 @@ def test_an_end_is_shown_only_once_it_was_known(told: Told) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"local_only": True}, {"kind": "fact/quarantined"}, {"facets": {"confidence": "low"}}],
+    [
+        {"local_only": True},
+        {"kind": "fact/quarantined"},
+        {"statement": Statement(confidence="low")},
+    ],
     ids=["local-only", "quarantined", "uncertain"],
 )
 def test_what_must_not_be_shown_is_no_known_line(told: Told, given: dict[str, Any]) -> None:

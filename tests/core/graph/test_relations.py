@@ -2,12 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from slowcat_memory.core.graph.relations import Relation, as_of, assert_relation, believed, history
+from slowcat_memory.core.graph.relations import Relation, as_of, assert_relation, history
 
 DAY = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(400)]
 
@@ -98,11 +96,6 @@ def test_assert_relation_other_scopes_and_subjects_are_left_alone() -> None:
     assert assert_relation(rows, other) == [other]
 
 
-def test_relation_of_reads_back_its_memory() -> None:
-    one = lives("Rome", 1, quote="I live in Rome", sources=(4,), confidence="medium")
-    assert Relation.of(one.memory()) == one
-
-
 said = st.lists(
     st.tuples(st.sampled_from(["Rome", "Oslo", "Lima"]), st.integers(0, 60), st.integers(0, 60)),
     max_size=8,
@@ -137,9 +130,3 @@ def test_assert_relation_what_was_believed_does_not_change_afterwards(
         }
         seen.append(where(list(rows.values()), asked, known=100 + place))
     assert [where(list(rows.values()), asked, 100 + n) for n in range(len(seen))] == seen
-
-
-@pytest.mark.parametrize("known", [None, 3])
-def test_assert_relation_nothing_is_believed_of_nothing(known: int | None) -> None:
-    assert believed([], DAY[known] if known else None) == []
-    assert replace(lives("x", 1), valid_to=None).id.startswith("relation/")
