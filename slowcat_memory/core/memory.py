@@ -6,16 +6,8 @@ matters more than the encoder (measured on LoCoMo, R@10): the speaker's name giv
 the dense field some.
 
 A *kind* is a family and, behind a slash, a subtype: "block/persona", "summary/session".
-
-A memory is *valid* by two times: true in the world from ``valid_from`` until ``valid_to``, and
-believed from ``recorded_at`` until ``retired_at``. Intervals include their start and exclude their
-end.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
-
-from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Memory, Turn
 
 CHUNK = "chunk"
@@ -104,30 +96,6 @@ def searchable(memory: Memory) -> bool:
         shown = memory.kind != QUARANTINED and not memory.muted
         return shown and memory.facets.get("why") != "same"
     return findable(memory)
-
-
-def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool:
-    """Return whether a memory may be presented as true.
-
-    False if retired, or no longer true, unless the query mentions a time at which it was.
-    """
-    if memory.retired_at is not None:
-        return False
-    until = memory.valid_to
-    if until is None or until > now:
-        return True
-    return any(time.start < until and time.end > memory.valid_from for time in asked)
-
-
-def believed(memory: Memory, at: datetime) -> bool:
-    """Return whether a memory was recorded, not retired, and true at a moment."""
-    recorded = memory.recorded_at or memory.valid_from
-    return (
-        recorded <= at
-        and memory.valid_from <= at
-        and (memory.valid_to is None or memory.valid_to > at)
-        and (memory.retired_at is None or memory.retired_at > at)
-    )
 
 
 PINNED = "pinned"  # the type under which a pinned memory is listed too

@@ -17,12 +17,10 @@ import msgspec
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.core.memory import (
     ICEBREAKER,
     NOTE,
     SUMMARY,
-    believed,
     chunk_id,
     family,
     turn_of,
@@ -32,6 +30,7 @@ from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date, spoken_until
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, fold, neutralise
+from slowcat_memory.core.validity import held_at
 from slowcat_memory.engine.memory import Memory as MemoryVerbs
 from slowcat_memory.engine.notes import note_id
 from slowcat_memory.engine.search import SearchArguments, read_graph
@@ -155,7 +154,7 @@ class Answers:
 
     def about_me(self, asked: given.AboutMe, seen: Seen) -> Answer:
         topic, _ = clean(asked.topic)
-        holds = partial(believed, at=seen.now)
+        holds = partial(held_at, at=seen.now)
         if not topic:
             return self._listed(seen, [*seen.profile(), *seen.listed(holds, OVERVIEW)])
         facts = seen.about(topic, holds, OVERVIEW)
@@ -180,7 +179,7 @@ class Answers:
         if span is None:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(span.end - timedelta(microseconds=1), seen.now)
-        held = partial(believed, at=at)
+        held = partial(held_at, at=at)
         if query:
             facts, then = seen.about(query, held, SAID), seen.search(query, SAID, {"at": at})
         else:
@@ -202,7 +201,7 @@ class Answers:
         name, now = asked.name.strip().casefold(), seen.now
 
         def wanted(memory: Memory) -> bool:
-            return name in types_of(memory) and believed(memory, now)
+            return name in types_of(memory) and held_at(memory, now)
 
         facts = seen.listed(wanted)
         if not facts:
@@ -341,7 +340,7 @@ class Answers:
 
 def _types(seen: Seen) -> Counter[str]:
     """Return how many facts there are of each type."""
-    facts = seen.listed(partial(believed, at=seen.now))
+    facts = seen.listed(partial(held_at, at=seen.now))
     return Counter(type_ for fact in facts for type_ in types_of(fact))
 
 
@@ -352,15 +351,15 @@ def _held(seen: Seen, query: str, at: datetime) -> list[tuple[str, Sequence[Memo
     graph = read_graph(seen.memory, seen.scope, true=at, local=seen.local)
     names, found = graph.names, list[tuple[str, Sequence[Memory]]]()
     for one in graph.relations:
-        if one.subject in names and one.object in names and len(found) < SAID:
+        if names.have(one.statement) and len(found) < SAID:
             line = _in_words(seen, one, names)
-            if shared(f"{line} {one.quote}", query, ""):
+            if shared(f"{line} {one.statement.quote}", query, ""):
                 stored = _stored(seen, one.id)
                 found.append((f"- {neutralise(line)}", (stored,) if stored else ()))
     return found
 
 
-def _in_words(seen: Seen, relation: Relation, names: "EntityNames") -> str:
+def _in_words(seen: Seen, relation: Memory, names: "EntityNames") -> str:
     """Return a relation as a sentence, with its end if it is over by now."""
     from slowcat_memory.core.graph.portrait import in_words
 

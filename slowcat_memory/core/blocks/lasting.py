@@ -4,7 +4,7 @@ Most important is what a person would be asked first: health, diet, home, work a
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.complements import is_everyday
+from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.extraction.slots import PARTNERS, content, slot_of
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language.given_names import is_given_name
@@ -158,12 +159,6 @@ def _distinct(lines: Iterable[SourcedLine], names: Iterable[str]) -> Iterator[So
 
 def names_by_id(memories: Iterable[Memory]) -> dict[str, str]:
     return {m.id: m.facets.get("name", "") for m in memories if m.kind.startswith("entity/")}
-
-
-def with_names(one: Statement, names: Mapping[str, str]) -> Statement:
-    """Return a relation's triple with names in place of ids."""
-    subject, object_ = names.get(one.subject), names.get(one.object)
-    return replace(one, subject=subject or one.subject, object=object_ or one.object)
 
 
 def _matter(one: Statement) -> tuple[str, str, frozenset[str]]:

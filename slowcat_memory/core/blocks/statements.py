@@ -11,6 +11,7 @@ from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.validity import is_true
 from slowcat_memory.records import Memory, Turn
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -53,19 +54,12 @@ def valid_of_kind(
         m
         for m in memories
         if (m.kind == kind or m.kind.startswith(f"{kind}/"))
-        and not (m.retired_at or is_withheld(m) or _is_outside(m, now))
+        and not (m.retired_at or is_withheld(m))
+        and (m.valid_to is None if now is None else is_true(m, now))
         and m.kind != "fact/quarantined"
         and not is_uncertain(m)
     ]
     return sorted(found, key=lambda m: (m.valid_from, m.id))
-
-
-def _is_outside(memory: Memory, now: datetime | None) -> bool:
-    """Return whether a memory is over, or a fact or relation has not begun."""
-    if now is None:
-        return memory.valid_to is not None
-    ahead = family(memory.kind) in (FACT, RELATION) and memory.valid_from > now
-    return ahead or (memory.valid_to is not None and memory.valid_to <= now)
 
 
 def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:

@@ -1,6 +1,9 @@
 """Predicates: preferred and functional ones, and object types."""
 
 import re
+from collections.abc import Mapping
+
+from msgspec.structs import replace
 
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
@@ -60,6 +63,12 @@ def canonical(predicate: str) -> str:
 def statement_of(one: Statement) -> Statement:
     """Return a statement without the fields that a step adds to it."""
     return Statement(**{name: getattr(one, name) for name in Statement.__struct_fields__})
+
+
+def with_names(one: Statement, names: Mapping[str, str]) -> Statement:
+    """Return a statement with other names, or names in place of ids."""
+    subject, object_ = names.get(one.subject), names.get(one.object)
+    return replace(one, subject=subject or one.subject, object=object_ or one.object)
 
 
 def is_functional(predicate: str) -> bool:

@@ -6,7 +6,6 @@ given the user's own words.
 
 import hashlib
 import re
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -153,37 +152,6 @@ def add_sources(fact: Memory, by: Memory) -> Memory:
     stated = dict.fromkeys((*stating_turns(fact), *stating_turns(by)))
     added = {"sources": str(len(sources)), STATED_BY: " ".join(map(str, stated))}
     return replace(fact, sources=sources, facets=fact.facets | added)
-
-
-def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
-    """Return a fact as retired by another; it stays in the store.
-
-    One that is true until a day that lies ahead is only given its end: until then it holds.
-
-    Args:
-        same: Whether they are equal; else this one was true until the other began to be.
-    """
-    facets = fact.facets | {"superseded_by": by.id} | ({"why": "same"} if same else {})
-    if same:
-        return replace(fact, retired_at=now, facets=facets)
-    over = max(fact.valid_from, by.valid_from)
-    ahead = over > now and bool(by.statement.date)
-    return replace(fact, valid_to=over, retired_at=None if ahead else now, facets=facets)
-
-
-def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
-    """Return the facts that are valid again because ``gone``, which superseded them, is deleted."""
-    found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
-    dropped = ("superseded_by", "why")
-    return [
-        replace(
-            one,
-            valid_to=None,
-            retired_at=None,
-            facets={name: value for name, value in one.facets.items() if name not in dropped},
-        )
-        for one in found
-    ]
 
 
 def why_transient(type_: str, content: str) -> Transient | None:

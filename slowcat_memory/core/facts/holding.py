@@ -23,10 +23,9 @@ from slowcat_memory.core.extraction.third_person import Sentence, read_sentence
 from slowcat_memory.core.facts.fact import subject_name, type_of
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.validity import NEWS
 from slowcat_memory.records import Ending, Memory, Statement
 
-# As in `core.graph.build`: a start this long before a conflicting fact belongs to the past.
-NEWS = timedelta(days=60)
 COMING = frozenset({"event", "plan", "appointment", "open_thread"})  # types of what lies ahead
 LEAST = 3  # letters of a word that names what takes place, at least one more
 SOON = timedelta(days=1)  # within which a correction is about what was said before

@@ -19,12 +19,12 @@ from slowcat_memory.core.facts.fact import (
     fact_id,
     stating_turns,
     subject_name,
-    supersede,
     type_of,
 )
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory
 
 _JOINING = frozenset[str]().union(*(one.facts.joining for one in LANGUAGES))

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.slots import exclude
-from slowcat_memory.core.facts.fact import fact_id, supersede
+from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.holding import claim_of, loser
 from slowcat_memory.core.facts.merging import in_order
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Ending, Memory, Statement, Turn
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts.fact import add_sources, stating_turns, supersede
+from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.query.asked_facts import AskedFact
+from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.endings import Endings
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
