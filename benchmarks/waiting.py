@@ -32,7 +32,7 @@ from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.store import Store
 
 SCOPE = corpus.SCOPE
@@ -161,7 +161,7 @@ def fact(number: int, text: str, source: int) -> Memory:
         valid_from=BEGAN + timedelta(minutes=number),
         recorded_at=BEGAN,
         sources=(source,),
-        facets={"subject": f"friend {number % 500}", "confidence": "high"},
+        statement=Statement(subject=f"friend {number % 500}"),
     )
 
 

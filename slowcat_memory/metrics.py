@@ -46,11 +46,11 @@ class Metrics:
 
 def percentiles(ms: list[float]) -> dict[str, float]:
     """Return ``n``, ``p50``, ``p95``, ``p99`` and ``max`` of at least one sample."""
-    p50, p95, p99 = np.percentile(ms, (50, 95, 99))
+    p50, p95, p99 = np.percentile(ms, (50, 95, 99)).round(4).tolist()
     return {
         "n": len(ms),
-        "p50": round(float(p50), 4),
-        "p95": round(float(p95), 4),
-        "p99": round(float(p99), 4),
+        "p50": p50,
+        "p95": p95,
+        "p99": p99,
         "max": round(max(ms), 4),
     }

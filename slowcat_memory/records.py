@@ -76,6 +76,32 @@ class Session(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # ------------------------------------------------------------------- derived
 
+Confidence = Literal["high", "medium", "low"]
+
+
+class Ending(Struct, frozen=True):
+    """Statements about a subject that are over, by predicate and object."""
+
+    subject: str  # as in the statements that it ends
+    predicates: tuple[str, ...] = ()  # in snake_case; none for every predicate
+    object: str = ""  # its content words occur in what it ends; "" for any object
+
+
+class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The content of a fact or a relation; the steps from a turn to the store extend it."""
+
+    subject: str = ""  # a name; in a relation an entity's id
+    predicate: str = ""  # in snake_case; "" for none
+    object: str = ""  # a name or value; in a relation it may be an entity's id
+    quote: str = ""  # the words of the turn that state it
+    confidence: Confidence = "high"  # of the extractor
+    date: str = ""  # the day it is about, "2026-05-12", "2026-05" or "2026"; "" for none
+    last: str = ""  # the last day of several ("2026-05-17"); "" for one
+    over: bool = False  # it says that something is over
+    corrects: bool = False  # its turn corrects an earlier one, rather than reporting a change
+    reported: bool = False  # it was only read aloud or repeated from a text
+    ends: tuple[Ending, ...] = ()
+
 
 class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True):
     """One derived, searchable statement of any kind."""
@@ -100,7 +126,8 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     muted: bool = False  # kept and listed; never recalled, and in no prompt
     muted_inherited: bool = False  # muted because of its origins, not marked by a person
     derived_from: tuple[tuple[str, str], ...] = ()  # (scope, id) of its origins besides its turns
-    facets: dict[str, str] = {}  # by name: "quote", "confidence", …
+    statement: Statement = Statement()  # of a fact or a relation
+    facets: dict[str, str] = {}  # by name: "owner", "covers", …
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
 
 
@@ -197,9 +224,6 @@ class TrustedTime(Struct, frozen=True, kw_only=True):
     doubted: bool  # since then it has not been
 
 
-CommandState = Literal["asked", "done", "undone", "erased"]
-
-
 class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A voice command and what it changed: ids, never a text."""
 
@@ -214,15 +238,13 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     others: tuple[tuple[str, str], ...] = ()  # likewise (scope, id) in other namespaces
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
-    state: CommandState = "done"  # "asked" until confirmed; "erased" once it cannot be undone
+    # "asked" until confirmed; "erased" once it cannot be undone
+    state: Literal["asked", "done", "undone", "erased"] = "done"
 
     @property
     def all_hidden(self) -> tuple[tuple[str, str], ...]:
         """Return (scope, id) of every memory that it hid, or found hidden already."""
         return (*((self.scope, id_) for id_ in self.hidden), *self.others)
-
-
-TaskState = Literal["waiting", "dead"]
 
 
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -239,7 +261,8 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempts: int = 0  # number of failures
     not_before: datetime | None = None  # when it may be retried; None for at once
     error: str = ""  # the last error; never a memory's text
-    state: TaskState = "waiting"  # "dead" once it is given up, until a person retries it
+    # "dead" once it is given up, until a person retries it
+    state: Literal["waiting", "dead"] = "waiting"
 
 
 RunOutcome = Literal["done", "retry", "dead", "interrupted", "away"]

@@ -29,6 +29,7 @@ from slowcat_memory.records import (
     Memory,
     Offer,
     SessionEdge,
+    Statement,
     Turn,
     WriteBatch,
 )
@@ -209,10 +210,9 @@ def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memo
         valid_from=now - timedelta(hours=5), recorded_at=now - timedelta(hours=5),
         sources=(turn,), made=job,
     )  # fmt: skip
-    sure = {"confidence": "high", "subject": "Anna"}
     person = f"entity/{word}"
     made = [
-        replace(base, id=f"fact/{word}", kind="fact/person", facets=sure),
+        replace(base, id=f"fact/{word}", kind="fact/person", statement=Statement(subject="Anna")),
         replace(base, id="block/human/1", kind="block/human", facets={"owner": "agent"}),
         replace(base, id="block/profile/1", kind="block/profile"),
         replace(base, id="icebreaker/1", kind="icebreaker", valid_to=now + timedelta(days=9)),
@@ -220,8 +220,7 @@ def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memo
         replace(base, id=person, kind="entity/person", facets={"name": word, "type": "person"}),
         replace(
             base, id="relation/1", kind="relation/knows",
-            facets={"subject": person, "predicate": "knows", "object": person, "quote": word,
-                    "confidence": "high"},
+            statement=Statement(subject=person, predicate="knows", object=person, quote=word),
         ),
         replace(base, id="episode/1", kind="episode"),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 import slowcat_memory
 from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.text.pronunciations import pronunciations, sound_code
-from slowcat_memory.text_caches import forget_texts, text_cache
+from slowcat_memory.core.text_caches import forget_texts, text_cache
 from tests.support.sources import tree
 
 ROOT = Path(slowcat_memory.__file__).parent

@@ -125,7 +125,7 @@ def meets(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
 
 def _dated(fact: Memory) -> str:
     """Return a fact's text with the day of its date, and the month in both languages."""
-    _, month, day = (*fact.facets.get("date", "").split("-"), "", "", "")[:3]
+    _, month, day = (*fact.statement.date.split("-"), "", "", "")[:3]
     names = [one.dates.months[int(month) - 1] for one in LANGUAGES] if month else []
     return " ".join((fact.text, *names, day.lstrip("0")))
 
@@ -155,7 +155,7 @@ def _content(fact: Memory, besides: str, spoken: str) -> set[str]:
 def _suits(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
     """Return whether a fact has a wanted one's subject and sense."""
     subject = speaker if goal.subject == "user" else goal.subject
-    if not contains(f"{fact.text} {fact.facets.get('subject', '')}", [subject], spoken):
+    if not contains(f"{fact.text} {fact.statement.subject}", [subject], spoken):
         return False
     text = fact.text.replace("’", "'")
     over = bool(_OVER.search(text)) or fact.valid_to is not None

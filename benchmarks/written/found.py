@@ -201,7 +201,7 @@ def _contents(exchange: Exchange) -> list[str]:
 
 def _is_right(stored: Memory, piece: Piece, exchange: Exchange) -> bool:
     """Return whether a stored fact has what a good fact of the same words says of its day."""
-    text, day = fingerprint(str(piece.value["content"])), stored.facets.get("date", "")
+    text, day = fingerprint(str(piece.value["content"])), stored.statement.date
     good = (one for one in exchange.facts if fingerprint(one.content) == text)
     return any(day == one.date or day != piece.value.get("date", "") for one in good)
 

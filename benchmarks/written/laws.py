@@ -200,12 +200,12 @@ def dates_wrong(found: Found) -> Iterator[Case]:
         if memory is None or not (memory.made and memory.made.model):
             continue
         why = _wrong_date(found, memory, fact, said_on[exchange.id])
-        shown = f"{memory.facets.get('date', '')} since {found.played.day(memory.valid_from)}"
+        shown = f"{memory.statement.date} since {found.played.day(memory.valid_from)}"
         yield Case(f"{fact.id}: {fact.content} ({fact.date}, since {fact.since})", bool(why), why, shown)  # fmt: skip
 
 
 def _wrong_date(found: Found, memory: Memory, fact: Fact, said_on: date) -> str:
-    day = memory.facets.get("date", "")
+    day = memory.statement.date
     if day and fact.date and not (fact.date.startswith(day) or day.startswith(fact.date)):
         return "day"
     if fact.date and not day:

@@ -25,14 +25,14 @@ from rich.text import Text
 from slowcat_memory import providers
 from slowcat_memory.cli.output import count, out
 from slowcat_memory.config import Config, build_options
-from slowcat_memory.core.graph.relations import ALWAYS, Relation
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.injection import without_block
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing.doubles import FixedClock
@@ -280,7 +280,7 @@ class Player:
         self._memories: dict[tuple[str, str], str] = {}  # by line key and half
         self.vectors = config.embedding.kind != "none"
         self.exchanges: list[DemoExchange] = []
-        self.facts: list[Relation] = []
+        self.facts: list[Memory] = []
         self.work: dict[datetime, str] = {}
         self.turns: list[int] = []
 
@@ -402,7 +402,7 @@ class Player:
         await self._rule("What was true when?")
         for at in moments:
             true = read_graph(engine, SCOPE, true=at).relations
-            self.work[at] = " ".join(one.text for one in true if one.predicate == "works_as")
+            self.work[at] = " ".join(one.text for one in true if one.kind == "relation/works_as")
             text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
             await self._part(text)
 

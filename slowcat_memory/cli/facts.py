@@ -25,7 +25,6 @@ from slowcat_memory.cli.settings import AsJson, Limit, Scope, nothing_in, readin
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Portrait
-    from slowcat_memory.core.graph.relations import Relation
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Memory
 
@@ -75,7 +74,7 @@ def facts(
             reason = REASONS.get(fact.facets.get("why", ""), "superseded" if over else "")
             about = dots(
                 fact.kind.partition("/")[2].replace("_", " "),
-                f"{fact.facets.get('confidence', 'high')} confidence",
+                f"{fact.statement.confidence} confidence",
                 "by you" if fact.made is None else "by an LLM" if fact.made.model else "by rule",
                 f"turn {fact.sources[0]}" if fact.sources else "",
                 reason if audit else "",
@@ -97,15 +96,15 @@ def facts(
 
 def _facts(engine: "MemoryEngine", scope: str, history: bool, audit: bool) -> "list[Memory]":
     from slowcat_memory.core.disclosure import renamed
-    from slowcat_memory.core.memory import FACT, QUARANTINED, family
+    from slowcat_memory.core.memory import FACT, QUARANTINED
 
     called = engine.reader(scope, local=True).called
     kept = []
     with engine.snapshot() as snapshot:
-        for fact in snapshot.memories(scope):
+        for fact in snapshot.memories(scope, f"{FACT}/"):
             over = fact.retired_at is not None
             hidden = fact.kind == QUARANTINED or (over and fact.facets.get("why") == "same")
-            if family(fact.kind) == FACT and (audit or (not hidden and (history or not over))):
+            if audit or (not hidden and (history or not over)):
                 kept.append(renamed(fact, called))
     return sorted(kept, key=lambda fact: (fact.valid_from, fact.id), reverse=True)
 
@@ -115,14 +114,14 @@ def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
 
     if type_ and fact.kind.partition("/")[2] != type_.strip().lower():
         return False
-    names = f" {fingerprint(fact.facets.get('subject', ''))} {fingerprint(fact.text)} "
+    names = f" {fingerprint(fact.statement.subject)} {fingerprint(fact.text)} "
     return not about or f" {fingerprint(about)} " in names.replace("'s ", " ")
 
 
 def _with_day(fact: "Memory") -> str:
     """Return a fact with its own day, for example "Anna has a dentist, Friday 6 November."."""
     text, days = short(fact.text), []
-    written = list(filter(None, map(fact.facets.get, ("date", "last"))))
+    written = list(filter(None, (fact.statement.date, fact.statement.last)))
     for one in written:
         try:
             day = date.fromisoformat(one)
@@ -142,7 +141,7 @@ def _over(text: str, until: datetime | None, zone: tzinfo) -> str:
 
 def _day(at: datetime | None, zone: tzinfo) -> str:
     """Return a day, for example "2024-05-12"; "" for None and for "always"."""
-    from slowcat_memory.core.graph.relations import ALWAYS
+    from slowcat_memory.core.validity import ALWAYS
 
     return "" if at is None or at == ALWAYS else when(at, zone)[:10]
 
@@ -238,22 +237,23 @@ def timeline(
         print_list(found, entry, "fact", nobody, as_json, limit, latest_last=True)
 
 
-def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":
+def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memory]":
     """Return the relations of the people with this name; else those with these words."""
-    from slowcat_memory.core.graph.relations import fold
+    from slowcat_memory.core.text.normalize import fold
     from slowcat_memory.engine.search import read_graph
 
     graph, wanted = read_graph(engine, scope), set(fold(about).split())
+    rows = [(one, one.statement) for one in graph.relations]
     if ids := {one.id for one in graph.names.find(about)}:
-        return [one for one in graph.relations if ids & {one.subject, one.object}]
+        return [one for one, said in rows if ids & {said.subject, said.object}]
     return [
         one
-        for one in graph.relations
-        if wanted <= set(fold(f"{one.text} {one.quote}").replace(".", "").split())
+        for one, said in rows
+        if wanted <= set(fold(f"{one.text} {said.quote}").replace(".", "").split())
     ]
 
 
-def _relation(engine: "MemoryEngine", scope: str, relation: "Relation") -> Sequence[str | Text]:
+def _relation(engine: "MemoryEngine", scope: str, relation: "Memory") -> Sequence[str | Text]:
     from slowcat_memory.core.graph.portrait import in_words
     from slowcat_memory.engine.search import read_graph
 
@@ -262,7 +262,7 @@ def _relation(engine: "MemoryEngine", scope: str, relation: "Relation") -> Seque
         _over(words, relation.valid_to, engine.zone), style="dim" if relation.valid_to else ""
     )
     turn = relation.sources[0] if relation.sources else ""
-    source = _quoted(relation.quote, turn, relation.speaker)
+    source = _quoted(relation.statement.quote, turn, relation.speaker)
     return _day(relation.valid_from, engine.zone), text, source
 
 
@@ -298,7 +298,7 @@ def as_of(
         at = last_moment(day, engine.clock(), engine.zone, "DATE")
         true = read_graph(engine, where, true=at, known=at if known else None).relations
         if text:  # those that share a content word with it
-            true = [one for one in true if shared(f"{one.text} {one.quote}", text, "")]
+            true = [one for one in true if shared(f"{one.text} {one.statement.quote}", text, "")]
         hits = engine.search(text, where, limit or 10, at=at, local=True).hits if text else []
         said = [hit.memory for hit in hits]
         if as_json:

@@ -23,7 +23,8 @@ from slowcat_memory.records import Disclosed, Memory
 Origin = tuple[str, str]  # (scope, id); the scope of a turn's chunk is "": turn ids are global
 Find = Callable[[str, str], Memory | None]  # returns a stored memory by scope and id
 _BETWEEN = "; "  # ids in a summary's facet "covers"
-_NAMED = frozenset({"subject", "object", "name", "entities"})  # facets with the user's name
+_NAMED = frozenset({"name", "entities"})  # facets with the user's name
+_SIDES = ("subject", "object")  # of a statement, which may be the user
 _LISTED = frozenset({NOTE, FACT})
 
 
@@ -110,7 +111,11 @@ def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
             key: whole.sub(now, value) if derived and key in _NAMED else value
             for key, value in memory.facets.items()
         }
-        memory = replace(memory, speaker=speaker, text=text, facets=facets)
+        statement = memory.statement
+        if derived:
+            named = {side: whole.sub(now, getattr(statement, side)) for side in _SIDES}
+            statement = replace(statement, **named)
+        memory = replace(memory, speaker=speaker, text=text, facets=facets, statement=statement)
     return memory
 
 
@@ -146,7 +151,7 @@ def is_listed(memory: Memory) -> bool:
 
 def is_uncertain(memory: Memory) -> bool:
     """Return whether a fact may be a joke or a misunderstanding: it is not stated as true."""
-    return memory.facets.get("confidence") == "low"
+    return memory.statement.confidence == "low"
 
 
 # ------------------------------------------------------------------- inheritance

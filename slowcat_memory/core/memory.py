@@ -6,16 +6,8 @@ matters more than the encoder (measured on LoCoMo, R@10): the speaker's name giv
 the dense field some.
 
 A *kind* is a family and, behind a slash, a subtype: "block/persona", "summary/session".
-
-A memory is *valid* by two times: true in the world from ``valid_from`` until ``valid_to``, and
-believed from ``recorded_at`` until ``retired_at``. Intervals include their start and exclude their
-end.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
-
-from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Memory, Turn
 
 CHUNK = "chunk"
@@ -29,7 +21,7 @@ SESSION_SUMMARY = "summary/session"
 SUMMARY = "summary"
 READING, ENTITY, RELATION = "reading", "entity", "relation"
 _GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; recall finds their turns
-_NOT_INDEXED = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _GRAPH
+_NOT_INDEXED = frozenset({BLOCK, EPISODE, ICEBREAKER, SUMMARY}) | _GRAPH
 
 
 def session_in(session: str, scope: str) -> str:
@@ -87,16 +79,15 @@ def findable(memory: Memory) -> bool:
     """
     if memory.kind == QUARANTINED or memory.muted:
         return False
-    if memory.facets.get("recalled") == "no" and not _stands_alone(memory):
-        return False
+    if family(memory.kind) == FACT:
+        return _stands_alone(memory)
     return family(memory.kind) not in _NOT_INDEXED
 
 
 def _stands_alone(memory: Memory) -> bool:
     """Return whether a fact is sure and has no origin that recall could find instead of it."""
     origin = memory.sources or memory.derived_from
-    sure = memory.facets.get("confidence") != "low"
-    return family(memory.kind) == FACT and not origin and sure
+    return not origin and memory.statement.confidence != "low"
 
 
 def searchable(memory: Memory) -> bool:
@@ -105,30 +96,6 @@ def searchable(memory: Memory) -> bool:
         shown = memory.kind != QUARANTINED and not memory.muted
         return shown and memory.facets.get("why") != "same"
     return findable(memory)
-
-
-def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool:
-    """Return whether a memory may be presented as true.
-
-    False if retired, or no longer true, unless the query mentions a time at which it was.
-    """
-    if memory.retired_at is not None:
-        return False
-    until = memory.valid_to
-    if until is None or until > now:
-        return True
-    return any(time.start < until and time.end > memory.valid_from for time in asked)
-
-
-def believed(memory: Memory, at: datetime) -> bool:
-    """Return whether a memory was recorded, not retired, and true at a moment."""
-    recorded = memory.recorded_at or memory.valid_from
-    return (
-        recorded <= at
-        and memory.valid_from <= at
-        and (memory.valid_to is None or memory.valid_to > at)
-        and (memory.retired_at is None or memory.retired_at > at)
-    )
 
 
 PINNED = "pinned"  # the type under which a pinned memory is listed too

@@ -13,12 +13,12 @@ from msgspec.structs import asdict, replace
 
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
-from slowcat_memory.core.graph.relations import Relation, as_of, believed
+from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
-from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
+from slowcat_memory.core.validity import as_of, held_at, order
 from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
@@ -295,15 +295,14 @@ class Graph:
         relations: Earliest first.
     """
 
-    def __init__(self, names: "EntityNames", relations: Sequence[Relation], now: datetime) -> None:
+    def __init__(self, names: "EntityNames", relations: Sequence[Disclosed], now: datetime) -> None:
         self.names, self.relations, self._now = names, list(relations), now
 
     def portraits(self, name: str = "") -> "list[Portrait]":
         """Return the portraits of entities with a name ("" for all), most documented first."""
         from slowcat_memory.core.graph.portrait import portrait
 
-        known = [one for one in self.relations if one.subject in self.names]
-        known = [one for one in known if one.object in self.names]
+        known = [one for one in self.relations if self.names.have(one.statement)]
         wanted = self.names.find(name) if name else list(self.names)
         made = [portrait(one, known, self.names, self._now) for one in wanted]
         return sorted(made, key=lambda one: (-len(one.holds) - len(one.others), one.name))
@@ -337,20 +336,18 @@ def read_graph(
         )
         every = disclose_all(stored, reader)
         entities = [one for one in every if family(one.kind) == ENTITY]
-        related = [Relation.of(one) for one in every if family(one.kind) == RELATION]
+        related = [one for one in every if family(one.kind) == RELATION]
         related = list(_without_hidden_turns(snapshot, scope, related))
     entities, related = _one_user(entities, related, reader)
     unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
     names = EntityNames((*entities, *unsourced.entities))
     related += unsourced.relations
-    found = believed(related, known) if true is None else as_of(related, true, known)
-    in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
-    return Graph(names, in_order, engine.clock())
+    return Graph(names, sorted(as_of(related, true, known), key=order), engine.clock())
 
 
 def _one_user(
-    entities: Sequence[Disclosed], relations: Sequence[Relation], reader: Reader
-) -> tuple[list[Disclosed], list[Relation]]:
+    entities: Sequence[Disclosed], relations: Sequence[Disclosed], reader: Reader
+) -> tuple[list[Disclosed], list[Disclosed]]:
     """Merge the entities of a user's earlier and present names, which have one name by now."""
     names = {one.now for one in reader.called}
     first: dict[tuple[str, str], str] = {}
@@ -360,17 +357,12 @@ def _one_user(
         if name in names and one.retired_at is None:
             same[one.id] = first.setdefault((name, one.facets.get("type", "")), one.id)
     kept = [one for one in entities if same.get(one.id, one.id) == one.id]
-    moved = (
-        replace(one, subject=same.get(one.subject, one.subject),
-                object=same.get(one.object, one.object))
-        for one in relations
-    )  # fmt: skip
-    return kept, list(moved)
+    return kept, [replace(one, statement=with_names(one.statement, same)) for one in relations]
 
 
 def _without_hidden_turns(
-    snapshot: Snapshot, scope: str, relations: Sequence[Relation]
-) -> Iterator[Relation]:
+    snapshot: Snapshot, scope: str, relations: Sequence[Disclosed]
+) -> Iterator[Disclosed]:
     """Exclude relations with a source turn that is retired."""
     turns = {turn for one in relations for turn in one.sources}
     chunks = ((turn, snapshot.memory(scope, chunk_id(turn))) for turn in turns)

@@ -15,6 +15,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.config import Config
+from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
@@ -25,7 +26,6 @@ from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.store import Ack, new_future
-from slowcat_memory.text_caches import forget_texts
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet.fleet_process import Fleet
@@ -115,14 +115,15 @@ class SharedMember(Member):
         holding = self.holding
         if holding is None or holding.shipper.is_away:
             return  # idle workers look for those who were let go without it
-        schedule = functools.partial(
-            tasks.schedule,
-            tenant=holding.lease.tenant,
-            person=self.person,
-            after_s=tasks.THINK_AFTER_S,
-        )
         try:
-            self._fleet.database.run(schedule)
+            self._fleet.database.run(
+                functools.partial(
+                    tasks.schedule,
+                    tenant=holding.lease.tenant,
+                    person=self.person,
+                    after_s=tasks.THINK_AFTER_S,
+                )
+            )
         except StoreError as error:
             logger.debug("fleet: no idle work was scheduled: {}", error.message)
 
@@ -133,10 +134,9 @@ class SharedMember(Member):
         return engine.holding if isinstance(engine, CopyEngine) else None
 
     def _open_engine(self) -> MemoryEngine:
-        holding = self._fleet.hold(
+        holding = self._latest = self._fleet.hold(
             self.person, self.metrics, on_lost=self._on_lost, on_away=self._on_away
         )
-        self._latest = holding
         memory = replace(self.config.memory, path=str(holding.folder))
         engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
         self._fleet.model = engine.wiring.embedding.embedder

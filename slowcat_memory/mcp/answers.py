@@ -20,10 +20,8 @@ from slowcat_memory.core.memory import (
     ICEBREAKER,
     NOTE,
     SUMMARY,
-    believed,
     chunk_id,
     family,
-    holds,
     turn_of,
     types_of,
 )
@@ -31,6 +29,7 @@ from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, fold, neutralise
+from slowcat_memory.core.validity import held_at, holds
 from slowcat_memory.engine.memory import Memory as MemoryVerbs
 from slowcat_memory.engine.notes import note_id
 from slowcat_memory.engine.search import SearchArguments
@@ -152,7 +151,7 @@ class Answers:
 
     def about_me(self, asked: given.AboutMe, seen: Seen) -> Answer:
         topic, _ = clean(asked.topic)
-        holds = partial(believed, at=seen.now)
+        holds = partial(held_at, at=seen.now)
         if not topic:
             return self._listed(seen, [*seen.profile(), *seen.listed(holds, OVERVIEW)])
         facts = seen.listed(holds, OVERVIEW, topic)
@@ -177,13 +176,13 @@ class Answers:
         at = min(span.end - timedelta(microseconds=1), seen.now)
 
         def held(memory: Memory) -> bool:  # as believed then, or as is known by now
-            return believed(memory, at) or (memory.valid_from <= at and holds(memory, at))
+            return held_at(memory, at) or (memory.valid_from <= at and holds(memory, at))
 
         if query:
             facts = seen.listed(held, OVERVIEW, query, related=True)
             then = seen.search(query, SAID, {"until": span.end})
         else:
-            facts = seen.listed(partial(believed, at=at), OVERVIEW)
+            facts = seen.listed(partial(held_at, at=at), OVERVIEW)
             then = seen.search("", OVERVIEW, {"since": span.start, "until": span.end})
         every = (*facts, *(hit.memory for hit in then))
         found = {fold(one.text.rstrip(".")): one for one in reversed(every)}  # a fact's relation
@@ -199,7 +198,7 @@ class Answers:
         if name not in types:
             known = f"There are: {', '.join(sorted(types))}." if types else "There are none at all."
             raise Unclear(f"There are no facts of that type. {known}")
-        facts = seen.listed(lambda m: name in types_of(m) and believed(m, now), asked.limit)
+        facts = seen.listed(lambda m: name in types_of(m) and held_at(m, now), asked.limit)
         answer = self._listed(seen, facts)
         more = types[name] - len(answer.lines)
         return msgspec.structs.replace(answer, note=f"{more} more are not shown." if more else "")

@@ -31,7 +31,6 @@ from slowcat_memory.core.memory import (
     ICEBREAKER,
     RELATION,
     SESSION_SUMMARY,
-    believed,
     chunk,
     chunk_id,
     family,
@@ -40,10 +39,11 @@ from slowcat_memory.core.memory import (
 )
 from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.validity import held_at
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.idle.working_set import WorkingSet
-from slowcat_memory.records import Disclosed, Hit, Session, Turn
+from slowcat_memory.records import Disclosed, Hit, Session, Statement, Turn
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
@@ -99,7 +99,9 @@ class BareRows:
         hidden = is_uncertain(memory) or not shown
         if not hidden or is_withheld(memory):
             words = frozenset(map(hash, self._tokenize(f"{memory.speaker} {memory.text}")))
-            bare = replace(memory, speaker="", text="", context="", facets={})
+            bare = replace(
+                memory, speaker="", text="", context="", facets={}, statement=Statement()
+            )
             self._by_id[memory.id] = row = BareRow(bare, words, hidden)
             insort(self._order, row, key=_PLACE)
 
@@ -184,8 +186,9 @@ class Seen:
 
         What is hidden counts as it would if it could be seen: the like of it is not meant instead.
         """
-        how: SearchArguments = {"floor": self.config.recall.floor, "exclude": self.call.hidden}
-        hits = self.memory.search(what, self.scope, most, local=self.local, talk=True, **how).hits
+        how: SearchArguments = {"exclude": self.call.hidden, "local": self.local, "talk": True}
+        how["floor"] = self.config.recall.floor
+        hits = self.memory.search(what, self.scope, most, **how).hits
         asked, names = self._hashes(what), mentions(what, self._words)
         best = hits[0].coverage if hits else 0.0
         with self._view() as view:
@@ -226,7 +229,7 @@ class Seen:
         now = self.now
         with self._view() as view:
             rows = (row.memory for row in self._rows(view) if not row.hidden)
-            shown = (one for one in rows if believed(one, now) and view.show(one))
+            shown = (one for one in rows if held_at(one, now) and view.show(one))
             return Counter(type_ for one in shown for type_ in types_of(one))
 
     def _rows(self, view: View) -> list[BareRow]:

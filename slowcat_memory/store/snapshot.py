@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -27,7 +27,6 @@ from slowcat_memory.records import (
     Run,
     Session,
     Task,
-    TaskState,
     TrustedTime,
     Turn,
     Vector,
@@ -270,7 +269,7 @@ class Snapshot:
         """Return an idle task, None when it is done."""
         return self._get(Task, "tasks", keys.name_key(id))
 
-    def tasks(self, job: str = "", state: TaskState | Literal[""] = "") -> list[Task]:
+    def tasks(self, job: str = "", state: str = "") -> list[Task]:
         """Return the idle tasks of a job, or of all, by rank; within one rank oldest first."""
         beginning = f"{job}/".encode() if job else b""
         every: Iterator[Task] = self._scan(Task, "tasks", beginning)

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import quoted
-from slowcat_memory.core.extraction.predicates import Confidence
+from slowcat_memory.core.extraction.predicates import statement_of
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
-from slowcat_memory.records import Made, Memory, Turn, WriteBatch
+from slowcat_memory.records import Made, Memory, Statement, Turn, WriteBatch
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
@@ -42,8 +42,7 @@ INDEX, VERSION = "index.json", 1
 INDEX_CHARS = 80  # characters of a fact in the index
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
-_STATED = ("subject", "predicate", "object", "quote", "confidence", "date")  # facets with a field
-_OWN = (*_STATED, "said_in", "said_at")
+_OWN = ("said_in", "said_at")
 _ALIKE = (
     "id",
     "scope",
@@ -59,23 +58,17 @@ _ALIKE = (
 )  # fields of a memory and of its row
 
 
-class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class FactRow(Statement, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A fact in a file; ``sources`` are turn numbers in the exporting log."""
 
     id: str
     scope: str
     type: str
     content: str
-    confidence: Confidence  # from its extractor, 0 to 1
     source_date: datetime  # when it was said
     extracted_at: datetime
     valid_from: datetime
     speaker: str
-    subject: str = ""
-    predicate: str = ""
-    object: str = ""
-    quote: str = ""  # the words that state it
-    date: str = ""  # the day it refers to
     valid_to: datetime | None = None
     retired_at: datetime | None = None  # when it was superseded
     sources: tuple[int, ...] = ()
@@ -166,10 +159,9 @@ def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
     elsewhere = facets.get("said_at", "")
     said = turn.at if turn else datetime.fromisoformat(elsewhere) if elsewhere else fact.valid_from
     numbers = tuple(int(n) for n in facets.get("said_in", "").split())
-    stated: dict[str, Any] = {name: facets[name] for name in _STATED if name in facets}
     return FactRow(
         **{name: getattr(fact, name) for name in _ALIKE},
-        **({"confidence": "high"} | stated),
+        **asdict(fact.statement),
         type=type_of(fact),
         content=fact.text,
         source_date=said,
@@ -317,13 +309,13 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         sources = tuple(turn.id for turn in there if turn is not None and turn.scope == row.scope)
     else:
         sources = tuple(turn.id for turn in said.get(row.source_date, ()) if _says(turn, row))[:1]
-    facets = {name: getattr(row, name) for name in _STATED}
-    if not sources:
-        facets |= {
-            "said_in": " ".join(map(str, row.sources)),
-            "said_at": row.source_date.isoformat(),
-        }
-    facets |= {name: clean(value)[0] for name, value in row.facets.items()}
+    stated = statement_of(row)
+    texts = ((name, one) for name, one in asdict(stated).items() if isinstance(one, str))
+    elsewhere = {
+        "said_in": " ".join(map(str, row.sources)),
+        "said_at": row.source_date.isoformat(),
+    }
+    facets = row.facets if sources else elsewhere | row.facets
     return Memory(
         **{name: getattr(row, name) for name in _ALIKE},
         kind=f"{FACT}/{row.type}",
@@ -331,6 +323,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         text=clean(row.content)[0],
         recorded_at=row.extracted_at,
         sources=sources,
+        statement=replace(stated, **{name: clean(one)[0] for name, one in texts}),
         facets={name: clean(value)[0] for name, value in facets.items() if value},
     )
 

@@ -66,8 +66,7 @@ class Listed(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def listed(memory: Memory) -> Listed:
-    facets, kind = memory.facets, family(memory.kind)
-    subject = facets.get("subject", "")
+    facets, kind, said = memory.facets, family(memory.kind), memory.statement
     return Listed(
         id=memory.id,
         kind=memory.kind,
@@ -75,8 +74,8 @@ def listed(memory: Memory) -> Listed:
         until=memory.valid_to,
         known=memory.recorded_at or memory.valid_from,
         retired=memory.retired_at,
-        subject=fold(subject) if kind == FACT else subject,
-        object=facets.get("object", "") if kind == RELATION else "",
+        subject=fold(said.subject) if kind == FACT else said.subject,
+        object=said.object if kind == RELATION else "",
         name=facets.get("name", "") if kind == ENTITY else "",
         repeats=facets.get("why") == "same",
         pinned=memory.pinned,

@@ -37,7 +37,7 @@ def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
         "family": family(memory.kind),
         "type": memory.kind.partition("/")[2].replace("_", " "),
         "text": memory.text,
-        "about": facets.get("subject", "") if family(memory.kind) == "fact" else "",
+        "about": memory.statement.subject if family(memory.kind) == "fact" else "",
         "speaker": memory.speaker,
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
@@ -45,8 +45,8 @@ def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
         "retired": time_of(memory.retired_at),
         "replaced_by": facets.get("superseded_by", ""),
         "why": facets.get("why", ""),
-        "sure": facets.get("confidence", "high"),
-        "quote": facets.get("quote", ""),
+        "sure": memory.statement.confidence,
+        "quote": memory.statement.quote,
         "how": how_known(memory),
         "by": {
             "job": JOBS.get(made.job, made.job.replace("_", " ")) if made else "",
@@ -67,7 +67,7 @@ def how_known(memory: Memory) -> str:
     if memory.made is None:
         own = family(memory.kind) in (NOTE, BLOCK) or not memory.sources
         return "yours" if own else "said"
-    return "said" if memory.facets.get("quote") else "inferred"
+    return "said" if memory.statement.quote else "inferred"
 
 
 def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict[str, Any]:
@@ -93,10 +93,11 @@ def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict
 
 def relation_words(page: PageContext, memory: Memory, catalogue: Catalogue) -> dict[str, str]:
     """Return a relation's two sides by name, and what it says of them."""
-    words = {"what": predicate_in_words(memory.facets["predicate"])}
+    words = {"what": predicate_in_words(memory.statement.predicate)}
     for side in ("subject", "object"):
-        entity = catalogue.get(memory.facets[side])
-        name = entity.name if entity and entity.name else memory.facets[side]
+        named: str = getattr(memory.statement, side)
+        entity = catalogue.get(named)
+        name = entity.name if entity and entity.name else named
         words[side] = page.name(memory.scope, name)
     return words
 

@@ -10,7 +10,7 @@ from benchmarks.unseen import __main__ as unseen
 from benchmarks.unseen import blocks, facts, lists, utterances, verdicts, wording
 from benchmarks.unseen.dates import outcome
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_unseen
@@ -156,7 +156,7 @@ def test_unseen_days_are_exact_near_or_wrong(found: Any, meant: Any, expected: s
 
 def fact(text: str, subject: str = "Ada", **how: Any) -> Memory:
     return Memory(id="fact/1", kind="fact/other", scope="ada", speaker="Ada", text=text,
-                  valid_from=NOW, facets={"subject": subject}, **how)  # fmt: skip
+                  valid_from=NOW, **{"statement": Statement(subject=subject)} | how)  # fmt: skip
 
 
 @each_row(
@@ -199,11 +199,10 @@ def test_unseen_who_the_subject_of_a_wanted_fact_is_counts_as_right_but_not_as_f
 
 def test_unseen_a_day_and_a_month_may_be_in_a_fact_s_date_alone():
     (goal,) = facts.wanted("event; user; due, 9, April")
-    due = fact("Ada is due.")
-    due.facets["date"] = "2026-04-09"
+    due = fact("Ada is due.", statement=Statement(subject="Ada", date="2026-04-09"))
     assert facts.meets(due, goal, "Ada", "english")
-    due.facets["date"] = "2026-05-02"
-    assert not facts.meets(due, goal, "Ada", "english")
+    later = fact("Ada is due.", statement=Statement(subject="Ada", date="2026-05-02"))
+    assert not facts.meets(later, goal, "Ada", "english")
 
 
 def test_unseen_words_are_compared_without_accents_and_plurals():

@@ -201,7 +201,10 @@ def test_imported_facts_that_are_uncertain_or_over_are_not_recalled(imported) ->
     with engine.snapshot() as snapshot:
         fact = next(one for one in snapshot.memories("user", "fact/") if "Oslo" in one.text)
     doubtful = replace(
-        fact, id="fact/9", text="Anna owns a castle.", facets=fact.facets | {"confidence": "low"}
+        fact,
+        id="fact/9",
+        text="Anna owns a castle.",
+        statement=replace(fact.statement, confidence="low"),
     )
     engine.apply("test", WriteBatch(memories=(doubtful,)))
     assert not any("castle" in hit.memory.text for hit in engine.search("castle", "user").hits)

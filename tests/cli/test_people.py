@@ -56,7 +56,8 @@ def test_people_nobody_of_that_name(register) -> None:
 
 
 def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:
-    ages = [one["object"] for one in register.json("timeline", "Max") if one["predicate"] == "age"]
+    said = [one["statement"] for one in register.json("timeline", "Max")]
+    ages = [one["object"] for one in said if one["predicate"] == "age"]
     assert ages == ["three", "four"]
     assert "2025-01-06" in register.ok("timeline", "Max")
     assert len(register.json("timeline", "moved")) == 1
@@ -66,7 +67,8 @@ def test_people_as_of_a_day(register) -> None:
     def addresses(*args: str) -> list[str]:
         rows = register.json("as-of", *args)["held"]
         names = {one["id"]: one["name"] for one in register.json("people", "--all")}
-        return [names[one["object"]] for one in rows if one["predicate"] == "address"]
+        said = [one["statement"] for one in rows]
+        return [names[one["object"]] for one in said if one["predicate"] == "address"]
 
     assert addresses("2025-03-01") == ["123 Main St"]
     assert addresses("2025-06-02") == ["456 Oak Ave"], "the day itself counts in full"
@@ -81,7 +83,8 @@ def test_people_the_engine_tells_the_same(register) -> None:
     engine = MemoryEngine(memory_config(register.store), readonly=True)
     try:
         graph = engine.graph("user", true=datetime(2025, 3, 1, tzinfo=UTC))
-        held = {one.predicate: graph.names[one.object] for one in graph.relations}
+        said = (one.statement for one in graph.relations)
+        held = {one.predicate: graph.names[one.object] for one in said}
         assert held["address"] == "123 Main St" and held["age"] == "three"
         assert engine.search("dog Max", "user", 5).hits, "and what was said is found as before"
         assert all(h.memory.id.startswith("chunk/") for h in engine.search("Clara", "user", 5).hits)

@@ -64,7 +64,7 @@ def test_summaries_episodes_are_listed_and_shown(path):
     with Store.open(path) as store:
         episode = Memory(
             id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
-            valid_from=AT, facets={"recalled": "no"},
+            valid_from=AT,
         )  # fmt: skip
         store.apply("test", WriteBatch(memories=(episode,))).wait()
     listed = run(path, "show", "episodes").output

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk, chunk_id, holds, indexed_text, turn_of
+from slowcat_memory.core.memory import chunk, chunk_id, indexed_text, turn_of
 from slowcat_memory.core.time.expressions import Interval
+from slowcat_memory.core.validity import holds
 from slowcat_memory.records import Memory, Turn
 
 TURN = Turn(

@@ -53,7 +53,7 @@ def engine(home: Home):
     turns = home.talk(engine)
     episode = Memory(
         id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
-        valid_from=home.clock(), facets={"recalled": "no"},
+        valid_from=home.clock(),
     )  # fmt: skip
     rows = (
         made(home, "session/a", "Anna bought a puppy and called it Bello."),

@@ -13,7 +13,7 @@ from slowcat_memory.errors import StoreBusyError
 from slowcat_memory.mcp.answers import NOTES, NOTHING
 from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.mcp.memory_server import MemoryTools
-from slowcat_memory.records import CommandEntry, Memory, WriteBatch
+from slowcat_memory.records import CommandEntry, Memory, Statement, WriteBatch
 from slowcat_memory.transfer import TranscriptSession, Utterance
 from slowcat_memory.transfer.ingest import ingest
 from tests.support.mcp_host import Host, asking
@@ -108,7 +108,7 @@ def test_search_memory_keeps_to_the_limit(engine) -> None:
 def test_about_me_has_what_is_pinned_first_and_facts_about_a_topic(engine) -> None:
     fact(engine, "1", "Anna works as a nurse.", 5)
     fact(engine, "2", "Anna plays the cello.", 9)
-    fact(engine, "3", "Anna owns a yacht.", 1, facets={"confidence": "low"})
+    fact(engine, "3", "Anna owns a yacht.", 1, statement=Statement(confidence="low"))
     engine.mark("user", "fact/2", pinned=True)
     overview = one(engine, "about_me")
     assert overview.index("cello") < overview.index("nurse") and "yacht" not in overview

@@ -8,7 +8,7 @@ from typing import Any
 
 from slowcat_memory.core.graph.build import names_of
 from slowcat_memory.core.graph.portrait import EntityNames
-from slowcat_memory.core.graph.relations import Relation, as_of
+from slowcat_memory.core.validity import as_of
 from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities
 from slowcat_memory.idle.jobs.options import EntityOptions
 from slowcat_memory.providers import Prompt
@@ -86,8 +86,8 @@ class House:
         with self.store.snapshot() as snapshot:
             return list(snapshot.memories("anna", beginning))
 
-    def rows(self) -> list[Relation]:
-        return [Relation.of(one) for one in self.memories("relation/")]
+    def rows(self) -> list[Memory]:
+        return self.memories("relation/")
 
     def entities(self) -> dict[str, Memory]:
         return {one.id: one for one in self.memories("entity/") if not one.retired_at}
@@ -95,9 +95,9 @@ class House:
     def names(self) -> EntityNames:
         return EntityNames(self.memories("entity/"))
 
-    def told(self, rows: list[Relation]) -> list[tuple[str, str, str]]:
-        names = self.names()
-        return sorted((names[one.subject], one.predicate, names[one.object]) for one in rows)
+    def told(self, rows: list[Memory]) -> list[tuple[str, str, str]]:
+        names, said = self.names(), (row.statement for row in rows)
+        return sorted((names[one.subject], one.predicate, names[one.object]) for one in said)
 
     def now(self, predicate: str = "") -> list[tuple[str, str, str]]:
         rows = as_of(self.rows(), T1 + 24 * MONTH)

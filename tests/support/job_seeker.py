@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
 
 SCOPE, USER, AGENT = "maya", "Maya", "Assistant"
 BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
@@ -112,7 +112,7 @@ def note(engine: MemoryEngine, week: int) -> None:
             made.append(
                 Memory(
                     id=f"fact/{number}", kind=kind, text=text, valid_from=own[turn].at, **common,
-                    sources=(own[turn].id,), facets={"confidence": "high", **facets},
+                    sources=(own[turn].id,), statement=Statement(confidence="high", **facets),
                 )
             )  # fmt: skip
     engine.apply("by hand", WriteBatch(memories=tuple(made)))

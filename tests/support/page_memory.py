@@ -11,14 +11,7 @@ from typing import Any
 from slowcat_memory.config import Config
 from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import (
-    Made,
-    Memory,
-    Run,
-    SessionEdge,
-    Turn,
-    WriteBatch,
-)
+from slowcat_memory.records import Made, Memory, Run, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.web import PageContext, PageServer
 
@@ -122,9 +115,6 @@ def _facts(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
     for talk, n, kind, text, subject, _ in FACTS:
         turn = turns[talk][n]
         later = replaced.get(text)
-        facets = {"subject": subject, "quote": turn.text, "confidence": "high", "recalled": "no"}
-        if later:
-            facets["superseded_by"] = ids[later[0]]
         yield Memory(
             id=ids[text],
             kind=f"fact/{kind}",
@@ -136,7 +126,8 @@ def _facts(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
             recorded_at=turn.at,
             retired_at=later[1] if later else None,
             sources=(turn.id,),
-            facets=facets,
+            statement=Statement(subject=subject, quote=turn.text),
+            facets={"superseded_by": ids[later[0]]} if later else {},
             made=RULE,
         )
 
@@ -167,12 +158,12 @@ def _graph(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
             valid_to=turns[1][0].at if over else None,
             recorded_at=turn.at,
             sources=(turn.id,),
-            facets={
-                "subject": f"entity/{subject.lower()}",
-                "predicate": predicate,
-                "object": f"entity/{value.lower()}" if value in known else value,
-                "quote": turn.text,
-            },
+            statement=Statement(
+                subject=f"entity/{subject.lower()}",
+                predicate=predicate,
+                object=f"entity/{value.lower()}" if value in known else value,
+                quote=turn.text,
+            ),
             made=RULE,
         )
 

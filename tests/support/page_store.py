@@ -11,7 +11,16 @@ from typing import TypeVar
 
 from slowcat_memory.config import Config
 from slowcat_memory.index.build.generation import Build
-from slowcat_memory.records import LedgerEntry, Memory, Offer, Run, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import (
+    LedgerEntry,
+    Memory,
+    Offer,
+    Run,
+    SessionEdge,
+    Statement,
+    Turn,
+    WriteBatch,
+)
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT
@@ -101,15 +110,14 @@ def _memories(count: int) -> Iterator[Memory]:
             yield Memory(
                 id=f"relation/{n}", kind="relation/lives_in", text=f"{name} lives in {value}",
                 valid_from=at, sources=(n,), **common,
-                facets={"subject": f"entity/{n % people}", "predicate": "lives_in",
-                        "object": value, "quote": f"{name} lives in {value}."},
+                statement=Statement(subject=f"entity/{n % people}", predicate="lives_in", object=value, quote=f"{name} lives in {value}."),
             )  # fmt: skip
         else:
             over = at + timedelta(days=3) if n % 5 == 0 else None
             text = f"{name} likes the {THINGS[n % len(THINGS)]} in {PLACES[n % len(PLACES)]}, as of {n}."
             yield Memory(
                 id=f"fact/{n}", kind="fact/preference", text=text, valid_from=at, valid_to=over,
-                retired_at=over, sources=(n,), facets={"subject": name, "quote": text}, **common,
+                retired_at=over, sources=(n,), statement=Statement(subject=name, quote=text), **common,
             )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from slowcat_memory.core.proactive import open_threads
 from slowcat_memory.core.ranking import grades
 from slowcat_memory.core.summaries import prompt as summaries
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Memory, Statement, Turn
 
 PAGE = Path(__file__).parents[2] / "docs" / "prompts.md"
 SAID = datetime(2026, 10, 20, 18, tzinfo=UTC)
@@ -213,7 +213,7 @@ def _episode() -> Example:
 
 def _fact(text: str, turn: int, at: datetime) -> Memory:
     return Memory(id=f"fact/{turn}", kind="fact/work", scope="nadia", speaker="Nadia", text=text,
-                  valid_from=at, sources=(turn,), facets={"subject": "Nadia"})  # fmt: skip
+                  valid_from=at, sources=(turn,), statement=Statement(subject="Nadia"))  # fmt: skip
 
 
 def _merge() -> Example:

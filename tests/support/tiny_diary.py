@@ -63,7 +63,7 @@ def shifted(played: Played) -> Played:
 
 def misdated(played: Played) -> Played:
     return _facts(played, lambda one: replace(
-        one, facets=one.facets | {"date": "1900-01-01"}, valid_from=one.valid_from - timedelta(400)
+        one, statement=replace(one.statement, date="1900-01-01"), valid_from=one.valid_from - timedelta(400)
     ))  # fmt: skip
 
 

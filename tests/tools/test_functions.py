@@ -9,10 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.answers import NOTHING
-from slowcat_memory.records import Memory, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, memory_tools
 from slowcat_memory.tools.handlers import TOKENS, Call, ToolCalls
@@ -167,7 +166,7 @@ def test_functions_tool_facts_that_are_over_uncertain_or_internal_are_not_listed
              "episode", "icebreaker", "fact/quarantined")  # fmt: skip
     rows = [replace(one, id=f"{kind}/x", kind=kind, text="internal") for kind in kinds]
     rows.append(replace(one, id="fact/2", text="over", valid_to=now - timedelta(days=1)))
-    rows.append(replace(one, id="fact/3", text="a joke", facets={"confidence": "low"}))
+    rows.append(replace(one, id="fact/3", text="a joke", statement=Statement(confidence="low")))
     engine.apply("test", WriteBatch(memories=(one, *rows)))
     calls = ToolCalls()
     assert calls.answer("facts_list", {}, call(engine)) == {"memories": ["person: 1"]}
@@ -190,12 +189,9 @@ def test_functions_tool_what_held_then_and_is_over_now_says_until_when(engine):
         id="entity/anna", kind="entity/person", scope="user", speaker="Anna", text="Anna",
         valid_from=now - timedelta(days=90), facets={"name": "Anna", "type": "person"},
     )  # fmt: skip
-    home = Relation(
-        scope="user", subject=anna.id, predicate="lives_in", object="Graz", text="Anna lives in Graz",
-        quote="I live in Graz", valid_from=anna.valid_from, valid_to=moved,
-        recorded_at=anna.valid_from,
-    )  # fmt: skip
-    engine.apply("test", WriteBatch(memories=(anna, home.memory())))
+    said = Statement(subject=anna.id, predicate="lives_in", object="Graz", quote="I live in Graz")
+    home = replace(anna, id="relation/1", kind="relation/lives_in", statement=said, valid_to=moved)
+    engine.apply("test", WriteBatch(memories=(anna, home)))
     asked_for = {"query": "where does Anna live", "date": str((now - timedelta(days=30)).date())}
     held = ToolCalls().answer("memory_as_of", asked_for, call(engine))["memories"]
     month = f"{moved:%B}"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine.memory import Memory as MemoryProtocol
-from slowcat_memory.records import Memory, Turn, WriteBatch
+from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web.context import Undo
 from slowcat_memory.web.replies import PAGE
@@ -199,12 +199,13 @@ def attack(memory: MemoryProtocol) -> None:
         )  # fmt: skip
         said = memory.append(turn)
         said.wait(30)
-        facets = {"subject": text, "quote": text, "name": text, "type": "person", "why": "order"}
+        facets = {"name": text, "type": "person", "why": "order"}
         kinds = ("fact/other", "fact/quarantined", "entity/person", "block/human", "note")
         made = tuple(
             Memory(
                 id=f"{kind.partition('/')[0]}/attack-{n}-{kind[-4:]}", kind=kind, scope=ANNA, speaker=text,
                 text=text, valid_from=turn.at, sources=(said.event.id,), facets=facets, made=RULE,
+                statement=Statement(subject=text, quote=text),
             )
             for kind in kinds
         )  # fmt: skip

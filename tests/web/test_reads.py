@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import LeftOut, Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import LeftOut, Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web import PageContext
 from slowcat_memory.web.replies import PAGE
@@ -197,7 +197,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
                 text=f"Fact {n}.",
                 valid_from=MONDAY + timedelta(hours=n * 37 % MANY),
                 recorded_at=MONDAY,
-                facets={"subject": "Anna"},
+                statement=Statement(subject="Anna"),
                 made=RULE,
             )
             for n in range(MANY)

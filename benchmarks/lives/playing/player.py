@@ -257,7 +257,7 @@ class _Player:
     def _derived(self, memory: Memory) -> Derived:
         return Derived(
             id=memory.id, kind=memory.kind, text=memory.text, sources=self._sources(memory),
-            day=_day(memory.facets.get("date", "")), since=memory.valid_from.date(),
+            day=_day(memory.statement.date), since=memory.valid_from.date(),
             until=memory.valid_to.date() if memory.valid_to else None,
             retired=memory.retired_at.date() if memory.retired_at else None,
         )  # fmt: skip

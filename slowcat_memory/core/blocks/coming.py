@@ -80,8 +80,8 @@ def _standing(memories: Sequence[Memory], now: datetime) -> list[Memory]:
 
 
 def _stands(memory: Memory) -> bool:
-    over = memory.facets.get("over") == "yes" or claim_of(memory).over
-    return keepable(memory.text) and not over and not memory.facets.get("reported")
+    passing = claim_of(memory).over or memory.statement.reported
+    return keepable(memory.text) and not passing
 
 
 def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> SourcedLine:
@@ -90,7 +90,7 @@ def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> So
     when = ""
     if days is None:
         when = full_date(memory.valid_from, zone, language.dates)
-    elif len(memory.facets["date"]) < 10:
+    elif len(memory.statement.date) < 10:
         when = f"{language.dates.months[days[0].month - 1]} {days[0].year}"
     elif spoken_day(days[0], language.dates) not in text:
         when = f"{spoken_day(days[0], language.dates)} {days[0].year}"
@@ -105,7 +105,7 @@ def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> So
 
 def _days(memory: Memory) -> tuple[date, date] | None:
     """Return the first and last day of a fact's own date; None without one, or for a whole year."""
-    parts = list(_numbers(memory.facets.get("date", "")))
+    parts = list(_numbers(memory.statement.date))
     if len(parts) < 2:
         return None
     try:
@@ -114,7 +114,7 @@ def _days(memory: Memory) -> tuple[date, date] | None:
             after = date(year + month // 12, month % 12 + 1, 1)
             return date(year, month, 1), after - timedelta(days=1)
         first = date(*parts[:3])
-        last = memory.facets.get("last", "")
+        last = memory.statement.last
         return first, max(first, date.fromisoformat(last)) if last else first
     except ValueError:
         return None

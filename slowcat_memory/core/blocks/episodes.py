@@ -159,7 +159,6 @@ def episode(
             "day": day_of(first.at, zone).name,
             "until": moment[-1].at.isoformat(),
             "merged": str(merged),
-            "recalled": "no",
         },
         made=made,
     )

@@ -4,7 +4,7 @@ Most important is what a person would be asked first: health, diet, home, work a
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.complements import is_everyday
-from slowcat_memory.core.extraction.slots import PARTNERS, content
-from slowcat_memory.core.facts.holding import Claim, claim_of
+from slowcat_memory.core.extraction.predicates import with_names
+from slowcat_memory.core.extraction.slots import PARTNERS, content, slot_of
+from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time.expressions import possible_times
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 
 ENDED = timedelta(days=90)  # for which it matters that something is over
 FRESH = timedelta(days=14)  # within which a statement is new
@@ -76,7 +77,7 @@ def plain(lines: Iterable[SourcedLine], memories: Sequence[Memory]) -> list[Sour
     return [one for one in lines if one.of in sure and not _BEGINS.search(one.text)]
 
 
-def is_plain(memory: Memory, said: Claim) -> bool:
+def is_plain(memory: Memory, said: Statement) -> bool:
     """Return whether a fact, or a relation with names for ids, is one that rules seldom misread."""
     if not is_ruled(memory):
         return True
@@ -87,7 +88,7 @@ def is_plain(memory: Memory, said: Claim) -> bool:
         return is_given_name(first)
     if said.predicate in _NAMED:
         return not is_everyday(first)
-    quote = memory.facets.get("quote", "").rstrip(" .!")
+    quote = memory.statement.quote.rstrip(" .!")
     if said.predicate in _HEALTH:
         return not quote.endswith(f", {said.object}")
     if not (_ONE_CLAUSE.fullmatch(quote) and quote.endswith(said.object)):
@@ -128,8 +129,8 @@ def by_importance(lines: Iterable[SourcedLine]) -> list[SourcedLine]:
 
 def _is_passing(memory: Memory) -> bool:
     """Return whether a plan has a day, for `coming_lines`, or somebody else's words state it."""
-    dated = memory.kind == "fact/plan" and len(memory.facets.get("date", "")) > len("2026")
-    return dated or bool(memory.facets.get("reported"))
+    dated = memory.kind == "fact/plan" and len(memory.statement.date) > len("2026")
+    return dated or memory.statement.reported
 
 
 def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> SourcedLine:
@@ -157,12 +158,6 @@ def names_by_id(memories: Iterable[Memory]) -> dict[str, str]:
     return {m.id: m.facets.get("name", "") for m in memories if m.kind.startswith("entity/")}
 
 
-def with_names(one: Claim, names: Mapping[str, str]) -> Claim:
-    """Return a relation's triple with names in place of ids."""
-    subject, object_ = names.get(one.subject), names.get(one.object)
-    return replace(one, subject=subject or one.subject, object=object_ or one.object)
-
-
-def _matter(one: Claim) -> tuple[str, str, frozenset[str]]:
+def _matter(one: Statement) -> tuple[str, str, frozenset[str]]:
     """Return what equal statements have in common, however they are worded."""
-    return fold(one.subject), one.slot[0] if one.slot else "", content(one.object)
+    return fold(one.subject), "".join(slot_of(one)[:1]), content(one.object)

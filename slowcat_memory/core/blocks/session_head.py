@@ -16,7 +16,6 @@ from slowcat_memory.core.blocks.block import BACKGROUND, HUMAN
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import NOTE, findable
 from slowcat_memory.core.render.attribution import attributed, stated
@@ -31,7 +30,7 @@ from slowcat_memory.core.render.head_blocks import (
 )
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.render.speech import full_date, long_ago
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import fold, neutralise
 from slowcat_memory.records import Disclosed, Memory
 
 OF_AGENT = ("persona", "self_perception")  # blocks that speak to the agent

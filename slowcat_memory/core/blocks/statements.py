@@ -6,16 +6,18 @@ from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.disclosure import is_withheld
+from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.validity import is_true
 from slowcat_memory.records import Memory, Turn
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FACT, RELATION, SUMMARY = "fact", "relation", "summary"
 _CONFIDENCE = {"high": 0.3, "medium": 0.2, "low": 0.0}
+_DERIVED = {FACT: 0.0, RELATION: 0.1, SUMMARY: 0.2}
 
 
 class SourcedLine(Struct, frozen=True, kw_only=True):
@@ -52,19 +54,12 @@ def valid_of_kind(
         m
         for m in memories
         if (m.kind == kind or m.kind.startswith(f"{kind}/"))
-        and not (m.retired_at or is_withheld(m) or _is_outside(m, now))
+        and not (m.retired_at or is_withheld(m))
+        and (m.valid_to is None if now is None else is_true(m, now))
         and m.kind != "fact/quarantined"
-        and m.facets.get("confidence") != "low"
+        and not is_uncertain(m)
     ]
     return sorted(found, key=lambda m: (m.valid_from, m.id))
-
-
-def _is_outside(memory: Memory, now: datetime | None) -> bool:
-    """Return whether a memory is over, or a fact or relation has not begun."""
-    if now is None:
-        return memory.valid_to is not None
-    ahead = family(memory.kind) in (FACT, RELATION) and memory.valid_from > now
-    return ahead or (memory.valid_to is not None and memory.valid_to <= now)
 
 
 def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
@@ -78,8 +73,8 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
         if not words or words in seen:
             continue
         seen.add(words)
-        sure = _CONFIDENCE.get(memory.facets.get("confidence", ""), 0.1)
-        derived = 0.1 if family(memory.kind) == RELATION else 0.0
+        sure = _CONFIDENCE[memory.statement.confidence]
+        derived = _DERIVED[family(memory.kind)]
         pinned = 1.0 if memory.pinned else 0.0
         lines.append(
             SourcedLine(

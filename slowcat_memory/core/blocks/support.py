@@ -31,7 +31,7 @@ _ABSOLUTE = re.compile(
 )
 
 
-class Statement(Said, frozen=True):
+class KnownSentence(Said, frozen=True):
     """The stems, numbers, denials and subject of a statement, if that is not the user."""
 
     about: str
@@ -73,9 +73,9 @@ class Support:
         plain = said.words - names - self._free - _MONTHS
         return any(self._says(one, said, plain, names, label) for one in self._statements)
 
-    def _statement(self, sentence: str, day: str) -> Statement:
+    def _statement(self, sentence: str, day: str) -> KnownSentence:
         said, dated = said_of(sentence), said_of(day)
-        return Statement(
+        return KnownSentence(
             words=said.words | dated.words,
             numbers=said.numbers | dated.numbers,
             denied=said.denied,
@@ -95,8 +95,8 @@ class Support:
 
     def _says(
         self,
-        one: Statement,
-        said: Statement,
+        one: KnownSentence,
+        said: KnownSentence,
         plain: frozenset[str],
         names: frozenset[str],
         label: str,
@@ -115,7 +115,7 @@ class Support:
             rest -= self._others
         return not rest or rest <= self._beside(one, said, plain, names)
 
-    def _together(self, one: Statement, said: Statement, plain: frozenset[str]) -> bool:
+    def _together(self, one: KnownSentence, said: KnownSentence, plain: frozenset[str]) -> bool:
         """Return whether two statements about the same one of others have enough of a line."""
         same = (
             x.words for x in self._statements if x.about == one.about and not x.contradicts(said)
@@ -124,7 +124,7 @@ class Support:
         return most >= TOGETHER * len(plain)
 
     def _beside(
-        self, one: Statement, said: Statement, plain: frozenset[str], names: frozenset[str]
+        self, one: KnownSentence, said: KnownSentence, plain: frozenset[str], names: frozenset[str]
     ) -> frozenset[str]:
         """Return the names and numbers that other statements add.
 

@@ -19,7 +19,7 @@ import numpy as np
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.word_classes import OTHER
-from slowcat_memory.text_caches import text_cache
+from slowcat_memory.core.text_caches import text_cache
 
 ROWS: Final = 1 << 13
 NONE: Final = "none"

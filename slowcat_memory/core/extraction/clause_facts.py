@@ -10,10 +10,11 @@ from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
 from slowcat_memory.core.extraction.clauses import Clause, compiled, rewritten
 from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
-from slowcat_memory.core.extraction.predicates import Ending, Triple, object_type
+from slowcat_memory.core.extraction.predicates import object_type
 from slowcat_memory.core.extraction.slots import PARTNERS
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.language.facts import StatementRule
+from slowcat_memory.records import Ending, Statement
 
 _ACTS = frozenset(
     "event plan goal decision possession success task_completed habit open_thread".split()
@@ -27,21 +28,17 @@ APPOSED = " – "  # before the other name of a thing: "a new car – a Fiat"
 _SPACES = re.compile(r"\s+")
 
 
-class StatedFact(Triple, frozen=True, kw_only=True):
+class StatedFact(Statement, frozen=True, kw_only=True):
     """A third-person statement of a person about themselves or their relatives.
 
     Attributes:
         type: Of the fact.
         content: Its sentence, in the language of the turn.
-        over: Whether it says only that something is over ("I no longer work at Acme").
-        ends: What it ends.
         named: Whether its subject has a name; else it is a relative of the speaker.
     """
 
     type: str
     content: str
-    over: bool = False
-    ends: tuple[Ending, ...] = ()
     named: bool = True
 
 

@@ -1,49 +1,13 @@
-"""Triples and their predicates: preferred and functional ones, and object types."""
+"""Predicates: preferred and functional ones, and object types."""
 
 import re
-from typing import Literal
+from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
-
-Confidence = Literal["high", "medium", "low"]
-
-
-class Triple(Struct, frozen=True, kw_only=True):
-    """Subject, predicate and object, with a quote.
-
-    Facts extend it at each step from a turn to the store, so that they are stored flat.
-
-    Attributes:
-        subject: A name; an entity's id once it is resolved.
-        predicate: In snake_case; "" for none.
-        object: A name or value, an entity's id once it is resolved; "" for none.
-        quote: The words of the turn that state it.
-        confidence: Of the extractor.
-    """
-
-    subject: str
-    predicate: str
-    object: str
-    quote: str = ""
-    confidence: Confidence = "high"
-
-
-class Ending(Struct, frozen=True):
-    """What a statement says is over: facts of a subject, by predicate and object.
-
-    Attributes:
-        subject: As in the facts that it ends.
-        predicates: In snake_case; none for every predicate.
-        object: Its content words occur in what it ends; "" for any object.
-    """
-
-    subject: str
-    predicates: tuple[str, ...] = ()
-    object: str = ""
-
+from slowcat_memory.records import Statement
 
 # Functional predicates: a subject has one object of each at a time.
 FUNCTIONAL = frozenset(
@@ -94,6 +58,17 @@ def canonical(predicate: str) -> str:
     name = name.replace("favorite", "favourite")
     name = _SAME.get(name, name)
     return name if _FORM.fullmatch(name) else ""
+
+
+def statement_of(one: Statement) -> Statement:
+    """Return a statement without the fields that a step adds to it."""
+    return Statement(**{name: getattr(one, name) for name in Statement.__struct_fields__})
+
+
+def with_names(one: Statement, names: Mapping[str, str]) -> Statement:
+    """Return a statement with other names, or names in place of ids."""
+    subject, object_ = names.get(one.subject), names.get(one.object)
+    return replace(one, subject=subject or one.subject, object=object_ or one.object)
 
 
 def is_functional(predicate: str) -> bool:

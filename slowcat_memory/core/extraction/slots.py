@@ -3,17 +3,18 @@
 A *slot* is what a subject has one of at a time: a home, an employer, a partner, an opinion of
 coffee. Statements in different slots never conflict. Two in one slot exclude each other, unless
 they say the same in other words; then the later one holds, and the earlier one is over. A statement
-can also say that others are over without a successor: see ``predicates.Ending``.
+can also say that others are over without a successor: see ``records.Ending``.
 """
 
 import re
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from slowcat_memory.core.extraction.predicates import Ending, Triple, is_functional
+from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.records import Ending, Statement
 
 Slot = tuple[str, ...]  # a name, and the object where a subject may have several
 
@@ -46,9 +47,11 @@ _CONSUMING = frozenset[str]().union(*(one.facts.consuming for one in LANGUAGES))
 _MOVED = frozenset[str]().union(*(one.facts.moved for one in LANGUAGES))
 
 
-def slot_of(one: Triple) -> Slot:
-    """Return the slot of a statement about its subject."""
+def slot_of(one: Statement) -> Slot:
+    """Return the slot of a statement about its subject; () without a predicate."""
     predicate = one.predicate
+    if not predicate:
+        return ()
     for name, poles in _POLAR:
         if predicate in poles:
             return name, " ".join(sorted(content(one.object)))
@@ -60,17 +63,17 @@ def slot_of(one: Triple) -> Slot:
     return (predicate,) if single else (predicate, fold(one.object))
 
 
-def is_exclusive(one: Triple) -> bool:
+def is_exclusive(one: Statement) -> bool:
     """Return whether a statement's subject has one value in its slot, and gets another by change."""
     return len(slot_of(one)) == 1 and one.predicate not in TIMELESS
 
 
 def slot_names(predicates: Iterable[str]) -> frozenset[str]:
     """Return the names of the slots that statements with some predicates can have."""
-    return frozenset(slot_of(Triple(subject="", predicate=one, object=""))[0] for one in predicates)
+    return frozenset(slot_of(Statement(predicate=one))[0] for one in predicates)
 
 
-def exclude(new: Triple, old: Triple) -> bool:
+def exclude(new: Statement, old: Statement) -> bool:
     """Return whether two statements in one slot of one subject cannot hold together."""
     if slot_of(new) != slot_of(old):
         return False
@@ -84,7 +87,7 @@ def exclude(new: Triple, old: Triple) -> bool:
     return len(slot_of(new)) == 1 and not _same_value(new, old)
 
 
-def opposed(new: Triple, old: Triple) -> bool:
+def opposed(new: Statement, old: Statement) -> bool:
     """Return whether two statements are of opposite kinds, whatever they are about: likes, hates."""
     return any(
         new.predicate in poles
@@ -94,7 +97,7 @@ def opposed(new: Triple, old: Triple) -> bool:
     )
 
 
-def ending_of(one: Triple) -> Ending:
+def ending_of(one: Statement) -> Ending:
     """Return what a statement ends that says to be over: what says the same in its slot."""
     predicate = one.predicate
     for _, poles in _POLAR:
@@ -105,7 +108,7 @@ def ending_of(one: Triple) -> Ending:
     return Ending(one.subject, alike, one.object)
 
 
-def ends(ending: Ending, one: Triple, text: str = "") -> bool:
+def ends(ending: Ending, one: Statement, text: str = "") -> bool:
     """Return whether an ending ends a statement about its subject; ``text`` is its sentence."""
     if one.predicate in TIMELESS or (ending.predicates and one.predicate not in ending.predicates):
         return False
@@ -119,7 +122,7 @@ def ends(ending: Ending, one: Triple, text: str = "") -> bool:
     return bool(wanted) and (wanted <= content(one.object) or wanted <= content(text))
 
 
-def implied_endings(one: Triple, text: str) -> tuple[Ending, ...]:
+def implied_endings(one: Statement, text: str) -> tuple[Ending, ...]:
     """Return what a statement ends outside its slot: a move the address, a new car the old one.
 
     Args:
@@ -137,7 +140,7 @@ def implied_endings(one: Triple, text: str) -> tuple[Ending, ...]:
     return ()
 
 
-def begins(claim: Triple, date: str, since: datetime) -> datetime:
+def begins(claim: Statement, date: str, since: datetime) -> datetime:
     """Return when a statement begins to hold: on its day if that lies ahead, and it is exclusive.
 
     "I start at Southmead on 1 December" holds from that day, and the old employer until then.
@@ -168,7 +171,7 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _partners_differ(new: Triple, old: Triple) -> bool:
+def _partners_differ(new: Statement, old: Statement) -> bool:
     if "relationship_status" in (new.predicate, old.predicate):
         return new.predicate != old.predicate
     if fold(new.object) != fold(old.object):
@@ -177,7 +180,7 @@ def _partners_differ(new: Triple, old: Triple) -> bool:
     return len(stages) == 2
 
 
-def _same_value(new: Triple, old: Triple) -> bool:
+def _same_value(new: Statement, old: Statement) -> bool:
     """Return whether one value only says more than the other: "a nurse" and "a senior nurse"."""
     if fold(new.object) == fold(old.object):
         return True
@@ -194,9 +197,9 @@ def _among(one: Collection[str], other: Collection[str]) -> bool:
     return bool(one) and bool(other) and (set(one) <= set(other) or set(other) <= set(one))
 
 
-def _is_regime(one: Triple) -> bool:
+def _is_regime(one: Statement) -> bool:
     return not _REGIMES.isdisjoint(fingerprint(one.object).split())
 
 
-def _is_single(one: Triple) -> bool:
+def _is_single(one: Statement) -> bool:
     return not _SINGLE.isdisjoint(fingerprint(one.object).split())

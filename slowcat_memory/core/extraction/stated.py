@@ -36,12 +36,12 @@ from slowcat_memory.core.extraction.clauses import (
     languages_of,
     rewritten,
 )
-from slowcat_memory.core.extraction.predicates import Ending, object_type
+from slowcat_memory.core.extraction.predicates import object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import PARTNERS
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Ending, Turn
 
 __all__ = ["StatedFact", "stated", "stated_by"]
 

@@ -10,11 +10,12 @@ from itertools import product
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.predicates import Triple, canonical
+from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.extraction.slots import is_exclusive
 from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.language.sentences import SentenceRule, SentenceWords
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.records import Ending, Statement
 
 MOST_OBJECT = 60  # characters
 _POSSESSIVE = re.compile(r"(?:['’]s?|s) ")
@@ -23,15 +24,9 @@ _POSSESSIVE = re.compile(r"(?:['’]s?|s) ")
 _CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
 
 
-class Sentence(Triple, frozen=True, kw_only=True):
-    """A sentence in parts; ``over`` is whether it says that it holds no longer.
+class Sentence(Statement, frozen=True, kw_only=True):
+    """A sentence in parts; ``ahead`` is whether it is only planned."""
 
-    ``ends`` are the predicates of what it ends with that object; () for its own.
-    ``ahead`` is whether it is only planned.
-    """
-
-    over: bool = False
-    ends: tuple[str, ...] = ()
     ahead: bool = False
 
 
@@ -103,7 +98,7 @@ def _read(rest: str, subject: str, reader: _Reader) -> Sentence | None:
                 predicate=canonical(predicate.format(**groups)),
                 object=object_,
                 over=over,
-                ends=rule.ends,
+                ends=(Ending(subject, rule.ends, object_),) if rule.ends else (),
                 ahead=bool(reader.ahead.search(rest)),
             )
     return None

@@ -6,20 +6,18 @@ given the user's own words.
 
 import hashlib
 import re
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.extraction.predicates import Ending, Triple, canonical, object_type
+from slowcat_memory.core.extraction.predicates import canonical, object_type, statement_of
 from slowcat_memory.core.extraction.slots import PARTNERS
 from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fingerprint, fold
-from slowcat_memory.records import Key, Made, Memory, Turn
+from slowcat_memory.records import Key, Made, Memory, Statement, Turn
 
 TYPES = (
     "preference", "decision", "task_completed", "open_thread", "person", "event",
@@ -40,36 +38,24 @@ _ONE_OFF = re.compile(rf"\b(?:{of_any(lambda one: one.facts.one_off)})", re.IGNO
 Transient = Literal["length", "order", "meta", "passing"]
 
 
-class ExtractedFact(Triple, frozen=True, kw_only=True):
+class ExtractedFact(Statement, frozen=True, kw_only=True):
     """A fact extracted from a turn and checked against it.
 
     Attributes:
         turn: The turn that states it.
         type: One of ``TYPES``, or a word of the extractor's own.
         content: A plain sentence in the third person.
-        date: The day it is about, "2026-05-12", "2026-05" or "2026"; "" for none.
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
         why: Why it is quarantined; "" if it is not.
-        over: Whether it says that something is over.
-        ends: What it ends.
-        corrects: Whether its turn corrects an earlier one.
-        last: The last day of several ("2026-05-17"); "" for one.
-        reported: Whether it was only read aloud or repeated from a text; see `checks.reported`.
     """
 
     turn: Turn
     type: str
     content: str
-    date: str
     since: datetime
     sources: tuple[int, ...]
     why: str = ""
-    over: bool = False
-    ends: tuple[Ending, ...] = ()
-    corrects: bool = False
-    last: str = ""
-    reported: bool = False
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
@@ -82,21 +68,6 @@ def fact_memory(
     drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
 ) -> Memory:
     """Return a fact as a memory; ``local_only`` if one of its turns must not leave this machine."""
-    facets = {
-        "subject": drawn.subject,
-        "predicate": drawn.predicate,
-        "object": drawn.object,
-        "quote": drawn.quote,
-        "confidence": drawn.confidence,
-        "date": drawn.date,
-        "last": drawn.last,
-        "why": drawn.why,
-        "recalled": "no",
-        "corrects": "yes" if drawn.corrects else "",
-        "over": "yes" if drawn.over else "",
-        "reported": "yes" if drawn.reported else "",
-        "ends": msgspec.json.encode(drawn.ends).decode() if drawn.ends else "",
-    }
     scope = drawn.turn.scope
     return Memory(
         id=fact_id(scope, drawn.content, drawn.turn.id),
@@ -109,7 +80,8 @@ def fact_memory(
         sources=drawn.sources,
         importance=fact_importance(drawn.type, drawn, drawn.content),
         local_only=local_only,
-        facets={name: value for name, value in facets.items() if value},
+        statement=statement_of(drawn),
+        facets={"why": drawn.why} if drawn.why else {},
         made=made,
     )
 
@@ -117,7 +89,7 @@ def fact_memory(
 def fact_key(fact: Memory) -> Key | None:
     """Return a fact's index key; None if uncertain, quarantined, superseded or without a turn."""
     held = is_fact(fact) and fact.retired_at is None and fact.sources
-    if not held or fact.facets.get("confidence") == "low":
+    if not held or fact.statement.confidence == "low":
         return None
     return Key(
         scope=fact.scope,
@@ -165,10 +137,8 @@ def subject_of(fact: Memory) -> str:
 
 def subject_name(fact: Memory) -> str:
     """Return the name of what a fact is about, else the first word of its sentence, or ""."""
-    if subject := fact.facets.get("subject", ""):
-        return subject
     found = _SUBJECT.search(fact.text)
-    return found[1] if found else ""
+    return fact.statement.subject or (found[1] if found else "")
 
 
 def type_of(fact: Memory) -> str:
@@ -182,37 +152,6 @@ def add_sources(fact: Memory, by: Memory) -> Memory:
     stated = dict.fromkeys((*stating_turns(fact), *stating_turns(by)))
     added = {"sources": str(len(sources)), STATED_BY: " ".join(map(str, stated))}
     return replace(fact, sources=sources, facets=fact.facets | added)
-
-
-def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
-    """Return a fact as retired by another; it stays in the store.
-
-    One that is true until a day that lies ahead is only given its end: until then it holds.
-
-    Args:
-        same: Whether they are equal; else this one was true until the other began to be.
-    """
-    facets = fact.facets | {"superseded_by": by.id} | ({"why": "same"} if same else {})
-    if same:
-        return replace(fact, retired_at=now, facets=facets)
-    over = max(fact.valid_from, by.valid_from)
-    ahead = over > now and bool(by.facets.get("date"))
-    return replace(fact, valid_to=over, retired_at=None if ahead else now, facets=facets)
-
-
-def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
-    """Return the facts that are valid again because ``gone``, which superseded them, is deleted."""
-    found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
-    dropped = ("superseded_by", "why")
-    return [
-        replace(
-            one,
-            valid_to=None,
-            retired_at=None,
-            facets={name: value for name, value in one.facets.items() if name not in dropped},
-        )
-        for one in found
-    ]
 
 
 def why_transient(type_: str, content: str) -> Transient | None:
@@ -239,7 +178,7 @@ _WEIGHTY_PREDICATES = frozenset({"allergic_to", "health", "condition", "medicati
 _WEIGHTY = frozenset[str]().union(*(one.facts.weighty for one in LANGUAGES))
 
 
-def fact_importance(type_: str, claim: Triple, sentence: str) -> float:
+def fact_importance(type_: str, claim: Statement, sentence: str) -> float:
     """Return the importance of a fact, 0 to 1.
 
     Args:

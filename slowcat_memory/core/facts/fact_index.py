@@ -14,14 +14,14 @@ from itertools import islice
 import numpy as np
 
 from slowcat_memory.core.extraction.predicates import is_functional
-from slowcat_memory.core.extraction.slots import Slot, content
+from slowcat_memory.core.extraction.slots import Slot, content, slot_of
 from slowcat_memory.core.facts.fact import is_fact, subject_of
-from slowcat_memory.core.facts.holding import Claim, claim_of, ended_subjects
+from slowcat_memory.core.facts.holding import claim_of, ended_subjects
 from slowcat_memory.core.facts.matter import Tokenize, without_values
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 
 _KIN = "has_"  # beginning of predicates that name a relative by a noun
 SEPARATOR = "; "  # between the other names of an entity
@@ -47,10 +47,9 @@ class Subjects:
             self._names[memory.id] = names
             for name in names:
                 self._entities.setdefault(name, set()).add(memory.id)
-        elif facets.get("predicate", "").startswith(_KIN) and memory.valid_to is None:
-            subject, object_ = facets.get("subject", ""), facets.get("object", "")
-            noun = facets["predicate"].removeprefix(_KIN).replace("_", " ")
-            self._kin[memory.id] = (subject, noun, object_)
+        elif (one := memory.statement).predicate.startswith(_KIN) and memory.valid_to is None:
+            noun = one.predicate.removeprefix(_KIN).replace("_", " ")
+            self._kin[memory.id] = (one.subject, noun, one.object)
 
     def drop(self, id: str) -> None:
         self._kin.pop(id, None)
@@ -268,9 +267,9 @@ class _Group:
         rest = ((-near, id) for id, near in cosines.items() if id not in alike and id != new.id)
         return [id for _, id in sorted(rest)[:most]]
 
-    def rivals(self, claim: Claim) -> dict[str, None]:
+    def rivals(self, claim: Statement) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
-        found = dict(self.by_slot.get(claim.slot, {})) | self.by_predicate.get("", {})
+        found = dict(self.by_slot.get(slot_of(claim), {})) | self.by_predicate.get("", {})
         if claim.corrects:
             found |= self.by_predicate.get(claim.predicate, {})
         for ending in claim.ends:
@@ -283,7 +282,7 @@ class _Group:
         if not claim.predicate:
             yield self.by_predicate, UNREAD
         else:
-            yield self.by_slot, claim.slot
+            yield self.by_slot, slot_of(claim)
             yield self.by_predicate, claim.predicate
             yield self.by_object, (claim.predicate, content(claim.object))
         if claim.ends:

@@ -8,97 +8,62 @@ speaker: what Ben says about Anna does not change what Anna said.
 from collections.abc import Iterator
 from datetime import timedelta
 
-import msgspec
+from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import Ending, Triple, canonical
+from slowcat_memory.core.disclosure import is_uncertain
+from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.extraction.slots import (
-    Slot,
     content,
     ending_of,
     ends,
     exclude,
     implied_endings,
-    slot_of,
 )
 from slowcat_memory.core.extraction.third_person import Sentence, read_sentence
 from slowcat_memory.core.facts.fact import subject_name, type_of
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory
+from slowcat_memory.core.validity import NEWS
+from slowcat_memory.records import Ending, Memory, Statement
 
-# As in `core.graph.build`: a start this long before a conflicting fact belongs to the past.
-NEWS = timedelta(days=60)
 COMING = frozenset({"event", "plan", "appointment", "open_thread"})  # types of what lies ahead
 LEAST = 3  # letters of a word that names what takes place, at least one more
 SOON = timedelta(days=1)  # within which a correction is about what was said before
 
 
-class Claim(Triple, frozen=True, kw_only=True):
-    """What a fact states, in parts; ``predicate`` is "" if that is unknown.
-
-    Attributes:
-        over: Whether it says that this holds no longer.
-        ends: What it ends, by its own words or because they imply it.
-        corrects: Whether its turn corrects an earlier one.
-    """
-
-    over: bool = False
-    ends: tuple[Ending, ...] = ()
-    corrects: bool = False
-
-    @property
-    def slot(self) -> Slot:
-        return slot_of(self) if self.predicate else ()
-
-
-def claim_of(fact: Memory) -> Claim:
-    """Return what a fact states, by its facets, else by its sentence."""
-    facets, subject = fact.facets, subject_name(fact)
-    predicate = canonical(facets.get("predicate", ""))
+def claim_of(fact: Memory) -> Statement:
+    """Return the statement of a fact; its sentence is read for the parts that are unknown."""
+    own, subject = fact.statement, subject_name(fact)
+    predicate, object_, over = canonical(own.predicate), own.object, own.over
     read = read_sentence(fact.text, subject)
-    over = facets.get("over") == "yes"
     if predicate:
         over = over or (read is not None and read.over and read.predicate == predicate)
-        said = Triple(subject=subject, predicate=predicate, object=facets.get("object", ""))
     elif read is not None and not read.ahead:
-        said, over = read, over or read.over
+        predicate, object_, over = read.predicate, read.object, over or read.over
     else:
-        said = Triple(subject=subject, predicate="", object="")
-    told = f"{fact.text} {facets.get('quote', '')}"
-    stated = _ends_of(fact) + (implied_endings(said, told) if said.predicate else ())
-    if over and said.predicate:
-        stated = (*stated, *_ended_by(said, read))
-    return Claim(
-        subject=subject,
-        predicate=said.predicate,
-        object=said.object,
-        quote=facets.get("quote", ""),
-        over=over,
-        ends=stated,
-        corrects=facets.get("corrects") == "yes" or _changes_day(fact),
-    )
+        object_ = ""
+    said = replace(own, subject=subject, predicate=predicate, object=object_, over=over)
+    if not predicate:
+        return replace(said, corrects=own.corrects or _changes_day(fact))
+    ends = own.ends + implied_endings(said, f"{fact.text} {own.quote}")
+    if over:
+        ends += _ended_by(said, read)
+    return replace(said, ends=ends, corrects=own.corrects or _changes_day(fact))
 
 
-def _ended_by(said: Triple, read: Sentence | None) -> tuple[Ending, ...]:
+def _ended_by(said: Statement, read: Sentence | None) -> tuple[Ending, ...]:
     """Return what a statement ends that says to be over."""
     if read is None or not read.ends or read.predicate != said.predicate:
         return (ending_of(said),)
-    return (Ending(said.subject, read.ends, said.object),) if said.object else ()
+    return tuple(replace(one, object=said.object) for one in read.ends) if said.object else ()
 
 
-def _ends_of(fact: Memory) -> tuple[Ending, ...]:
-    try:
-        return msgspec.json.decode(fact.facets.get("ends", "[]"), type=tuple[Ending, ...])
-    except msgspec.DecodeError:
-        return ()
-
-
-def ended_subjects(claim: Claim) -> Iterator[str]:
+def ended_subjects(claim: Statement) -> Iterator[str]:
     """Yield the folded subjects whose facts a claim may end."""
     yield from dict.fromkeys(fold(one) for one in (claim.subject, *(e.subject for e in claim.ends)))
 
 
-def ends_fact(new: Claim, old: Claim, text: str) -> bool:
+def ends_fact(new: Statement, old: Statement, text: str) -> bool:
     """Return whether a fact ends an earlier one, whose sentence is ``text``."""
     same_subject = fold(new.subject) == fold(old.subject)
     if old.over:  # "no longer works at Acme" is over when she works there again
@@ -111,7 +76,7 @@ def ends_fact(new: Claim, old: Claim, text: str) -> bool:
     return any(fold(one.subject) == fold(old.subject) and ends(one, old, text) for one in new.ends)
 
 
-def _corrects(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
+def _corrects(newer: Memory, new: Statement, older: Memory, old: Statement) -> bool:
     """Return whether a fact gives another value for one that was stated shortly before."""
     soon = newer.valid_from - older.valid_from <= SOON
     same = new.predicate == old.predicate and fold(new.subject) == fold(old.subject)
@@ -120,9 +85,9 @@ def _corrects(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
     return new.corrects and (value or _moves(newer, new, older, old))
 
 
-def _moves(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
+def _moves(newer: Memory, new: Statement, older: Memory, old: Statement) -> bool:
     """Return whether a fact gives another day for what was still ahead: an appointment was moved."""
-    day, other = newer.facets.get("date", ""), older.facets.get("date", "")
+    day, other = newer.statement.date, older.statement.date
     ahead = other >= newer.valid_from.date().isoformat()
     if not day or not other or day == other or not ahead or new.over or old.over:
         return False
@@ -130,7 +95,7 @@ def _moves(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
     return same and not _event_words(new).isdisjoint(_event_words(old))
 
 
-def _event_words(claim: Claim) -> frozenset[str]:
+def _event_words(claim: Statement) -> frozenset[str]:
     """Return the words for what takes place, without those for its day."""
     text = fold(f"{claim.object} {claim.quote}")
     for one in LANGUAGES:
@@ -142,9 +107,9 @@ def _event_words(claim: Claim) -> frozenset[str]:
 
 def _changes_day(fact: Memory) -> bool:
     """Return whether a dated fact was said to be a change: "the dentist moved me to Friday"."""
-    quote = fact.facets.get("quote", "").replace("’", "'")
-    dated = bool(fact.facets.get("date")) and type_of(fact) in COMING
-    return dated and any(one.talk.change.search(fold(quote)) for one in LANGUAGES)
+    quote = fact.statement.quote.replace("’", "'")
+    dated = fact.statement.date and type_of(fact) in COMING
+    return bool(dated) and any(one.talk.change.search(fold(quote)) for one in LANGUAGES)
 
 
 def loser(newer: Memory, older: Memory, *, one_subject: bool = False) -> Memory | None:
@@ -158,10 +123,10 @@ def loser(newer: Memory, older: Memory, *, one_subject: bool = False) -> Memory 
     """
     new, old = claim_of(newer), claim_of(older)
     if one_subject and fold(new.subject) != fold(old.subject):
-        old = msgspec.structs.replace(old, subject=new.subject)
+        old = replace(old, subject=new.subject)
     if not ends_fact(new, old, older.text) and not _corrects(newer, new, older, old):
         return None
-    if newer.facets.get("confidence") == "low" and older.facets.get("confidence") != "low":
+    if is_uncertain(newer) and not is_uncertain(older):
         return None
     story = not new.over and older.valid_from - newer.valid_from > NEWS
     return newer if story else older

@@ -8,7 +8,7 @@ two and loses nothing of them.
 from collections.abc import Callable
 from datetime import datetime
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content, exclude
@@ -19,12 +19,12 @@ from slowcat_memory.core.facts.fact import (
     fact_id,
     stating_turns,
     subject_name,
-    supersede,
     type_of,
 )
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory
 
 _JOINING = frozenset[str]().union(*(one.facts.joining for one in LANGUAGES))
@@ -44,10 +44,9 @@ def join(
     text = " ".join(clean(text)[0].split())
     if not _are_parts(older, newer) or not _is_joined(text, older, newer, tokenize):
         return ()
-    fuller = max((newer, older), key=lambda one: len(content(one.facets.get("object", ""))))
+    fuller = max((newer.statement, older.statement), key=lambda one: len(content(one.object)))
     stated = " ".join(map(str, stating_turns(newer)))
-    facets = older.facets | newer.facets | {STATED_BY: stated}
-    facets |= {"object": object_} if (object_ := fuller.facets.get("object", "")) else {}
+    parts = {name: value for name, value in asdict(newer.statement).items() if value}
     both = replace(
         newer,
         id=fact_id(newer.scope, text, newer.sources[0] if newer.sources else 0),
@@ -58,7 +57,8 @@ def join(
         pinned=older.pinned or newer.pinned,
         local_only=older.local_only or newer.local_only,
         muted=older.muted or newer.muted,
-        facets=facets,
+        statement=replace(older.statement, **parts | {"object": fuller.object}),
+        facets=older.facets | newer.facets | {STATED_BY: stated},
         made=made,
         derived_from=tuple((one.scope, one.id) for one in (newer, older)),
     )
@@ -91,7 +91,7 @@ def _details(text: str, object_: str, tokenize: Tokenize) -> set[str]:
 def _are_parts(older: Memory, newer: Memory) -> bool:
     """Return whether two facts can both be true of one thing."""
     one, other = claim_of(newer), claim_of(older)
-    doubtful = "low" in (older.facets.get("confidence"), newer.facets.get("confidence"))
+    doubtful = "low" in (one.confidence, other.confidence)
     alike = type_of(older) == type_of(newer) and fold(subject_name(older)) == fold(
         subject_name(newer)
     )

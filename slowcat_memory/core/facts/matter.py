@@ -112,7 +112,7 @@ def names(text: str) -> frozenset[str]:
 
 def says_change(fact: Memory) -> bool:
     """Return whether a fact or its quote says that something is different from before."""
-    said = f"{fact.text} {fact.facets.get('quote', '')}".replace("’", "'")
+    said = f"{fact.text} {fact.statement.quote}".replace("’", "'")
     return bool(_OFF.search(said)) or any(one.search(fold(said)) for one in _CHANGE)
 
 
@@ -157,8 +157,8 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
         return False
     if type_of(newer) == DONE:
         return True
-    day = older.facets.get("last", "") or older.facets.get("date", "")
-    said, told = newer.valid_from.date().isoformat(), newer.facets.get("date", "")
+    day = older.statement.last or older.statement.date
+    said, told = newer.valid_from.date().isoformat(), newer.statement.date
     if type_of(newer) in COMING and told > said:  # it lies ahead itself
         return False
     return bool(day) and day <= max(said, told) and (not told or told >= day)

@@ -18,15 +18,10 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import is_uncertain
 from slowcat_memory.core.extraction.slots import content, exclude, is_exclusive
-from slowcat_memory.core.facts.fact import (
-    add_sources,
-    stating_turns,
-    subject_of,
-    supersede,
-    type_of,
-)
-from slowcat_memory.core.facts.holding import COMING, Claim, claim_of
+from slowcat_memory.core.facts.fact import add_sources, stating_turns, subject_of, type_of
+from slowcat_memory.core.facts.holding import COMING, claim_of
 from slowcat_memory.core.facts.joined_text import say_parts
 from slowcat_memory.core.facts.matter import (
     Tokenize,
@@ -43,7 +38,8 @@ from slowcat_memory.core.facts.matter import (
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import fold, neutralise
 from slowcat_memory.core.text.reply_names import Aliases
-from slowcat_memory.records import Memory
+from slowcat_memory.core.validity import supersede
+from slowcat_memory.records import Memory, Statement
 
 VERSION = 3
 MAX_PAIRS = 8  # per prompt
@@ -157,8 +153,8 @@ def _said(fact: Memory) -> tuple[int, datetime, str]:
 
 def _is_allowed(pair: Pair, outcome: Outcome) -> bool:
     """Return False if an uncertain fact would supersede a certain one."""
-    doubtful = pair.newer.facets.get("confidence") == "low"
-    return not (outcome != "same" and doubtful and pair.older.facets.get("confidence") != "low")
+    doubtful = is_uncertain(pair.newer) and not is_uncertain(pair.older)
+    return outcome == "same" or not doubtful
 
 
 def compare(
@@ -305,7 +301,9 @@ def build_prompt(pairs: Sequence[Pair]) -> str:
     return "\n".join(lines)
 
 
-def _compare_objects(pair: Pair, new: Claim, old: Claim, tokenize: Tokenize) -> Verdict | None:
+def _compare_objects(
+    pair: Pair, new: Statement, old: Statement, tokenize: Tokenize
+) -> Verdict | None:
     """Compare facts with one predicate; None if one object only says more than the other."""
     mine, theirs = content(new.object), content(old.object)
     if mine != theirs:

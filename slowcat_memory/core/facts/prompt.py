@@ -40,7 +40,7 @@ from slowcat_memory.core.extraction.known import (
     prompt_about,
     sources_used,
 )
-from slowcat_memory.core.extraction.predicates import Confidence, Ending, is_functional
+from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import begins
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
@@ -54,7 +54,7 @@ from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
 from slowcat_memory.core.text.reply_names import Aliases
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Confidence, Ending, Turn
 
 VERSION = 2  # of the prompt and the rules; raise it with any change
 SYSTEM = (

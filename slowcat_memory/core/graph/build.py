@@ -1,19 +1,19 @@
 """Builds entities and relations from readings: a pure function, independent of the order of work.
 
-The statements of each turn are asserted in log order by `relations.assert_relation`. When a reading
+The statements of each turn are asserted in log order by `core.validity.assert_relation`. When a reading
 was retracted (an LLM's replaced a rule's, or the user rejected it), current beliefs are derived
 from the remaining readings; earlier beliefs stay in the history.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain, groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import Ending
+from slowcat_memory.core.extraction.predicates import statement_of
 from slowcat_memory.core.extraction.slots import (
     TIMELESS,
     ending_of,
@@ -24,25 +24,22 @@ from slowcat_memory.core.extraction.slots import (
 )
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnReading
-from slowcat_memory.core.graph.relations import (
-    ALWAYS,
-    Relation,
-    assert_relation,
-    believed,
-    end_relation,
-    retired,
-)
-from slowcat_memory.core.memory import ENTITY
+from slowcat_memory.core.memory import ENTITY, RELATION
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory
+from slowcat_memory.core.validity import (
+    ALWAYS,
+    NEWS,
+    as_of,
+    assert_relation,
+    end_relation,
+    revised,
+)
+from slowcat_memory.records import Ending, Memory
 
 SEPARATOR = "; "
 ATTRIBUTE = "attr."
 CONFIDENCE = ("high", "medium", "low")
 Group = tuple[str, ...]  # a subject and the slot of its relations
-# A start this long before a conflicting statement belongs to the past: "I moved to Rome in 2019".
-# One that is nearer is news: the later statement holds from when it was said.
-NEWS = timedelta(days=60)
 
 
 class _Stated(Struct, frozen=True):
@@ -70,7 +67,8 @@ def touches(statement: ReadStatement, group: Group) -> bool:
     """Return whether an ending may end relations of a group."""
     if not statement.is_ending or statement.subject != group[0]:
         return False
-    return not statement.ends or group[1] in slot_names(statement.ends)
+    predicates = statement.ends[0].predicates
+    return not predicates or group[1] in slot_names(predicates)
 
 
 # ------------------------------------------------------------------- entities
@@ -155,7 +153,7 @@ def names_of(entity: Memory) -> tuple[str, ...]:
 # ------------------------------------------------------------------- relations
 
 
-def relations(readings: Iterable[TurnReading], only: set[Group] | None = None) -> list[Relation]:
+def relations(readings: Iterable[TurnReading], only: set[Group] | None = None) -> list[Memory]:
     """Return the relations that readings state, current and former, with both times.
 
     Args:
@@ -189,10 +187,10 @@ def _in_order(readings: Iterable[TurnReading]) -> list[TurnReading]:
     return sorted(readings, key=lambda one: (one.at, one.turn, one.id))
 
 
-def _history(said: Sequence[_Stated]) -> list[Relation]:
+def _history(said: Sequence[_Stated]) -> list[Memory]:
     """Replay one group's statements in time order."""
     gone = {one.reading.retired_at for one in said if one.reading.retired_at is not None}
-    rows: dict[str, Relation] = {}
+    rows: dict[str, Memory] = {}
     for at in sorted({one.reading.at for one in said} | gone):
         if at in gone:
             stand = [one for one in said if one.reading.at <= at and not _over(one.reading, at)]
@@ -206,87 +204,85 @@ def _over(reading: TurnReading, at: datetime) -> bool:
     return reading.retired_at is not None and reading.retired_at <= at
 
 
-def _asserted(rows: dict[str, Relation], said: Iterable[_Stated]) -> dict[str, Relation]:
+def _asserted(rows: dict[str, Memory], said: Iterable[_Stated]) -> dict[str, Memory]:
     rows = dict(rows)
     for one in said:
-        known = believed(rows.values())
+        known = as_of(rows.values(), None)
         made = _ended(one, known) if one.statement.over else []
-        if not made and (new := _relation(one, known)) is not None:
-            made = assert_relation(rows.values(), new)
+        others = [row for row in known if exclude(one.statement, row.statement)]
+        if not made and (new := _relation(one, known, others)) is not None:
+            made = assert_relation(known, new, others)
         rows |= {row.id: row for row in made}
     return rows
 
 
-def _ended(one: _Stated, known: Iterable[Relation]) -> list[Relation]:
+def _ended(one: _Stated, known: Iterable[Memory]) -> list[Memory]:
     """Return the changes of the relations that a statement says to be over."""
     statement, reading = one.statement, one.reading
-    what = (
-        Ending(statement.subject, statement.ends, statement.object)
-        if statement.is_ending
-        else ending_of(statement)
-    )
-    until, changed = statement.until or reading.said, list[Relation]()
+    what = ending_of(statement)
+    if statement.is_ending:
+        what = Ending(statement.subject, statement.ends[0].predicates, statement.object)
+    until, changed = statement.until or reading.said, list[Memory]()
     for row in known:
         end = until if row.valid_from < until else reading.said
-        if ends(what, row, row.text) and (row.valid_to is None or row.valid_to > end):
+        if ends(what, row.statement, row.text) and (row.valid_to is None or row.valid_to > end):
             changed += end_relation(row, end, reading.at, reading.sources or (reading.turn,))
     return changed
 
 
-def _restated(
-    rows: dict[str, Relation], fresh: dict[str, Relation], at: datetime
-) -> dict[str, Relation]:
+def _restated(rows: dict[str, Memory], fresh: dict[str, Memory], at: datetime) -> dict[str, Memory]:
     """Return the rows with changes from ``at`` on; unchanged rows continue."""
-    had = {_content(row): row for row in believed(rows.values())}
-    want = {_content(row): row for row in believed(fresh.values())}
-    ended = [retired(row, at) for key, row in had.items() if key not in want]
-    begun = [replace(row, recorded_at=at) for key, row in want.items() if key not in had]
+    had = {_content(row): row for row in as_of(rows.values(), None)}
+    want = {_content(row): row for row in as_of(fresh.values(), None)}
+    ended = [replace(row, retired_at=at) for key, row in had.items() if key not in want]
+    begun = [revised(row, recorded_at=at) for key, row in want.items() if key not in had]
     return {row.id: row for row in (*ended, *begun)}
 
 
-def _content(row: Relation) -> tuple[object, ...]:
-    return fold(row.object), row.valid_from, row.valid_to, row.sources, row.quote
+def _content(row: Memory) -> tuple[object, ...]:
+    one = row.statement
+    return fold(one.object), row.valid_from, row.valid_to, row.sources, one.quote
 
 
-def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
+def _relation(one: _Stated, known: Iterable[Memory], others: Sequence[Memory]) -> Memory | None:
     """Return a statement as a relation; None for old news and for an empty interval."""
     statement, reading = one.statement, one.reading
-    if statement.is_ending or not statement.object or _is_old_news(statement, reading, known):
+    if statement.is_ending or not statement.object:
         return None
-    since, until = _interval(statement, reading, known)
+    if others and _is_old_news(statement, reading, known):
+        return None
+    since, until = _interval(statement, reading, others)
     if until is not None and until <= since:
         return None
-    return Relation(
-        scope=reading.scope,
-        subject=statement.subject,
-        predicate=statement.predicate,
-        object=statement.object,
-        text=statement.text,
-        valid_from=since,
-        valid_to=until,
-        recorded_at=reading.at,
-        sources=reading.sources or (reading.turn,),
-        quote=statement.quote,
-        confidence=statement.confidence,
-        speaker=reading.speaker,
-        made=reading.made,
+    return revised(
+        Memory(
+            id="",
+            kind=f"{RELATION}/{statement.predicate}",
+            scope=reading.scope,
+            speaker=reading.speaker,
+            text=statement.text,
+            valid_from=since,
+            valid_to=until,
+            recorded_at=reading.at,
+            sources=reading.sources or (reading.turn,),
+            statement=replace(statement_of(statement), over=False, corrects=False),
+            made=reading.made,
+        )
     )
 
 
-def _is_old_news(statement: ReadStatement, reading: TurnReading, known: Sequence[Relation]) -> bool:
+def _is_old_news(statement: ReadStatement, reading: TurnReading, known: Iterable[Memory]) -> bool:
     """Return whether "I no longer work there" follows a mention of the next job."""
     if not statement.over or statement.since is not None or statement.until is not None:
         return False
-    same, others = _split_by_object(statement, known)
-    still_holds = any(row.valid_to is None and row.valid_from <= reading.said for row in same)
-    return bool(others) and not still_holds
+    same = [row for row in known if fold(row.statement.object) == fold(statement.object)]
+    return not any(row.valid_to is None and row.valid_from <= reading.said for row in same)
 
 
 def _interval(
-    statement: ReadStatement, reading: TurnReading, known: Sequence[Relation]
+    statement: ReadStatement, reading: TurnReading, others: Sequence[Memory]
 ) -> tuple[datetime, datetime | None]:
-    """Return when a statement is true; unstated limits follow from the other relations."""
-    _, others = _split_by_object(statement, known)
+    """Return when a statement is true; unstated limits follow from what it excludes."""
     until = statement.until or (reading.said if statement.over else None)
     if until is not None and statement.since is None:
         ends = [row.valid_to for row in others if row.valid_to and row.valid_to <= until]
@@ -299,17 +295,9 @@ def _interval(
     return since, until
 
 
-def _is_nearly_as_old(row: Relation, since: datetime, said: datetime) -> bool:
+def _is_nearly_as_old(row: Memory, since: datetime, said: datetime) -> bool:
     """Return whether a relation was stated shortly after a conflicting one is said to begin."""
     return row.valid_to is None and since < row.valid_from <= min(said, since + NEWS)
-
-
-def _split_by_object(
-    statement: ReadStatement, known: Sequence[Relation]
-) -> tuple[list[Relation], list[Relation]]:
-    """Return the known relations with the statement's object, and those that it excludes."""
-    same = [row for row in known if fold(row.object) == fold(statement.object)]
-    return same, [row for row in known if exclude(statement, row)]
 
 
 # ------------------------------------------------------------------- changes to write
@@ -365,7 +353,7 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     wanted = {one.entity for reading in touched for one in reading.mentions}
     had: dict[Group, list[Memory]] = defaultdict(list)
     for one in kept.relations:
-        group = group_of_relation(Relation.of(one))
+        group = group_of_relation(one)
         if new is None or group in groups or any(touches(end, group) for end in endings):
             groups.add(group)
             had[group].append(one)
@@ -382,7 +370,7 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
         for one in kept.entities
         if one.retired_at is None and one.id not in known and (new is None or one.id in wanted)
     ]
-    put = (*(one.memory() for one in new or ()), *known.values(), *(row.memory() for row in rows))
+    put = (*(one.memory() for one in new or ()), *known.values(), *rows)
     ids = {one.id for one in put}
     return Changes(
         put=(*(one for one in put if there.get(one.id) != one), *lost),
@@ -423,15 +411,15 @@ def _touched(reading: TurnReading, groups: Iterable[Group]) -> set[Group]:
     return {group for group in groups if any(touches(one, group) for one in endings)}
 
 
-def _appended(stored: Iterable[Memory], said: Sequence[_Stated]) -> list[Relation]:
+def _appended(stored: Iterable[Memory], said: Sequence[_Stated]) -> list[Memory]:
     """Return the rows of a group that change when later statements are asserted."""
-    before = {one.id: Relation.of(one) for one in stored}
+    before = {one.id: one for one in stored}
     rows = before
     for _, same in groupby(said, key=lambda one: one.reading.at):
         rows = _asserted(rows, same)
     return [row for id, row in rows.items() if before.get(id) is not row]
 
 
-def group_of_relation(row: Relation) -> Group:
+def group_of_relation(row: Memory) -> Group:
     """Return the key that a relation shares with the statements that it follows from."""
-    return row.subject, *slot_of(row)
+    return row.statement.subject, *slot_of(row.statement)

@@ -16,7 +16,7 @@ from math import log2
 
 from msgspec import Struct
 
-from slowcat_memory.core.disclosure import is_withheld
+from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
@@ -31,13 +31,13 @@ from slowcat_memory.core.extraction.known import (
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import Mention, TurnReading
-from slowcat_memory.core.graph.relations import ALWAYS, Relation
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.calendar import in_zone
+from slowcat_memory.core.validity import ALWAYS, holds
 from slowcat_memory.records import Memory, Turn
-from slowcat_memory.text_caches import text_cache
 
 STEM = "~"  # behind a stem
 LIKELY = 40  # names of which facts are looked at
@@ -59,7 +59,7 @@ class KnownIndex:
 
     def __init__(self) -> None:
         self._readings: dict[str, TurnReading] = {}
-        self._relations: dict[str, Relation] = {}
+        self._relations: dict[str, Memory] = {}
         self._facts: dict[str, Memory] = {}
         self._by_word: dict[str, set[str]] = {}  # ids of facts, by words and stems
         self._summaries: dict[str, Memory] = {}
@@ -67,7 +67,7 @@ class KnownIndex:
     def put(self, memory: Memory) -> None:
         """Add or replace a memory; local-only, muted, retired and uncertain ones are left out."""
         self.drop(memory.id)
-        if is_withheld(memory) or memory.facets.get("confidence") == "low":
+        if is_withheld(memory) or is_uncertain(memory):
             return
         if memory.id.startswith(f"{FACT}/"):
             if is_fact(memory) and memory.sources:
@@ -86,8 +86,8 @@ class KnownIndex:
             if memory.id.startswith(f"{READING}/"):
                 self._readings[memory.id] = TurnReading.of(memory)
             else:
-                self._relations[memory.id] = Relation.of(memory)
-        except (ValueError, KeyError):
+                self._relations[memory.id] = memory
+        except ValueError:
             return
 
     def drop(self, id: str) -> None:
@@ -115,7 +115,7 @@ class KnownIndex:
         for one in self._relations.values():
             if not _may_matter(one, scene):
                 continue
-            if min(one.sources) < scene.first and _holds(one, scene):
+            if min(one.sources) < scene.first and holds(one, scene.at):
                 yield from _role_of(one, scene)
 
     def _sentences(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
@@ -253,19 +253,17 @@ def _every_name(scene: _Scene) -> Iterator[KnownLine]:
             yield KnownLine(one.name, one.name, one.last, "", (one.turn,))
 
 
-def _holds(one: Relation, scene: _Scene) -> bool:
-    return one.confidence != "low" and (one.valid_to is None or one.valid_to > scene.at)
-
-
-def _may_matter(one: Relation, scene: _Scene) -> bool:
+def _may_matter(row: Memory, scene: _Scene) -> bool:
     """Return whether a relation is about somebody likely, or has a role that the turns name."""
+    one = row.statement
     if one.object in scene.likely or one.subject in scene.likely:
         return True
     return fold(scene.language.facts.roles.get(one.predicate, "")) in scene.said_words
 
 
-def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
+def _role_of(row: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     """Yield an entity and what a relation says that it is."""
+    one = row.statement
     subject, object_ = scene.name_of(one.subject), scene.name_of(one.object)
     noun = scene.language.facts.roles.get(one.predicate, "")
     if not subject or not object_ or one.predicate in TELLS_NOTHING:
@@ -285,21 +283,21 @@ def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     else:
         return
     name = scene.name_of(about)
-    text = f"{whole or f'{name}: {what}'}{_times(one, scene)}"
+    text = f"{whole or f'{name}: {what}'}{_times(row, scene)}"
     if len(text) <= LINE_CHARS:
-        yield about, KnownLine(text, name, scene.said(min(one.sources)), one.id, one.sources)
+        yield about, KnownLine(text, name, scene.said(min(row.sources)), row.id, row.sources)
 
 
-def _times(one: Relation, scene: _Scene) -> str:
+def _times(row: Memory, scene: _Scene) -> str:
     """Return since when and until when, as far as it was known before the turns."""
     words = scene.language.facts.roles
-    if not is_functional(one.predicate):
+    if not is_functional(row.statement.predicate):
         return ""
     text = ""
-    if one.valid_from != ALWAYS and one.valid_from != scene.said(min(one.sources)):
-        text = f" {words['from']} {in_zone(one.valid_from, scene.zone).date().isoformat()}"
-    if one.valid_to is not None and max(one.sources) < scene.first:
-        text += f" {words['until']} {in_zone(one.valid_to, scene.zone).date().isoformat()}"
+    if row.valid_from != ALWAYS and row.valid_from != scene.said(min(row.sources)):
+        text = f" {words['from']} {in_zone(row.valid_from, scene.zone).date().isoformat()}"
+    if row.valid_to is not None and max(row.sources) < scene.first:
+        text += f" {words['until']} {in_zone(row.valid_to, scene.zone).date().isoformat()}"
     return text
 
 

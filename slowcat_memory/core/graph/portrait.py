@@ -6,10 +6,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from slowcat_memory.core.graph.build import attributes_of, names_of
-from slowcat_memory.core.graph.relations import ALWAYS, Relation, as_of, believed
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory
+from slowcat_memory.core.validity import ALWAYS, as_of
+from slowcat_memory.records import Memory, Statement
 
 
 class EntityNames:
@@ -29,6 +29,10 @@ class EntityNames:
     def __contains__(self, id: str) -> bool:
         """Return whether an id has a name; a value is no id."""
         return id in self._entities or not id.startswith(f"{ENTITY}/")
+
+    def have(self, one: Statement) -> bool:
+        """Return whether both sides of a statement have a name."""
+        return one.subject in self and one.object in self
 
     def find(self, name: str) -> list[Memory]:
         """Return the entities with exactly this name, else those with it as part of a name."""
@@ -74,13 +78,13 @@ class Portrait(Struct, frozen=True):
 
 
 def portrait(
-    entity: Memory, relations: Sequence[Relation], known: EntityNames, now: datetime
+    entity: Memory, relations: Sequence[Memory], known: EntityNames, now: datetime
 ) -> Portrait:
     first, *also = names_of(entity)
-    own = [one for one in believed(relations) if one.subject == entity.id]
+    own = [one for one in as_of(relations, None) if one.statement.subject == entity.id]
     now_true = as_of(own, now)
     over = [one for one in own if one.valid_to is not None and one.valid_to <= now]
-    of_others = [one for one in as_of(relations, now) if one.object == entity.id]
+    of_others = [one for one in as_of(relations, now) if one.statement.object == entity.id]
     return Portrait(
         id=entity.id,
         name=first,
@@ -88,34 +92,38 @@ def portrait(
         also=tuple(also),
         attributes=attributes_of(entity),
         holds=tuple(
-            _line(one, known[one.object]) for one in sorted(now_true, key=_order, reverse=True)
+            _line(one, known[one.statement.object])
+            for one in sorted(now_true, key=_order, reverse=True)
         ),
         before=tuple(
-            _line(one, known[one.object]) for one in sorted(over, key=_order, reverse=True)
+            _line(one, known[one.statement.object])
+            for one in sorted(over, key=_order, reverse=True)
         ),
-        others=tuple(_line(one, known[one.subject]) for one in sorted(of_others, key=_order)),
+        others=tuple(
+            _line(one, known[one.statement.subject]) for one in sorted(of_others, key=_order)
+        ),
     )
 
 
-def _order(one: Relation) -> tuple[datetime, str, str]:
-    return one.valid_from, one.predicate, one.id
+def _order(one: Memory) -> tuple[datetime, str, str]:
+    return one.valid_from, one.statement.predicate, one.id
 
 
-def _line(one: Relation, value: str) -> Line:
+def _line(one: Memory, value: str) -> Line:
     return Line(
-        what=predicate_in_words(one.predicate),
+        what=predicate_in_words(one.statement.predicate),
         value=value,
         since=None if one.valid_from == ALWAYS else one.valid_from,
         until=one.valid_to,
-        quote=one.quote,
+        quote=one.statement.quote,
         turn=one.sources[0] if one.sources else 0,
     )
 
 
-def in_words(relation: Relation, names: EntityNames) -> str:
+def in_words(relation: Memory, names: EntityNames) -> str:
     """Return a relation as a sentence."""
-    predicate = predicate_in_words(relation.predicate)
-    return f"{names[relation.subject]} {predicate} {names[relation.object]}"
+    one = relation.statement
+    return f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
 
 
 def predicate_in_words(predicate: str) -> str:

@@ -27,13 +27,7 @@ from slowcat_memory.core.extraction.known import (
     prompt_about,
     sources_used,
 )
-from slowcat_memory.core.extraction.predicates import (
-    PREFERRED,
-    Confidence,
-    canonical,
-    object_type,
-    sentence,
-)
+from slowcat_memory.core.extraction.predicates import PREFERRED, canonical, object_type, sentence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import implied_endings
 from slowcat_memory.core.graph.endings import endings_by_rule
@@ -45,7 +39,7 @@ from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
 from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.time import expressions
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Confidence, Turn
 
 VERSION = 2  # of the prompt and the rules; raise it with any change: everything is extracted again
 MOST_OBJECT = 80  # characters

@@ -12,11 +12,8 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.predicates import Ending, Triple
 from slowcat_memory.core.memory import READING
-from slowcat_memory.records import Made, Memory
-
-ENDS = "ends"  # the predicate of a statement that only ends others: see ``ReadStatement.ends``
+from slowcat_memory.records import Ending, Made, Memory, Statement
 
 
 class Mention(Struct, frozen=True, omit_defaults=True):
@@ -33,37 +30,32 @@ class Mention(Struct, frozen=True, omit_defaults=True):
     confidence: str = ""
 
 
-class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
+class ReadStatement(Statement, frozen=True, kw_only=True, omit_defaults=True):
     """A turn's statement about an entity; unknown times are None.
 
-    ``over``: the turn says that it is over. ``corrects``: it retracts an earlier statement, rather
-    than reporting a change. ``ends``: the predicates of the subject's relations to the object that it
-    ends, with the predicate ``ENDS``; () for all, whose object is ``object``, or any if that is "".
+    With ``ends``, a single one, it states nothing else; its ``subject`` and ``object`` are those of
+    the ending, and become an entity's id in place of these.
     """
 
     text: str
     since: datetime | None = None
     until: datetime | None = None
-    over: bool = False
-    corrects: bool = False
-    ends: tuple[str, ...] = ()
 
     @property
     def is_ending(self) -> bool:
-        return self.predicate == ENDS
+        return bool(self.ends)
 
 
 def ending(of: Ending, text: str, quote: str, until: datetime | None) -> ReadStatement:
     """Return what a turn ends as a statement; ``until`` None: when it was said."""
     return ReadStatement(
         subject=of.subject,
-        predicate=ENDS,
         object=of.object,
         text=text,
         quote=quote,
         until=until,
         over=True,
-        ends=of.predicates,
+        ends=(of,),
     )
 
 

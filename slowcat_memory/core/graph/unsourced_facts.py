@@ -4,14 +4,14 @@ The entity graph is built from readings of turns. A fact that no turn states has
 subject, predicate and object are added to a graph when it is read, and stored nowhere.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.build import names_of
-from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.core.graph.rules import PASSING
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
@@ -22,11 +22,11 @@ class GraphPart(Struct, frozen=True):
     """Entities, as memories that are not stored, and relations between them."""
 
     entities: tuple[Memory, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[Disclosed, ...] = ()
 
 
 def graph_of(
-    facts: Iterable[Disclosed], known: Iterable[Memory], relations: Sequence[Relation]
+    facts: Iterable[Disclosed], known: Iterable[Memory], relations: Iterable[Memory]
 ) -> GraphPart:
     """Return what facts without a turn add to a graph.
 
@@ -39,18 +39,23 @@ def graph_of(
     if not unsourced:
         return GraphPart()
     ids = {fold(name): one.id for one in known for name in names_of(one)}
-    stated = {(one.subject, one.predicate, fold(one.object)) for one in relations}
-    entities, added = dict[str, Memory](), list[Relation]()
+    known_rows = (one.statement for one in relations)
+    stated = {(one.subject, one.predicate, fold(one.object)) for one in known_rows}
+    entities, added = dict[str, Memory](), list[Disclosed]()
     for fact in unsourced:
-        predicate = canonical(fact.facets["predicate"])
+        predicate = canonical(fact.statement.predicate)
         if not predicate or predicate in PASSING:
             continue
-        subject = _entity(fact, fact.facets["subject"], "person", ids, entities)
-        object_ = fact.facets["object"]
+        subject = _entity(fact, fact.statement.subject, "person", ids, entities)
+        object_ = fact.statement.object
         if kind := object_type(predicate):
             object_ = _entity(fact, object_, kind, ids, entities)
         if (subject, predicate, fold(object_)) not in stated:
-            added.append(_relation(fact, subject, predicate, object_))
+            triple = {"subject": subject, "predicate": predicate, "object": object_}
+            # One that was superseded was true until its end.
+            added.append(
+                replace(fact, retired_at=None, statement=replace(fact.statement, **triple))
+            )
     return GraphPart(tuple(entities.values()), tuple(added))
 
 
@@ -58,8 +63,9 @@ def _is_triple(memory: Memory) -> bool:
     if not is_fact(memory) or memory.sources or memory.facets.get("why") == "same":
         return False
     stays = memory.retired_at is None or memory.valid_to is not None
-    named = all(memory.facets.get(part) for part in ("subject", "predicate", "object"))
-    return stays and named and memory.facets.get("confidence") != "low"
+    said = memory.statement
+    named = bool(said.subject and said.predicate and said.object)
+    return stays and named and said.confidence != "low"
 
 
 def _entity(
@@ -78,20 +84,3 @@ def _entity(
             facets={"name": name, "type": kind},
         )
     return id_
-
-
-def _relation(fact: Memory, subject: str, predicate: str, object_: str) -> Relation:
-    """Return a fact as a relation: one that was superseded was true until its end."""
-    return Relation(
-        scope=fact.scope,
-        subject=subject,
-        predicate=predicate,
-        object=object_,
-        text=fact.text,
-        quote=fact.facets.get("quote", ""),
-        valid_from=fact.valid_from,
-        valid_to=fact.valid_to,
-        recorded_at=fact.recorded_at or fact.valid_from,
-        speaker=fact.speaker,
-        made=fact.made,
-    )

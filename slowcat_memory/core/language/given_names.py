@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.language.data import read_data
-from slowcat_memory.text_caches import text_cache
+from slowcat_memory.core.text_caches import text_cache
 
 _SPELLINGS = tuple(  # usual spellings of one sound in a name
     (re.compile(pattern), letter)

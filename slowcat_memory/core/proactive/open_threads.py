@@ -125,7 +125,7 @@ def closed(fact: Memory, later: Sequence[Later]) -> tuple[Outcome, Later] | None
     That something was told ("the dentist was fine") closes an event, and no task.
     """
     turn = fact.sources[0] if fact.sources else 0
-    about = f"{fact.speaker} {fact.facets.get('subject', '')}"
+    about = f"{fact.speaker} {fact.statement.subject}"
     found = closed_by(fact.text, about, turn, later)
     return None if found and found[0] == "told" and fact.kind == THREAD else found
 
@@ -133,7 +133,7 @@ def closed(fact: Memory, later: Sequence[Later]) -> tuple[Outcome, Later] | None
 def _when(memory: Memory, zone: tzinfo) -> tuple[What, datetime] | None:
     """Return as what, and since when, a fact may be brought up; None for one that may not be."""
     days = _days(memory, zone)
-    reminds = memory.facets.get("predicate") == WANTS_REMINDER or _REMINDS.search(memory.text)
+    reminds = memory.statement.predicate == WANTS_REMINDER or _REMINDS.search(memory.text)
     if memory.kind == THREAD and days is None:
         return "reminder" if reminds else "thread", memory.valid_from
     if days is None or days[0] <= memory.valid_from and days[1] <= memory.valid_from + DAYS:
@@ -210,12 +210,11 @@ def _days(memory: Memory, zone: tzinfo) -> tuple[datetime, datetime] | None:
 
     A date may be a day, a month or a year, or have a last day of its own.
     """
-    text = memory.facets.get("date", "")
-    parts = text.split("-")
+    parts = memory.statement.date.split("-")
     try:
         year, month, day = (int(part) for part in (*parts, "1", "1")[:3])
         first = datetime(year, month, day, tzinfo=zone)
-        last = datetime.fromisoformat(memory.facets.get("last") or first.date().isoformat())
+        last = datetime.fromisoformat(memory.statement.last or first.date().isoformat())
     except ValueError:
         return None
     end = last.replace(tzinfo=zone) + timedelta(days=1)

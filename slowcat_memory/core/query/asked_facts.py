@@ -26,7 +26,7 @@ from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary, is_word
 from slowcat_memory.core.text.normalize import content_words, fold
-from slowcat_memory.text_caches import text_cache
+from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
 KEY = 5  # letters that two forms of a word, or a compound and its beginning, have in common

@@ -31,9 +31,9 @@ from slowcat_memory.core.memory import CHUNK
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words, fold
 from slowcat_memory.core.text.phonetics import MisheardWord
+from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 from slowcat_memory.records import Memory
-from slowcat_memory.text_caches import text_cache
 
 OTHER_QUESTION = 0.3  # weight of the words of a question that is not about the people here
 MOST_IN_FILLER = 10  # words of a sentence that may be a filler or a command to a device

@@ -27,9 +27,9 @@ from slowcat_memory.core.text.normalize import (
     neutralise,
 )
 from slowcat_memory.core.text.rare_words import is_common
+from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.written_dates import MONTHS
 from slowcat_memory.records import Disclosed, Hit
-from slowcat_memory.text_caches import text_cache
 
 OPEN, CLOSE = "<memories>", "</memories>"
 SUMMARY = "summary"  # a family of memories

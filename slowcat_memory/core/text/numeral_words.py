@@ -8,7 +8,7 @@ from typing import Literal
 
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.text_caches import text_cache
+from slowcat_memory.core.text_caches import text_cache
 
 Kind = Literal[
     "unit", "ten", "ordinal", "ordinal ten", "hundred", "scale", "dozen", "fraction", "whole", "a",

@@ -10,7 +10,7 @@ import unicodedata
 
 from msgspec import Struct
 
-from slowcat_memory.text_caches import text_cache
+from slowcat_memory.core.text_caches import text_cache
 
 MOST = 8  # pronunciations of a word
 

@@ -18,9 +18,10 @@ from slowcat_memory.core.disclosure import (
     is_uncertain,
 )
 from slowcat_memory.core.language import Language
-from slowcat_memory.core.memory import believed, chunk, chunk_id
+from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.core.time.expressions import Interval
+from slowcat_memory.core.validity import held_at
 from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
@@ -206,7 +207,7 @@ def known_facts(snapshot: Snapshot, scope: str, reader: Reader, now: datetime) -
     if scope not in reader.scopes:
         return []
     found = map(_as_right, disclose_all(snapshot.memories(scope), reader))
-    known = [m for m in found if is_listed(m) and believed(m, now) and not is_uncertain(m)]
+    known = [m for m in found if is_listed(m) and held_at(m, now) and not is_uncertain(m)]
     first: dict[str, Disclosed] = {}
     for memory in sorted(known, key=_order):
         first.setdefault(fingerprint(memory.text), memory)

@@ -12,9 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from slowcat_memory.core.disclosure import is_withheld
-from slowcat_memory.core.extraction.predicates import Ending as Ended
-from slowcat_memory.core.extraction.predicates import Triple, canonical
+from slowcat_memory.core.disclosure import is_uncertain, is_withheld
+from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude, slot_of
 from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.facts.fact import is_fact, stated_in, type_of
@@ -28,7 +27,8 @@ from slowcat_memory.core.query.asked_facts import (
     keys,
 )
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Ending as Ended
+from slowcat_memory.records import Memory, Statement, Turn
 
 Item = TypeVar("Item", bound=tuple[Any, ...])
 
@@ -118,24 +118,22 @@ class KnownFacts:
     def put(self, fact: Memory) -> None:
         """Add or replace a fact of which a turn is known, about its speaker or with a day."""
         self.drop(fact.id)
-        facets = fact.facets
-        date = facets.get("last", "") or facets.get("date", "")
-        own = fold(facets.get("subject", "")) == fold(fact.speaker)
-        over = fact.valid_to is not None or facets.get("over") == "yes"
+        said, subject = fact.statement, fold(fact.statement.subject)
+        date, own = said.last or said.date, subject == fold(fact.speaker)
+        over = fact.valid_to is not None or said.over
         if not fact.sources or (fact.retired_at is not None and not fact.valid_to):
             return
-        subject = fold(facets.get("subject", ""))
-        if facets.get("confidence") == "low" or not subject:
+        if said.confidence == "low" or not subject:
             return
-        predicate = canonical(facets.get("predicate", "")).replace(" ", "_")
+        predicate = canonical(said.predicate).replace(" ", "_")
         kind = type_of(fact)
         event = date and kind != "health"
         state = "" if event or predicate == "allergic_to" else f"state:{kind}"
         names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
         if not own:
             names = tuple(f"{subject}/{name}" for name in (*names, ""))
-        said = " ".join((fact.text, facets.get("quote", ""), facets.get("object", "")))
-        words = frozenset(keys(said, self._language))
+        told = " ".join((fact.text, said.quote, said.object))
+        words = frozenset(keys(told, self._language))
         known = _Known(fact.id, stated_in(fact)[0], fact.valid_from, words, names, date, over)
         self._facts[fact.id] = known
         for name in known.lists():
@@ -251,7 +249,7 @@ class Endings:
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
         self._written: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts by an LLM that hold
         # By speaker, subject and slot: the chunk of the latest statement, and the statement.
-        self._latest: dict[tuple[str, str, Slot], tuple[str, Triple]] = {}
+        self._latest: dict[tuple[str, str, Slot], tuple[str, Statement]] = {}
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
         self._read_to = 0  # log id of the latest turn that a fact was read from
         for fact in sorted(facts, key=lambda one: one.valid_from):
@@ -268,20 +266,14 @@ class Endings:
         self._known.put(memory)
         holds = until is None and memory.retired_at is None
         text = memory.text if holds and _is_written(memory) else ""
-        stated = _Stated(chunks, memory.facets.get("quote", ""), until, by, text)
+        stated = _Stated(chunks, memory.statement.quote, until, by, text)
         self._facts[memory.id] = stated
         if text:
             for chunk in chunks:
                 self._written[chunk] = (*self._written.get(chunk, ()), memory.id)
         self._read_to = max(self._read_to, *memory.sources)
         if stated.until is None and memory.retired_at is None:
-            self._hold(
-                memory.speaker,
-                memory.facets.get("subject", ""),
-                memory.facets.get("predicate", ""),
-                memory.facets.get("object", ""),
-                chunks[0],
-            )
+            self._hold(memory.speaker, memory.statement, chunks[0])
             return
         for chunk in chunks:
             self._ended[chunk] = (*self._ended.get(chunk, ()), memory.id)
@@ -312,7 +304,7 @@ class Endings:
                 self._end(turn, ending)
             if one.over:
                 continue
-            before = self._hold(turn.speaker, one.subject, one.predicate, one.object, chunk)
+            before = self._hold(turn.speaker, one, chunk)
             if before and before not in self._ended:
                 self._heard[before] = Ending(turn.at, newer=chunk)
 
@@ -328,13 +320,12 @@ class Endings:
             if chunk != chunk_id(turn.id) and chunk not in self._ended:
                 self._heard[chunk] = Ending(turn.at, newer=chunk_id(turn.id))
 
-    def _hold(self, speaker: str, subject: str, predicate: str, value: str, chunk: str) -> str:
+    def _hold(self, speaker: str, one: Statement, chunk: str) -> str:
         """Keep the latest statement of a slot; return the chunk of one that it excludes, or ""."""
-        predicate = canonical(predicate)
-        if not predicate:
+        if not (predicate := canonical(one.predicate)):
             return ""
-        new = Triple(subject=subject, predicate=predicate, object=value)
-        key = (speaker, fold(subject), slot_of(new))
+        new = Statement(subject=one.subject, predicate=predicate, object=one.object)
+        key = (speaker, fold(new.subject), slot_of(new))
         before, old = self._latest.get(key, ("", new))
         self._latest[key] = (chunk, new)
         return before if before not in ("", chunk) and exclude(new, old) else ""
@@ -371,8 +362,11 @@ class Endings:
 
 
 def _is_written(fact: Memory) -> bool:
-    sure = fact.facets.get("confidence") != "low"
-    return sure and not is_withheld(fact) and fact.made is not None and bool(fact.made.model)
+    return (
+        not (is_uncertain(fact) or is_withheld(fact))
+        and fact.made is not None
+        and bool(fact.made.model)
+    )
 
 
 def _remove(by_chunk: dict[str, tuple[str, ...]], chunk: str, fact: str) -> None:

@@ -11,17 +11,10 @@ from itertools import islice
 
 import numpy as np
 
-from slowcat_memory.core.memory import (
-    believed,
-    chunk,
-    chunk_id,
-    findable,
-    indexed_text,
-    searchable,
-    turn_of,
-)
+from slowcat_memory.core.memory import chunk, chunk_id, findable, indexed_text, searchable, turn_of
 from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.validity import held_at
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.store import Snapshot
 
@@ -92,7 +85,7 @@ def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
     """
     forgotten = waiting_to_be_erased(snapshot, scope)
     for memory in filter(searchable, snapshot.memories(scope)):
-        if memory.retired_at is not None and memory.id not in forgotten and believed(memory, at):
+        if memory.retired_at is not None and memory.id not in forgotten and held_at(memory, at):
             yield memory
 
 

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.core.disclosure import Reader, disclose_all
-from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, family, holds
+from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, family
+from slowcat_memory.core.validity import holds
 from slowcat_memory.records import Disclosed, Memory, Session
 from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers

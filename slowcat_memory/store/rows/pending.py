@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.memory import turn_of
+from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Context, Forget, Key, LedgerEntry, Memory, Task
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import PENDING
-from slowcat_memory.text_caches import text_cache
 
 Subject = tuple[str, str]  # scope, id
 PENDING_KEY = keys.name_key(PENDING)

@@ -108,7 +108,7 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         every = catalogue.relations(entity.id)
         relations = _read(snapshot, scope, every[:PAGE])
         stated = catalogue.facts_about(names, FACTS_OF_PERSON)
-        quoted = {one.facets.get("quote") for one in relations}
+        quoted = {one.statement.quote for one in relations}
         facts = [one for one in _read(snapshot, scope, stated) if _adds(one, quoted)]
         rows = [memory_row(page, one) for one in facts]
     name, *also = dict.fromkeys(page.name(scope, one) for one in names)
@@ -124,9 +124,9 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _adds(fact: Memory, quoted: Collection[str | None]) -> bool:
+def _adds(fact: Memory, quoted: Collection[str]) -> bool:
     """Return whether no relation that is shown was read from the same words."""
-    return fact.facets.get("quote", "") not in quoted
+    return fact.statement.quote not in quoted
 
 
 def _read(snapshot: Snapshot, scope: str, wanted: list[Listed]) -> list[Memory]:
@@ -137,15 +137,15 @@ def _read(snapshot: Snapshot, scope: str, wanted: list[Listed]) -> list[Memory]:
 def _relation(
     page: PageContext, memory: Memory, entity: str, catalogue: Catalogue
 ) -> dict[str, Any]:
-    facets = memory.facets
+    said = memory.statement
     return {
         "id": memory.id,
-        "own": facets["subject"] == entity,
+        "own": said.subject == entity,
         **relation_words(page, memory, catalogue),
-        "object_id": facets["object"] if catalogue.get(facets["object"]) else "",
+        "object_id": said.object if catalogue.get(said.object) else "",
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
-        "quote": facets.get("quote", ""),
+        "quote": said.quote,
         "speaker": page.name(memory.scope, memory.speaker),
         "turn": memory.sources[0] if memory.sources else 0,
     }

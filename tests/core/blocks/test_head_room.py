@@ -10,7 +10,7 @@ from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, s
 from slowcat_memory.core.render.head_blocks import size
 from slowcat_memory.core.render.repeats import Told, split
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.records import Made, Memory
+from slowcat_memory.records import Made, Memory, Statement
 from tests.support.rows import each_row
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
@@ -50,7 +50,7 @@ def head(language: str = "english", options: HeadOptions = HeadOptions(), **more
         memory("block/persona", "You are dry-humoured, and ask about Biscuit. You keep to facts, and say so."),
         memory("block/relationship", "Anna thanked Juno for the advice about the bank.\nAnna says Juno is better than a diary."),
         memory("block/self_perception", "On 11 November 2026 you advised: Ask once, with a number in mind."),
-        *(memory(f"fact/{kind}", text, facets={"date": day}) for kind, text, day in DATED),
+        *(memory(f"fact/{kind}", text, statement=Statement(date=day)) for kind, text, day in DATED),
         memory("block/profile", "lives in Leipzig; works at Northlight; partner: Tom"),
     )  # fmt: skip
     given: dict[str, object] = {"moment": NOW, "talks": 11, "last": NOW - timedelta(days=1), "user": "Anna",

@@ -5,22 +5,19 @@ from typing import Any
 
 from slowcat_memory.core.blocks.lasting import human
 from slowcat_memory.core.blocks.profile import by_rule, line
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+OWN = {"subject", "confidence", "over"}
 
 
 def stated(text: str, predicate: str = "", object_: str = "", **more: Any) -> Memory:
-    facets = {
-        "subject": "Anna",
-        "predicate": predicate,
-        "object": object_,
-        **more.pop("facets", {}),
-    }
+    own = {"subject": "Anna", **{name: more.pop(name) for name in OWN & more.keys()}}
+    said = Statement(predicate=predicate, object=object_, **own)
     given = {"kind": "fact/person", "valid_from": NOW - DAY, "sources": (1,), **more}
     return Memory(
-        id=f"fact/{text}", scope="anna", speaker="Anna", text=text, facets=facets, **given
+        id=f"fact/{text}", scope="anna", speaker="Anna", text=text, statement=said, **given
     )
 
 
@@ -29,12 +26,12 @@ def shown(*memories: Memory) -> list[str]:
 
 
 def test_an_uncertain_fact_describes_nobody() -> None:
-    joke = stated("Anna is a millionaire.", facets={"confidence": "low"})
+    joke = stated("Anna is a millionaire.", confidence="low")
     assert shown(joke) == [] and by_rule([joke], "Anna", NOW) == {}
 
 
 def test_who_left_has_no_employer_in_the_profile() -> None:
-    left = stated("Anna no longer works at Siemens.", "works_at", "Siemens", facets={"over": "yes"})
+    left = stated("Anna no longer works at Siemens.", "works_at", "Siemens", over=True)
     stored_before = stated("Anna no longer works at Siemens.", "works_at", "Siemens")
     for one in (left, stored_before):
         assert line(by_rule([one], "Anna", NOW)) == ""
@@ -55,16 +52,16 @@ def test_a_relation_that_a_fact_states_is_not_shown_again() -> None:
         id="entity/anna", kind="entity/person", scope="anna", speaker="Anna", text="Anna (person)",
         valid_from=NOW - DAY, facets={"name": "Anna"},
     )  # fmt: skip
-    ids = {"subject": "entity/anna"}
+    ids = "entity/anna"
     same = stated("Anna allergic to hazelnuts.", "allergic_to", "hazelnuts",
-                  kind="relation/allergic_to", facets=ids)  # fmt: skip
-    other = stated("Anna plays chess.", "plays", "chess", kind="relation/plays", facets=ids)
+                  kind="relation/allergic_to", subject=ids)  # fmt: skip
+    other = stated("Anna plays chess.", "plays", "chess", kind="relation/plays", subject=ids)
     assert shown(person, fact, same, other) == [fact.text, other.text]
 
 
 def test_what_ended_long_ago_is_left_out() -> None:
-    left = stated("Anna left Siemens.", "works_at", "Siemens", facets={"over": "yes"})
-    long_ago = stated("Anna left Bosch.", "works_at", "Bosch", facets={"over": "yes"},
+    left = stated("Anna left Siemens.", "works_at", "Siemens", over=True)
+    long_ago = stated("Anna left Bosch.", "works_at", "Bosch", over=True,
                       valid_from=NOW - 400 * DAY)  # fmt: skip
     assert shown(left, long_ago) == ["Anna left Siemens."]
 

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, plain
 from slowcat_memory.core.language import language_of
-from slowcat_memory.records import Made, Memory
+from slowcat_memory.records import Made, Memory, Statement
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def fact(text: str, kind: str = "person", days: float = 1, **facets: str) -> Memory:
+def fact(text: str, kind: str = "person", days: float = 1, **facets: Any) -> Memory:
     at = NOW - days * DAY
     given: dict[str, Any] = {
         "sources": (1,),
-        "facets": {"subject": "Anna", "confidence": "high", **facets},
+        "statement": Statement(subject="Anna", **facets),
     }
     return Memory(
         id=f"fact/{text}", kind=f"fact/{kind}", scope="anna", speaker="Anna", text=text,
@@ -39,7 +39,7 @@ def test_plans_with_a_day_and_reports_are_left_out() -> None:
     past = fact("Anna tells Maeve at lunch.", "plan", date="2026-10-23")
     today = fact("Anna meets Maeve.", "plan", date="2026-11-18")
     month = fact("Anna renovates the bath.", "plan", date="2026-11")
-    read_out = fact("Anna must confirm her card.", "other", reported="yes")
+    read_out = fact("Anna must confirm her card.", "other", reported=True)
     joke = fact("Anna is a millionaire.", confidence="low")
     assert told(past, today, month, read_out, joke) == []
 
@@ -117,10 +117,10 @@ def test_a_day_that_ends_and_one_that_has_not_begun_are_coming() -> None:
 
 
 def test_what_is_over_called_off_or_long_past_is_not_coming() -> None:
-    off = fact("Anna's trip is off.", "event", date="2026-11-20", over="yes")
+    off = fact("Anna's trip is off.", "event", date="2026-11-20", over=True)
     past = fact("Anna had a race.", "event", date="2026-11-11")
     yesterday = fact("Anna sees the dentist.", "event", date="2026-11-17")
-    scam = fact("Anna confirms her card.", "open_thread", reported="yes")
+    scam = fact("Anna confirms her card.", "open_thread", reported=True)
     done = fact("Anna rang Two Blokes.", "task_completed", date="2026-11-20")
     broken = fact("Anna sings.", "event", date="2026-13-45")
     assert coming(off, past, scam, done, broken, yesterday) == [

@@ -6,7 +6,7 @@ from typing import Any
 from slowcat_memory.core.blocks.profile import Proposals, Proposed, by_rule, facets, line, proposed
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of
 from slowcat_memory.core.language import language_of
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -15,7 +15,7 @@ def fact(n: int, predicate: str, object_: str, subject: str = "Anna", **more: An
     return Memory(
         id=f"fact/{n}", kind="fact/person", scope="anna", speaker="Anna", text=f"{object_} {n}",
         valid_from=NOW + timedelta(days=n), sources=(n,),
-        facets={"subject": subject, "predicate": predicate, "object": object_}, **more,
+        statement=Statement(subject=subject, predicate=predicate, object=object_), **more,
     )  # fmt: skip
 
 

@@ -8,14 +8,15 @@ import pytest
 from slowcat_memory.core.blocks import rules
 from slowcat_memory.core.blocks.rules import SessionView, tone_of
 from slowcat_memory.core.language import language_of
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Memory, Statement, Turn
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
 
-def fact(text: str, kind: str = "fact/preference", **more: Any) -> Memory:
+def fact(text: str, kind: str = "fact/preference", date: str = "", **more: Any) -> Memory:
     given = {"id": f"fact/{text}", "scope": "anna", "speaker": "Anna", "valid_from": NOW}
-    return Memory(**{**given, "sources": (1,), **more}, kind=kind, text=text)
+    said = Statement(date=date)
+    return Memory(**{**given, "sources": (1,), **more}, kind=kind, text=text, statement=said)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +80,9 @@ def test_rules_background_lines() -> None:
 
 
 def test_rules_background_keeps_what_is_ahead_by_its_own_day() -> None:
-    party = fact("Anna has a party.", kind="fact/event", facets={"date": "2026-06-27"})
-    month = fact("Anna has a course.", kind="fact/event", facets={"date": "2026-06"})
-    past = fact("Anna had a race.", kind="fact/event", facets={"date": "2026-05-11"})
+    party = fact("Anna has a party.", kind="fact/event", date="2026-06-27")
+    month = fact("Anna has a course.", kind="fact/event", date="2026-06")
+    past = fact("Anna had a race.", kind="fact/event", date="2026-05-11")
     lines = rules.background([party, month, past], NOW + timedelta(days=40), UTC, 5)
     assert sorted(one.text for one in lines) == [
         "- Anna has a course (June 2026)",

@@ -10,7 +10,7 @@ from slowcat_memory.core.blocks.statements import (
     to_lines,
     valid_of_kind,
 )
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -39,7 +39,8 @@ def test_to_lines_of_valid_memories() -> None:
     ]  # fmt: skip
     found = to_lines(valid_of_kind([*others, kept], "fact"))
     assert [(one.text, one.of) for one in found] == [("Anna likes tea.", kept.id)]
-    sure = to_lines([fact("a"), fact("b", facets={"confidence": "high"}), fact("c", pinned=True)])
+    unsure = fact("a", statement=Statement(confidence="medium"))
+    sure = to_lines([unsure, fact("b"), fact("c", pinned=True)])
     assert [one.weight for one in sure] == sorted(one.weight for one in sure)
 
 

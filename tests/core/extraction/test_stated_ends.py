@@ -6,11 +6,10 @@ import pytest
 
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
-from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.extraction.slots import ends, implied_endings
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
 from slowcat_memory.core.extraction.third_person import stated_change
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Statement, Turn
 from tests.support.rows import each_row
 
 SUNDAY = datetime(2026, 4, 19, 10, tzinfo=UTC)
@@ -40,7 +39,7 @@ def read(text: str) -> list[StatedFact]:
     ],
 )
 def test_what_is_over_ends(text, predicate, object_):
-    old = Triple(subject="Ida", predicate=predicate, object=object_)
+    old = Statement(subject="Ida", predicate=predicate, object=object_)
     assert any(ends(end, old) for one in read(text) for end in one.ends if end.subject == "Ida")
 
 
@@ -93,11 +92,13 @@ def test_a_counted_week_names_its_day(text, day, last):
 
 
 def test_a_new_car_ends_the_old_one_that_only_its_quote_calls_a_car():
-    new = Triple(subject="Ida", predicate="owns", object="a Skoda")
-    old = Triple(
+    new = Statement(subject="Ida", predicate="owns", object="a Skoda")
+    old = Statement(
         subject="Ida", predicate="owns", object="a Golf", quote="I drive an old car, a Golf"
     )
-    bike = Triple(subject="Ida", predicate="owns", object="a Brompton", quote="I have a Brompton")
+    bike = Statement(
+        subject="Ida", predicate="owns", object="a Brompton", quote="I have a Brompton"
+    )
     (end,) = implied_endings(new, "Ida drives a Skoda. My new car is a Skoda")
     assert ends(end, old, "Ida drives a Golf.") and not ends(end, bike, "Ida has a Brompton.")
 

@@ -2,6 +2,7 @@
 
 import random
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from slowcat_memory.core.facts.fact_index import MOST_SHARING, FactIndex
 from slowcat_memory.core.facts.merging import compare, in_order
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Ending, Memory, Statement
 from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, tzinfo=UTC)
@@ -20,10 +21,10 @@ WORDS = (
 )
 
 
-def fact(n: int, text: str, **facets: str) -> Memory:
+def fact(n: int, text: str, **facets: Any) -> Memory:
     return Memory(
         id=f"fact/{n}", kind="fact/other", scope="anna", speaker="Anna", text=text, valid_from=AT +
-        timedelta(hours=n), sources=(n,), facets=facets,
+        timedelta(hours=n), sources=(n,), statement=Statement(**facets),
     )  # fmt: skip
 
 
@@ -78,10 +79,8 @@ def test_fact_index_forgets_what_is_retired_or_dropped() -> None:
 
 def test_fact_index_finds_what_ends_a_fact_of_another_subject_in_both_orders() -> None:
     dog = fact(1, "Anna has a dog called Rex.", subject="Anna", predicate="has_pet", object="Rex")
-    ends = '[{"subject":"Anna","predicates":["has_pet"],"object":""}]'
-    dead = fact(
-        2, "Anna's dog died.", subject="Anna's dog", predicate="died", over="yes", ends=ends
-    )
+    ends = (Ending("Anna", ("has_pet",)),)
+    dead = fact(2, "Anna's dog died.", subject="Anna's dog", predicate="died", over=True, ends=ends)
     index = index_of([dead, dog])
     assert index.rivals(dog) == [dead] and index.rivals(dead) == [dog]
     index.drop(dead.id)

@@ -2,34 +2,34 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
+from typing import Any
 
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import Ending
 from slowcat_memory.core.extraction.slots import exclude
-from slowcat_memory.core.facts.fact import fact_id, supersede
+from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.holding import claim_of, loser
 from slowcat_memory.core.facts.merging import in_order
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.core.validity import supersede
+from slowcat_memory.records import Ending, Memory, Statement, Turn
 from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def said(predicate: str, object_: str, turn: int, *, over: bool = False, **facets: str) -> Memory:
+def said(predicate: str, object_: str, turn: int, *, over: bool = False, **more: Any) -> Memory:
     """Return a fact of Anna's ``turn``, a day after the one before it."""
     text = f"Anna {predicate} {object_} {'no longer ' if over else ''}({turn})."
-    own = {"subject": "Anna", "predicate": predicate, "object": object_, **facets}
+    own = Statement(subject="Anna", predicate=predicate, object=object_, over=over, **more)
     return Memory(
         id=fact_id("anna", text, turn), kind="fact/person", scope="anna", speaker="Anna", text=text,
-        valid_from=AT + turn * DAY, sources=(turn,), facets=own | ({"over": "yes"} if over else {}),
+        valid_from=AT + turn * DAY, sources=(turn,), statement=own,
     )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def sentence(text: str, turn: int, **facets: str) -> Memory:
     """Return a fact as an LLM writes it: a sentence alone."""
     return Memory(
         id=fact_id("anna", text, turn), kind="fact/person", scope="anna", speaker="Anna", text=text,
-        valid_from=AT + turn * DAY, sources=(turn,), facets={"subject": "Anna", **facets},
+        valid_from=AT + turn * DAY, sources=(turn,), statement=Statement(subject="Anna", **facets),
     )  # fmt: skip
 
 
@@ -188,9 +188,9 @@ def test_a_story_of_long_ago_does_not_undo_the_present() -> None:
 
 def test_an_ending_of_a_statement_reaches_other_subjects() -> None:
     ends = (Ending("Anna", ("has_pet",), "Rusty"), Ending("Rusty"))
-    died = said("has_pet", "Rusty", 9, over=True, ends=msgspec.json.encode(ends).decode())
+    died = said("has_pet", "Rusty", 9, over=True, ends=ends)
     pet, age = said("has_pet", "Rusty", 1), said("age", "three", 2)
-    age = replace(age, facets=age.facets | {"subject": "Rusty"})
+    age = replace(age, statement=replace(age.statement, subject="Rusty"))
     other = said("has_pet", "Bello", 3)
     facts = take_up([pet, age, other, died])
     assert holding(facts) == [other, died]
@@ -206,7 +206,7 @@ def test_the_old_employer_holds_until_the_new_one_begins() -> None:
 
 def test_a_correction_replaces_what_was_said_shortly_before() -> None:
     wrong = said("has_sister", "Ann", 1)
-    right = replace(said("has_sister", "Anna", 1, corrects="yes"), id="fact/2", sources=(2,))
+    right = replace(said("has_sister", "Anna", 1, corrects=True), id="fact/2", sources=(2,))
     assert loser(right, wrong) is wrong
     assert loser(right, replace(wrong, valid_from=AT - 30 * DAY)) is None
 
@@ -218,7 +218,7 @@ def test_a_german_date_does_not_cut_a_sentence_in_two() -> None:
     assert (moved.object, moved.since.date().isoformat()) == ("Münster", "2026-04-25")
 
 
-def appointment(day: str, quote: str, turn: int, **facets: str) -> Memory:
+def appointment(day: str, quote: str, turn: int, **facets: Any) -> Memory:
     made = said("has", "dentist appointment", turn, quote=quote, date=day, **facets)
     return replace(made, kind="fact/event")
 
@@ -226,7 +226,7 @@ def appointment(day: str, quote: str, turn: int, **facets: str) -> Memory:
 def test_an_appointment_that_was_moved_is_on_its_new_day_alone() -> None:
     old = appointment("2026-05-20", "I have a dentist appointment on the 20th", 1)
     moved = appointment("2026-05-22", "my dentist appointment is now on the 22nd", 2)
-    corrected = appointment("2026-05-23", "the dentist is on the 23rd", 3, corrects="yes")
+    corrected = appointment("2026-05-23", "the dentist is on the 23rd", 3, corrects=True)
     assert loser(moved, old) == old and loser(corrected, moved) == moved
 
 
@@ -236,7 +236,7 @@ def test_two_appointments_of_a_kind_both_stand_where_nothing_was_moved() -> None
     assert loser(another, one) is None
     other = replace(
         appointment("2026-05-29", "my driving lesson is now on the 29th", 2),
-        facets={**another.facets, "object": "driving lesson", "quote": "now on the 29th"},
+        statement=replace(another.statement, object="driving lesson", quote="now on the 29th"),
     )
     assert loser(other, one) is None
 

@@ -7,7 +7,7 @@ import pytest
 from slowcat_memory.core.facts.matter import days_differ, days_in, may_replace, numbers
 from slowcat_memory.core.facts.merging import Pair, compare, decide_by_words, outcome_of_verdict
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 from tests.support.rows import each_row
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
@@ -19,7 +19,7 @@ def fact(
 ) -> Memory:
     return Memory(
         id=f"fact/{day}", kind=f"fact/{type}", scope="nell", speaker="Nell", text=text,
-        valid_from=AT + timedelta(days=day), facets={"subject": subject} | facets, sources=(day + 1,),
+        valid_from=AT + timedelta(days=day), statement=Statement(subject=subject, **facets), sources=(day + 1,),
     )  # fmt: skip
 
 

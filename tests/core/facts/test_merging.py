@@ -13,7 +13,7 @@ from slowcat_memory.core.facts.merging import (
     merge,
 )
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 from tests.support.rows import each_row
 
 TOKENIZE = Tokenizer("english")
@@ -25,7 +25,7 @@ AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 def claim(content: str, type: str = "person", **facets: str) -> Memory:
     return Memory(
         id="fact/1", kind=f"fact/{type}", scope="anna", speaker="Anna", text=content,
-        valid_from=AT, facets=facets,
+        valid_from=AT, statement=Statement(**facets),
     )  # fmt: skip
 
 

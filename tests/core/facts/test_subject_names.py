@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.facts.fact_index import FactIndex, Subjects
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 
 AT = datetime(2026, 5, 12, tzinfo=UTC)
 
@@ -19,8 +19,8 @@ def entity(id: str, name: str, also: str = "") -> Memory:
 
 
 def sister(id: str, of: str, object: str) -> Memory:
-    facets = {"subject": f"entity/{of}", "predicate": "has_sister", "object": f"entity/{object}"}
-    return Memory(id=f"relation/{id}", kind="relation/has_sister", scope="mira", speaker="Mira", text="", valid_from=AT, facets=facets)  # fmt: skip
+    said = Statement(subject=f"entity/{of}", predicate="has_sister", object=f"entity/{object}")
+    return Memory(id=f"relation/{id}", kind="relation/has_sister", scope="mira", speaker="Mira", text="", valid_from=AT, statement=said)  # fmt: skip
 
 
 def test_a_first_name_is_that_of_the_only_longer_one() -> None:
@@ -55,7 +55,7 @@ def test_a_retired_entity_joins_no_names() -> None:
 def test_facts_of_two_names_of_one_person_are_compared_with_their_cosine() -> None:
     index = FactIndex(Tokenizer("english"))
     every = [
-        Memory(id=f"fact/{n}", kind="fact/plan", scope="mira", speaker="Mira", text=text, valid_from=AT, facets={"subject": subject}, sources=(n,))
+        Memory(id=f"fact/{n}", kind="fact/plan", scope="mira", speaker="Mira", text=text, valid_from=AT, statement=Statement(subject=subject), sources=(n,))
         for n, subject, text in (
             (1, "Priya Nair", "Priya Nair brings the cake on 9 May."),
             (2, "Priya", "Priya brings the cake on 16 May."),

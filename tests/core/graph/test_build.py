@@ -6,12 +6,11 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.extraction.predicates import Ending
 from slowcat_memory.core.extraction.slots import exclude
 from slowcat_memory.core.graph.build import StoredGraph, graph_changes, relations
 from slowcat_memory.core.graph.readings import ReadStatement, TurnReading, ending
-from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.records import Made
+from slowcat_memory.core.validity import as_of
+from slowcat_memory.records import Ending, Made, Memory
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -31,8 +30,8 @@ def turn(number: int, *statements: ReadStatement) -> TurnReading:
     )  # fmt: skip
 
 
-def holds(rows: list[Relation], at: datetime = LATER) -> set[str]:
-    return {f"{one.predicate} {one.object}" for one in as_of(rows, at)}
+def holds(rows: list[Memory], at: datetime = LATER) -> set[str]:
+    return {f"{one.statement.predicate} {one.statement.object}" for one in as_of(rows, at)}
 
 
 STATEMENT = st.one_of(
@@ -54,8 +53,8 @@ STATEMENT = st.one_of(
 def test_no_two_relations_that_exclude_each_other_hold(said: list[ReadStatement]) -> None:
     rows = relations([turn(n, one) for n, one in enumerate(said, start=1)])
     for day in range(0, 12):
-        true = as_of(rows, AT + day * DAY + DAY / 2)
-        assert [(a.text, b.text) for a, b in combinations(true, 2) if exclude(a, b)] == []
+        true = [one.statement for one in as_of(rows, AT + day * DAY + DAY / 2)]
+        assert [pair for pair in combinations(true, 2) if exclude(*pair)] == []
     if said and not said[-1].over:
         assert f"{said[-1].predicate} {said[-1].object}" in holds(rows), "the later one wins"
 
@@ -71,10 +70,8 @@ def test_one_turn_at_a_time_gives_what_all_turns_give(said: list[ReadStatement])
         for _, id in changes.drop:
             stored.pop(id, None)
         known.append(reading)
-    at_once = {one.id: one for one in relations(readings)}
-    assert {one.id for one in believed(map(Relation.of, stored.values()))} == {
-        one.id for one in believed(at_once.values())
-    }
+    one_by_one, at_once = as_of(stored.values(), None), as_of(relations(readings), None)
+    assert {one.id for one in one_by_one} == {one.id for one in at_once}
 
 
 def test_opposites_end_each_other() -> None:

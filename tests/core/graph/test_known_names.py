@@ -9,9 +9,9 @@ from slowcat_memory.core.extraction.known import KNOWN_NAMES, Known
 from slowcat_memory.core.graph import known_names
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.graph.readings import Mention, TurnReading
-from slowcat_memory.core.graph.relations import ALWAYS, Relation
 from slowcat_memory.core.memory import SESSION_SUMMARY
-from slowcat_memory.records import Made, Memory, Turn
+from slowcat_memory.core.validity import ALWAYS, revised
+from slowcat_memory.records import Made, Memory, Statement, Turn
 
 DAY = timedelta(days=1)
 START = datetime(2026, 11, 1, 18, tzinfo=UTC)
@@ -36,14 +36,11 @@ class Told:
         self._put(reading.memory(), **given)
 
     def relate(self, turn: int, subject: str, predicate: str, object: str, **given: Any) -> None:
-        times = {
-            name: given.pop(name) for name in ("valid_from", "valid_to", "sources") if name in given
-        }
-        given.setdefault("confidence", "high")
-        one = Relation(scope="m", subject=f"entity/{subject}", predicate=predicate, object=object,
-                       text="", confidence=given.pop("confidence"),
-                       **{"valid_from": ALWAYS, "sources": (turn,), "recorded_at": self.at(turn), **times})  # fmt: skip
-        self._put(one.memory(), **given)
+        said = Statement(subject=f"entity/{subject}", predicate=predicate, object=object,
+                         confidence=given.pop("confidence", "high"))  # fmt: skip
+        one = Memory(id="", kind="relation", scope="m", speaker=self.user, text="", statement=said,
+                     valid_from=ALWAYS, sources=(turn,))  # fmt: skip
+        self._put(revised(one, **{"recorded_at": self.at(turn), **given}))
 
     def fact(self, turn: int, text: str, id: str = "", **given: Any) -> None:
         self._put(
@@ -124,7 +121,11 @@ def test_an_end_is_shown_only_once_it_was_known(told: Told) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"local_only": True}, {"kind": "fact/quarantined"}, {"facets": {"confidence": "low"}}],
+    [
+        {"local_only": True},
+        {"kind": "fact/quarantined"},
+        {"statement": Statement(confidence="low")},
+    ],
     ids=["local-only", "quarantined", "uncertain"],
 )
 def test_what_must_not_be_shown_is_no_known_line(told: Told, given: dict[str, Any]) -> None:

@@ -25,16 +25,20 @@ from slowcat_memory.core.proactive.policy import (
     due,
     with_outcome,
 )
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Memory, Statement, Turn
 from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 OPTIONS = BringUpOptions()
 
 
-def fact(name: str, kind: str, **more: Any) -> Memory:
+def fact(name: str, kind: str, date: str = "", **more: Any) -> Memory:
     given: dict[str, Any] = {"id": f"fact/{name}", "scope": "anna", "speaker": "Anna"}
-    return Memory(**given, kind=kind, text=f"Anna has {name}.", valid_from=NOW, **more)
+    own = {name: more.pop(name) for name in ("last", "predicate") if name in more}
+    said = Statement(date=date, **own)
+    return Memory(
+        **given, kind=kind, text=f"Anna has {name}.", valid_from=NOW, statement=said, **more
+    )
 
 
 def said(text: str, role: Any = "user") -> Turn:
@@ -43,9 +47,9 @@ def said(text: str, role: Any = "user") -> Turn:
 
 def test_of_facts_finds_open_threads_and_dated_events() -> None:
     known = [
-        fact("a plan", "fact/open_thread"), fact("an exam", "fact/event", facets={"date": "2026-05-20"}),
+        fact("a plan", "fact/open_thread"), fact("an exam", "fact/event", date="2026-05-20"),
         fact("a cat", "fact/person"), fact("a party", "fact/event"),
-        fact("an old exam", "fact/event", facets={"date": "2026-04-01"}),
+        fact("an old exam", "fact/event", date="2026-04-01"),
         fact("done", "fact/open_thread", retired_at=NOW),
     ]  # fmt: skip
     plan, exam = of_facts(known, NOW, UTC, OPTIONS)
@@ -87,9 +91,7 @@ def test_of_turns_finds_plans(text: str, found: bool) -> None:
     ],
 )
 def test_kept_needs_a_question_that_the_record_supports(text: str, good: bool) -> None:
-    [exam] = of_facts(
-        [fact("an exam", "fact/event", facets={"date": "2026-05-20"})], NOW, UTC, OPTIONS
-    )
+    [exam] = of_facts([fact("an exam", "fact/event", date="2026-05-20")], NOW, UTC, OPTIONS)
     assert bool(kept(Phrased(text), ground_of([exam.said], ("Anna",), UTC))) == good
 
 
@@ -114,13 +116,13 @@ def test_of_turns_and_phrase_in_german() -> None:
 
 
 def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:
-    told = fact("been to the castle", "fact/event", facets={"date": "2026-05-10"})
-    today = fact("been to the sauna", "fact/event", facets={"date": "2026-05-12"})
+    told = fact("been to the castle", "fact/event", date="2026-05-10")
+    today = fact("been to the sauna", "fact/event", date="2026-05-12")
     assert of_facts([told, today], NOW, UTC, OPTIONS) == [], (
         "somebody who told it need not be asked"
     )
-    weekend = fact("a hike", "fact/plan", facets={"date": "2026-05-16", "last": "2026-05-17"})
-    month = fact("a move", "fact/plan", facets={"date": "2026-06"})
+    weekend = fact("a hike", "fact/plan", date="2026-05-16", last="2026-05-17")
+    month = fact("a move", "fact/plan", date="2026-06")
     hike, move = of_facts([month, weekend], NOW, UTC, OPTIONS)
     assert (hike.due, move.due) == (
         datetime(2026, 5, 18, tzinfo=UTC),
@@ -130,7 +132,7 @@ def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:
 
 def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
     wish = fact("a wish", "fact/open_thread",
-                facets={"date": "2026-05-13", "predicate": "wants_reminder"})  # fmt: skip
+                date="2026-05-13", predicate="wants_reminder")  # fmt: skip
     (one,) = of_facts([wish], NOW, UTC, OPTIONS)
     assert (one.due, one.until) == (
         datetime(2026, 5, 13, tzinfo=UTC),
@@ -180,7 +182,7 @@ def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str
 )
 def test_an_event_is_not_asked_about_when_it_was_moved_called_off_or_told(later, outcome) -> None:
     viewing = replace(
-        fact("it", "fact/event", sources=(3,), facets={"date": "2026-05-20"}),
+        fact("it", "fact/event", sources=(3,), date="2026-05-20"),
         text="Anna has a viewing on 20 May.",
     )
     found = closed(viewing, later_of([said(later)], []))
@@ -199,7 +201,7 @@ def test_a_task_that_an_llm_calls_completed_closes_the_open_one() -> None:
 def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
     one, two = (
         replace(
-            fact(name, "fact/event", facets={"date": "2026-05-20"}),
+            fact(name, "fact/event", date="2026-05-20"),
             text=f"Anna has {name} an audition.",
         )
         for name in ("again", "soon")

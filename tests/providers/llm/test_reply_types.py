@@ -9,11 +9,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_fields import folded, shape_of
 from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, MAX_REPAIRED, parse, parse_reply
+from slowcat_memory.records import Confidence
 from tests.support.replies import good, list_fields, read, reply_types, structs
 from tests.support.rows import each_row
 

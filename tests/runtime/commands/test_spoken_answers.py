@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.records import LedgerEntry, Made, Memory, Offer, Turn, WriteBatch
+from slowcat_memory.records import LedgerEntry, Made, Memory, Offer, Statement, Turn, WriteBatch
 from slowcat_memory.runtime.commands.executor import CommandContext
 from tests.support.engine_talks import NOW, talk
 
@@ -130,7 +130,7 @@ def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_sai
         fact("Anna lives in Graz."),
         fact("Once Anna lived in Linz.", valid_to=over),
         fact("Former tea was liked.", retired_at=over),
-        fact("Jokes say that Anna owns a castle.", facets={"confidence": "low"}),
+        fact("Jokes say that Anna owns a castle.", statement=Statement(confidence="low")),
         fact("Tomorrow Anna works at Bosch.", valid_from=NOW + timedelta(days=1)),
     )
     twice = replace(fact("Anna lives in Graz."), id="fact/again")

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts.fact import add_sources, stating_turns, supersede
+from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.query.asked_facts import AskedFact
-from slowcat_memory.records import Made, Memory, Turn
+from slowcat_memory.core.validity import supersede
+from slowcat_memory.records import Made, Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import Endings, KnownFacts
 
 DAY = timedelta(days=1)
@@ -15,12 +16,12 @@ MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def fact(id_: str, value: str, turn: int, days: int = 0, **more: object) -> Memory:
-    facets = {"subject": "Anna", "predicate": "lives_in", "object": value, "quote": value}
+    stated = Statement(subject="Anna", predicate="lives_in", object=value, quote=value)
     at = MAY + days * DAY
     return Memory(
         id=f"fact/{id_}", kind="fact/other", scope="anna", speaker="Anna",
         text=f"Anna lives in {value}.", valid_from=at, recorded_at=at, sources=(turn,),
-        facets=facets, **more,
+        statement=stated, **more,
     )  # type: ignore[arg-type]  # fmt: skip
 
 
@@ -121,8 +122,8 @@ def test_a_turn_ends_the_opposite_that_a_fact_states() -> None:
 
 
 def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
-    facets = {"subject": "Anna", "predicate": predicate, "object": value}
-    return replace(fact(id_, value, turn), text=text, facets=facets)
+    stated = Statement(subject="Anna", predicate=predicate, object=value)
+    return replace(fact(id_, value, turn), text=text, statement=stated)
 
 
 def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
@@ -153,7 +154,7 @@ def test_of_several_facts_those_about_the_thing_that_is_asked_for_are_meant() ->
 
 
 def test_what_others_are_is_not_what_the_speaker_asks_for() -> None:
-    sister = replace(PORTO, facets=PORTO.facets | {"subject": "Clara"})
+    sister = replace(PORTO, statement=replace(PORTO.statement, subject="Clara"))
     assert known(sister).of(AskedFact(frozenset({"lives_in"})), MAY) == []
 
 
@@ -175,7 +176,7 @@ def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
     assert endings.written("chunk/2") == (), "a rule's words are the turn's own"
     endings.put(replace(MOVED, **by_llm))
     assert endings.written("chunk/1") == ()
-    for hidden in ({"local_only": True}, {"facets": {**LISBON.facets, "confidence": "low"}}):
+    for hidden in ({"local_only": True}, {"statement": Statement(confidence="low")}):
         assert Endings([replace(written, **hidden)]).written("chunk/1") == ()
     endings.put(written)
     endings.drop(written.id)

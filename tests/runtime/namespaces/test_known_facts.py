@@ -1,11 +1,12 @@
 """A question about a fact leads to the memory that states it, whatever the words of both."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 from slowcat_memory.runtime.namespaces.known_facts import LOOKED_AT, KnownFacts
 from tests.support.rows import each_row
 
@@ -13,12 +14,12 @@ MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def fact(
-    turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: str
+    turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: Any
 ) -> Memory:
     at = MAY + timedelta(hours=turn)
     return Memory(
         id=f"fact/{turn}", kind=f"fact/{kind}", scope="anna", speaker="Anna", text=text,
-        valid_from=at, recorded_at=at, sources=(turn,), facets={"subject": subject, **facets},
+        valid_from=at, recorded_at=at, sources=(turn,), statement=Statement(subject=subject, **facets),
     )  # fmt: skip
 
 
@@ -100,7 +101,7 @@ def test_what_held_before_is_another_question_than_what_holds() -> None:
 
 def test_what_is_over_or_past_is_not_ahead() -> None:
     assert known(DENTIST).stating("when is the dentist", MAY + timedelta(days=30)) == []
-    cancelled = fact(6, "The dentist appointment is off.", "event", date="2026-05-20", over="yes")
+    cancelled = fact(6, "The dentist appointment is off.", "event", date="2026-05-20", over=True)
     assert known(DENTIST, cancelled).stating("when is the dentist", MAY) == []
 
 
@@ -121,7 +122,7 @@ def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
 
 
 def test_somebody_whose_facts_are_all_over_is_found_too() -> None:
-    was = fact(4, "Tom lived in Rome.", subject="Tom", predicate="lives_in", over="yes")
+    was = fact(4, "Tom lived in Rome.", subject="Tom", predicate="lives_in", over=True)
     assert known(was).stating("where did Tom live before", MAY) == ["chunk/4"]
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn, WriteBatch
+from slowcat_memory.records import Statement, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
 from slowcat_memory.runtime.namespaces.known_facts import Endings
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
@@ -23,8 +23,6 @@ from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
 from tests.support.engine_home import Gate, Home, busy
 from tests.support.namespace_scene import Scene, check_alike, note
-
-FACETS = {"subject": "Anna", "predicate": "likes", "type": "preference"}
 
 
 @pytest.fixture
@@ -169,14 +167,15 @@ def test_local_only_ids_of_a_sealed_index_are_those_in_the_store(
 def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order() -> None:
     now = FixedClock()()
     old, new = (
-        note(f"{FACT}/{n}", text, kind=FACT, sources=(n,), valid_from=now, facets=facets)
-        for n, (text, facets) in enumerate(
-            (
-                ("Anna lives in Lisbon", FACETS | {"predicate": "lives in", "object": "Lisbon"}),
-                ("Anna lives in Porto", FACETS | {"predicate": "lives in", "object": "Porto"}),
-            ),
-            1,
-        )
+        note(
+            f"{FACT}/{n}",
+            f"Anna lives in {home}",
+            kind=FACT,
+            sources=(n,),
+            valid_from=now,
+            statement=Statement(subject="Anna", predicate="lives_in", object=home),
+        )  # fmt: skip
+        for n, home in enumerate(("Lisbon", "Porto"), 1)
     )
     ended = replace(old, valid_to=now + timedelta(days=1))
     later = now + timedelta(days=2)

@@ -57,7 +57,7 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
                       sources=(open_turn, told))  # fmt: skip
     engine.apply("test", WriteBatch(keys=(note,), contexts=(context,)))
     made = Made(job="test")
-    fact = Memory(id="fact/1", kind="fact/person", scope="anna", speaker="Anna", valid_from=NOW,
+    fact = Memory(id="fact/1", kind="idea", scope="anna", speaker="Anna", valid_from=NOW,
                   text=f"Anna's therapist is {SECRET}.", sources=(told,), made=made)  # fmt: skip
     engine.apply("test", WriteBatch(memories=(fact,)))
     correction = replace(fact, id="note/1", kind="note", made=None, sources=(),

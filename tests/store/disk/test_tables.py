@@ -17,9 +17,10 @@ ROWS = (
     *(records.Context, records.Key, records.LedgerEntry, records.Offer, records.LeftOut),
     *(records.CallEntry, records.CommandEntry, records.Task, records.Run, records.Cursor),
     *(records.Manifest, records.IndexFile, records.Forget, Pending, records.TrustedTime),
+    *(records.Statement, records.Ending),
     *(Head, CopyState, Unsent),
 )
-DIGESTS = {"slowcat-4": "7291c2bfadc706bc"}
+DIGESTS = {"slowcat-5": "b972a2bd7df75006"}
 
 
 def fields_of(kind: type) -> list[str]:

@@ -15,6 +15,7 @@ from slowcat_memory.records import (
     Key,
     Made,
     Run,
+    Statement,
     Task,
     TokenVectors,
     Vector,
@@ -97,7 +98,7 @@ def test_annotations_apply_what_is_put_reads_back(told: Store) -> None:
 
 def test_annotations_apply_facets_and_makers_read_back(store: Store) -> None:
     made = Made(job="facts", version=2, model="m")
-    fact = memory("fact/1", facets={"quote": "I like it"}, made=made)
+    fact = memory("fact/1", statement=Statement(quote="I like it"), made=made)
     apply(store, memories=(fact,), contexts=(context(1, memory="fact/1", sources=(), made=made),))
     with store.snapshot() as snapshot:
         assert snapshot.memory("anna", "fact/1") == fact

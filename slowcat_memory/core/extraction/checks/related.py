@@ -27,8 +27,8 @@ from slowcat_memory.core.extraction.checks.attributed import (
 from slowcat_memory.core.extraction.checks.contradicted import denied_words, stands_apart
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.facts import PersonWords
+from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.records import Turn
-from slowcat_memory.text_caches import text_cache
 
 # Predicates that hold in both directions.
 _MUTUAL = frozenset("married_to friend_of engaged_to has_partner has_husband has_wife has_friend "

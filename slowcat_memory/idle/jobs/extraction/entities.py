@@ -32,7 +32,6 @@ from slowcat_memory.core.graph.prompt import (
     system,
 )
 from slowcat_memory.core.graph.readings import ReadStatement, TurnExtract, TurnReading
-from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
@@ -257,10 +256,10 @@ class GraphIndex:
                 reading = self._readings[memory.id] = TurnReading.of(memory)
                 keys = list(_keys_of(reading))
             else:
-                group = group_of_relation(Relation.of(memory))
+                group = group_of_relation(memory)
                 keys = [("relation", group), ("subject", group[0])]
                 self._relations[memory.id] = memory
-        except (ValueError, KeyError):
+        except ValueError:
             return
         self._keys[memory.id] = keys
         for key in keys:
@@ -297,7 +296,7 @@ class GraphIndex:
         found = set[Group]()
         for one in endings:
             rows = (self._relations[id] for id in self._of([("subject", one.subject)]))
-            groups = {group_of_relation(Relation.of(row)) for row in rows}
+            groups = {group_of_relation(row) for row in rows}
             found |= {group for group in groups if touches(one, group)}
         return found
 

@@ -14,18 +14,11 @@ from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
-from slowcat_memory.core.facts.fact import (
-    ExtractedFact,
-    fact_key,
-    fact_memory,
-    is_fact,
-    key_id,
-    revive,
-    supersede,
-)
+from slowcat_memory.core.facts.fact import ExtractedFact, fact_key, fact_memory, is_fact, key_id
 from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
+from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, new_task, payload_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.facts import joined_text, merging
-from slowcat_memory.core.facts.fact import fact_key, key_id, revive, supersede
+from slowcat_memory.core.facts.fact import fact_key, key_id
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
 from slowcat_memory.core.facts.merging import (
@@ -26,6 +26,7 @@ from slowcat_memory.core.facts.merging import (
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, family
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.errors import (
     BadAnswerError,
     EndpointError,

@@ -78,7 +78,7 @@ def test_a_reported_fact_is_uncertain_and_never_shown_by_itself() -> None:
                     "the dentist sees me on Friday", "high", "")  # fmt: skip
     (fact,) = check_reply(FactsReply([one]), {1: turn(LETTER)}, [turn(LETTER)], UTC).kept
     memory = fact_memory(fact, AT, Made(job="facts"))
-    assert (memory.facets["reported"], memory.facets["confidence"]) == ("yes", "low")
+    assert (memory.statement.reported, memory.statement.confidence) == (True, "low")
     assert fact_key(memory) is None
     assert valid_of_kind([memory], "fact") == []
 

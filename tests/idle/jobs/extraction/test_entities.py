@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.graph.build import names_of
-from slowcat_memory.core.graph.relations import as_of, believed, history
+from slowcat_memory.core.validity import as_of, order
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
 from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import ScriptedLLM, check_job
@@ -30,8 +30,8 @@ def test_entities_the_address_keeps_both_edges_with_their_intervals(house: House
     house.say("I moved to 456 Oak Ave.", at=T1 + 5 * MONTH)
     house.think()
     names = house.names()
-    rows = [one for one in believed(house.rows()) if one.predicate == "address"]
-    spans = {names[one.object]: (one.valid_from, one.valid_to) for one in rows}
+    rows = [one for one in as_of(house.rows(), None) if one.kind == "relation/address"]
+    spans = {names[one.statement.object]: (one.valid_from, one.valid_to) for one in rows}
     assert spans == {
         "123 Main St": (T1, T1 + 5 * MONTH),
         "456 Oak Ave": (T1 + 5 * MONTH, None),
@@ -39,7 +39,7 @@ def test_entities_the_address_keeps_both_edges_with_their_intervals(house: House
     for month in range(7):
         at = T1 + month * MONTH
         [one] = as_of(rows, at)
-        assert names[one.object] == ("123 Main St" if month < 5 else "456 Oak Ave"), month
+        assert names[one.statement.object] == ("123 Main St" if month < 5 else "456 Oak Ave"), month
     assert as_of(rows, T1 - MONTH) == []
 
 
@@ -49,10 +49,11 @@ def test_entities_what_was_known_on_a_day(house: House) -> None:
     house.think()
     names, day = house.names(), datetime(2025, 11, 15, tzinfo=UTC)
     rows = house.rows()
-    assert [names[one.object] for one in as_of(rows, day, known=day)] == ["123 Main St"]
+    assert [names[one.statement.object] for one in as_of(rows, day, known=day)] == ["123 Main St"]
     later = T1 + 12 * MONTH
-    assert [names[one.object] for one in as_of(rows, later, known=later)] == ["456 Oak Ave"]
-    begun = next(one for one in believed(rows) if names[one.object] == "456 Oak Ave")
+    (moved,) = as_of(rows, later, known=later)
+    assert names[moved.statement.object] == "456 Oak Ave"
+    begun = next(one for one in as_of(rows, None) if names[one.statement.object] == "456 Oak Ave")
     assert begun.valid_from < T1 + 11 * MONTH - timedelta(days=3), "said to have begun earlier"
 
 
@@ -61,8 +62,8 @@ def test_entities_the_dog_grows_older(house: House) -> None:
     house.say("My dog Max turned four.", at=T1 + 6 * MONTH)
     house.think()
     assert house.now() == [("Anna", "has_pet", "Max"), ("Max", "age", "four")]
-    [max_] = [one.id for one in house.entities().values() if names_of(one)[0] == "Max"]
-    assert [one.object for one in history(house.rows(), max_, "age")] == ["three", "four"]
+    ages = [one for one in as_of(house.rows(), None) if one.kind == "relation/age"]
+    assert [one.statement.object for one in sorted(ages, key=order)] == ["three", "four"]
 
 
 def test_entities_a_job_is_left_and_another_begun(house: House) -> None:
@@ -79,8 +80,8 @@ def test_entities_a_job_is_left_and_another_begun(house: House) -> None:
 def test_entities_a_correction_leaves_no_stretch_of_time_behind(house: House) -> None:
     house.say("I live in Porto.", "Sorry, I live in Lisbon.")
     house.think()
-    rows = [one for one in house.rows() if one.predicate == "lives_in"]
-    assert [house.names()[one.object] for one in believed(rows)] == ["Lisbon"]
+    rows = [one for one in house.rows() if one.kind == "relation/lives_in"]
+    assert [house.names()[one.statement.object] for one in as_of(rows, None)] == ["Lisbon"]
     assert len(rows) == 2, "what was believed for a minute is in the history"
 
 
@@ -224,7 +225,7 @@ def test_entities_what_a_forgotten_turn_had_ended_is_believed_again(house: House
     house.store.forget(Forget(turns=(turn,)))
     house.think()
     [row] = house.rows()
-    assert house.names()[row.object] == "123 Main St"
+    assert house.names()[row.statement.object] == "123 Main St"
     assert row.valid_to is None and row.retired_at is None
     left = " ".join(str(one) for one in house.memories(""))
     assert "Oak" not in left and str(T1 + 5 * MONTH) not in left
@@ -282,7 +283,8 @@ def test_entities_one_of_a_functional_predicate_at_a_time(house: House) -> None:
     for day in range(0, 300, 7):
         at = T1 + timedelta(days=day)
         for known in (None, at):
-            held = [(o.subject, o.predicate) for o in as_of(rows, at, known) if o.predicate in
+            said = (one.statement for one in as_of(rows, at, known))
+            held = [(o.subject, o.predicate) for o in said if o.predicate in
                     ("lives_in", "works_at", "age")]  # fmt: skip
             assert len(held) == len(set(held)), (day, known)
 

@@ -125,7 +125,7 @@ def test_facts_rules_find_facts_and_lead_to_the_turn(house: House) -> None:
     house.think()
     (fact,) = house.every()
     assert (fact.text, fact.kind) == ("Anna lives in Lisbon.", "fact/person")
-    assert fact.sources == (turn,) and fact.facets["quote"] == "I live in Lisbon now"
+    assert fact.sources == (turn,) and fact.statement.quote == "I live in Lisbon now"
     assert fact.made and not fact.made.model, "marked as a rule's"
     assert house.keys() == {"Anna lives in Lisbon.": f"chunk/{turn}"}
     assert not findable(fact), "it leads to its turn, and is not offered itself"

@@ -132,7 +132,7 @@ def test_a_name_of_an_earlier_conversation_is_kept_in_facts_relations_contexts_a
     assert one.context(second) == sentence
     assert any(m.text == sentence for m in one.memories("summary"))
     assert any(m.text == sentence for m in one.memories("episode"))
-    related = [m for m in one.memories("relation") if m.facets["predicate"] == "works_at"]
+    related = [m for m in one.memories("relation") if m.statement.predicate == "works_at"]
     assert any(second in m.sources for m in related)
 
 

@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Memory, Task, WriteBatch
+from slowcat_memory.records import Memory, Statement, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import ScriptedLLM, think
 
@@ -24,10 +25,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def fact(n: int, text: str, type: str = "plan", **facets: str) -> Memory:
+def fact(n: int, text: str, type: str = "plan", **facets: Any) -> Memory:
     return Memory(
         id=f"fact/{n:02}", kind=f"fact/{type}", scope="nell", speaker="Nell", text=text,
-        valid_from=AT + timedelta(days=n), sources=(n,), facets={"subject": "Nell"} | facets,
+        valid_from=AT + timedelta(days=n), sources=(n,), statement=Statement(subject="Nell", **facets),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM, memory_config
 from tests.support.job_seeker import block_of
 
@@ -41,7 +41,7 @@ class Home:
         facts = tuple(
             Memory(id=f"fact/{text}", kind="fact/person", scope=SCOPE, speaker="Maya", text=text,
                    valid_from=since or self.clock.now, recorded_at=self.clock.now, sources=(turn.id,),
-                   trust="user", facets={"subject": "Maya", "confidence": "high", **facets})
+                   trust="user", statement=Statement(subject="Maya", confidence="high", **facets))
             for text in texts
         )  # fmt: skip
         self.engine.store.apply("facts", WriteBatch(memories=facts)).wait(None)

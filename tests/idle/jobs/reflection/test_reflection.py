@@ -14,7 +14,7 @@ from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
-from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Forget, Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
@@ -193,9 +193,9 @@ def converse(engine: MemoryEngine, clock: FixedClock, *said: str) -> None:
     engine.think(OURS)
 
 
-def put(engine: MemoryEngine, clock: FixedClock, id_: str, kind: str, text: str, **facets: str):
+def put(engine: MemoryEngine, clock: FixedClock, id_: str, kind: str, text: str, date: str = ""):
     known = Memory(id=f"fact/{id_}", kind=f"fact/{kind}", scope=SCOPE, speaker="Maya", text=text,
-                   valid_from=clock.now, recorded_at=clock.now, facets=facets)  # fmt: skip
+                   valid_from=clock.now, recorded_at=clock.now, statement=Statement(date=date))  # fmt: skip
     engine.store.apply("test", WriteBatch(memories=(known,))).wait(None)
 
 
