@@ -9,7 +9,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import LeftOut, Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.store.disk import codec
-from slowcat_memory.web import PageContext
+from slowcat_memory.web import PageContext, verbs
 from slowcat_memory.web.replies import PAGE
 from slowcat_memory.web.views import health, know, said
 from tests.support.page_memory import ANNA, MONDAY, RULE, furnish
@@ -68,6 +68,29 @@ def test_people_come_with_what_holds_and_what_held(page: PageContext) -> None:
         "Anna has a dentist appointment on 27 March.",
         "Anna plays the cello on Thursdays.",
     ]
+
+
+def test_words_from_before_the_introduction_have_the_name_too(page: PageContext) -> None:
+    own = {"scope": "nina", "at": MONDAY}
+    turns = [
+        Turn(session="n", speaker=name, role="user", text=words, unnamed=True, **own)
+        for name, words in (("User", "I like plums."), ("Nina", "My name is Nina."))
+    ]
+    page.memory.append_all([SessionEdge(session="n", kind="start", **own), *turns])[-1].wait(30)
+    rows = (("entity/user", {"name": "User"}),
+            ("relation/1", {"subject": "entity/user", "predicate": "likes", "object": "plums"}))  # fmt: skip
+    batch = [
+        Memory(id=id_, kind=id_, speaker="User", text="User", valid_from=MONDAY, facets=facets,
+               scope="nina", made=RULE)
+        for id_, facets in rows
+    ]  # fmt: skip
+    page.memory.apply("facts", WriteBatch(memories=tuple(batch)))
+    nina = PageContext(page.memory, person="nina", everyone=True)
+    shown = know.person(nina, {"id": "entity/user"})
+    names = {shown["name"], shown["relations"][0]["subject"]}
+    for found in (said.turns(nina, {"session": "n"}), verbs.preview(nina, {"session": "n"})):
+        names |= {row["speaker"] for row in found["rows"]}
+    assert names == {"Nina"}
 
 
 def test_blocks_are_shown_with_who_wrote_them(page: PageContext) -> None:
