@@ -77,12 +77,11 @@ def test_words_from_before_the_introduction_have_the_name_too(page: PageContext)
         for name, words in (("User", "I like plums."), ("Nina", "My name is Nina."))
     ]
     page.memory.append_all([SessionEdge(session="n", kind="start", **own), *turns])[-1].wait(30)
-    rows = (("entity/user", {"name": "User"}),
-            ("relation/1", {"subject": "entity/user", "predicate": "likes", "object": "plums"}))  # fmt: skip
+    likes = Statement(subject="entity/user", predicate="likes", object="plums")
     batch = [
-        Memory(id=id_, kind=id_, speaker="User", text="User", valid_from=MONDAY, facets=facets,
-               scope="nina", made=RULE)
-        for id_, facets in rows
+        Memory(id=id_, kind=id_, speaker="User", text="User", valid_from=MONDAY, statement=likes,
+               facets={"name": "User"}, scope="nina", made=RULE)
+        for id_ in ("entity/user", "relation/1")
     ]  # fmt: skip
     page.memory.apply("facts", WriteBatch(memories=tuple(batch)))
     nina = PageContext(page.memory, person="nina", everyone=True)
