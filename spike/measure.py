@@ -118,7 +118,9 @@ def start(root, name, me, env=None, **options):
 
 
 def fresh(map_size=SMALL, under=None):
-    root = Path(tempfile.mkdtemp(prefix="sharing-", dir=under)) / "store"
+    root = Path(tempfile.mkdtemp(prefix="sharing-")) / "store"
+    if under:  # the reports stay on another disk
+        root.symlink_to(tempfile.mkdtemp(dir=under))
     store = Shared(root, map_size)
     store.create()
     return root
