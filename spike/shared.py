@@ -11,7 +11,7 @@ import shutil
 import signal
 import struct
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import lmdb
@@ -44,7 +44,8 @@ def sync_folder(path):
 class Shared:
     """Rows: ``log`` (id -> text), ``changes`` (number -> id), which orders them in every process."""
 
-    def __init__(self, root, map_size=1 << 28):
+    def __init__(self, root, map_size=1 << 28, readonly=False):
+        self.readonly = readonly
         self.root, self.name, self.env, self.seen, self.alive = Path(root), None, None, None, None
         self.map_size, self.pid, self.pointer = map_size, os.getpid(), f"{root}/CURRENT"
 
@@ -84,9 +85,15 @@ class Shared:
                 fcntl.flock(self.alive, fcntl.LOCK_SH)
                 # 0: the size that the generation was made with, the same in every process
                 self.env = lmdb.open(
-                    str(self.root / name), map_size=0, max_dbs=4, create=False, lib_version=0
-                )
-                self.tables = [self.env.open_db(t, create=False) for t in (b"log", b"changes", b"meta")]
+                    str(self.root / name), map_size=0, max_dbs=4, create=False, lib_version=0,
+                    readonly=self.readonly,
+                )  # fmt: skip
+                # Tables are opened in a write transaction, so this waits for the writers' lock. By
+                # itself ``open_db`` waits for it with the interpreter's lock held.
+                with ExitStack() as opening:
+                    txn = None if self.readonly else opening.enter_context(self.env.begin(write=True))
+                    names = (b"log", b"changes", b"meta")
+                    self.tables = [self.env.open_db(name, txn=txn, create=False) for name in names]
             except (FileNotFoundError, lmdb.Error):
                 if self._stamp() == stamp:
                     raise
