@@ -69,7 +69,9 @@ class Settings:
         Raises:
             StoreError: There is no store.
         """
-        if not (self.config.folder / "data.mdb").exists():
+        from slowcat_memory.store.disk.folder import data_file
+
+        if not data_file(self.config.folder).exists():
             hint = "Run `slowcat-memory init`, or start your bot"
             raise StoreError(f"no memory at {self.config.folder} yet", hint=hint)
         return self
@@ -105,8 +107,9 @@ class Settings:
         """The scopes in the store but that of guests; [] where there is no store yet."""
         from slowcat_memory.runtime.conversation.audience import guest_scope
         from slowcat_memory.store import Store
+        from slowcat_memory.store.disk.folder import data_file
 
-        if not (self.config.folder / "data.mdb").exists():
+        if not data_file(self.config.folder).exists():
             return []
         guests = guest_scope(self.config.people)
         try:

@@ -11,74 +11,26 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import lmdb
 
-from slowcat_memory.errors import StoreDamagedError, StoreFullError
+from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk.change_set import Changes
-from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import FRESH, create
-from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store.disk.folder import DATA, FRESH, remove
+from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact
 
 Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
 
-ROWS = 5000  # in one transaction of a copy
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
 ROW_BYTES = 10  # of a page, for each row, besides key and value
 FULL = 0.9  # share of a copy's pages that rows fill
 READER_TIMEOUT_S = 5.0  # how long a rewrite tries to swap while readers are inside
 SWAP_TIMEOUT_S = 0.03  # how long one try holds up the writer
 READER_PAUSE_S = 0.02  # between two tries
-
-
-def copy_out(env: Environment, to: Path) -> None:
-    """Write a compact copy of the committed rows to a new file, 0600, flushed.
-
-    The writer continues meanwhile.
-
-    Raises:
-        FileExistsError: The file exists.
-        StoreError: LMDB or the disk refuses; the partial copy is removed.
-    """
-    os.close(create(to))
-    try:
-        with env.reading() as (txn, handles), open_alone(to, env.env.info()["map_size"]) as out:
-            for name, db in handles.items():
-                _copy_table(txn.cursor(db), out, name)
-            out.sync(True)
-    except lmdb.Error as error:
-        to.unlink()
-        raise StoreFullError(f"cannot copy to {to}: {error}") from error
-    except BaseException:
-        to.unlink()
-        raise
-
-
-def open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
-    return lmdb.open(
-        str(file),
-        subdir=False,
-        lock=False,
-        sync=False,
-        readonly=readonly,
-        map_size=map_size,
-        max_dbs=MAX_TABLES,
-        mode=0o600,
-        lib_version=0,
-    )
-
-
-def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> None:
-    db = out.open_db(name.encode())
-    rows = iter(cursor)
-    while batch := list(islice(rows, ROWS)):
-        with out.begin(write=True) as txn:
-            txn.cursor(db).putmulti(batch, append=True)
 
 
 def count_rows(file: Path, table: str = "log") -> int:
@@ -118,25 +70,26 @@ def rewrite(env: Environment, run: Run) -> bool:
         run(partial(transact, env, env.outbox.trim))
         without = env.outbox.dropped
     fresh = env.path / FRESH
-    fresh.unlink(missing_ok=True)
+    remove(fresh)
+    fresh.mkdir(mode=0o700)
     deadline = time.monotonic() + READER_TIMEOUT_S
     with env.recording() as changes:
-        copy_out(env, fresh)
         try:
+            copy_out(env, fresh / DATA)
             while not run(partial(_swap, env, fresh, changes)):
                 if time.monotonic() > deadline:
                     return False
                 time.sleep(READER_PAUSE_S)
         finally:
-            fresh.unlink(missing_ok=True)
+            remove(fresh)
     if env.outbox is not None:
         env.outbox.note_rewritten(without)
     return True
 
 
 def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> bool:
-    _add(fresh, changes, env.env.info()["map_size"])
-    _check_copy(env, fresh)
+    _add(fresh / DATA, changes, env.env.info()["map_size"])
+    _check_copy(env, fresh / DATA)
     return env.swap(fresh, SWAP_TIMEOUT_S)
 
 

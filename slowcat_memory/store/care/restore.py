@@ -31,9 +31,8 @@ from slowcat_memory.store.care import canary_process, copy, open
 from slowcat_memory.store.care.erasure import Erasure, run_here
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.care.open import MOST_ID
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment, map_bytes
-from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.tables import (
     COUNTS,
@@ -102,7 +101,7 @@ def restore(
         StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
     """
-    path, backup = path.absolute(), file / DATA if file.is_dir() else file
+    path, backup = path.absolute(), folder.data_file(file) if file.is_dir() else file
     on_step("reading the backup")
     _check(backup, path)
     opened = open.to_write(path, options, now)
@@ -110,7 +109,7 @@ def restore(
         with errors_of(str(backup)):
             return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
     finally:
-        shutil.rmtree(path / RESTORING, ignore_errors=True)
+        shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
         in_place = opened.env.is_in_place()
         opened.env.close()
         if in_place:
@@ -122,7 +121,7 @@ def restore(
 def _check(backup: Path, path: Path) -> None:
     if not backup.is_file():
         raise StoreError(f"there is no backup at {backup}", hint="Check the name.")
-    if (path / DATA).exists() and backup.samefile(path / DATA):
+    if folder.data_file(path).exists() and backup.samefile(folder.data_file(path)):
         raise StoreError(f"{backup} is the store itself", hint="Name a backup of it.")
     if not canary_process.is_whole(backup):
         raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
@@ -136,7 +135,7 @@ class _Restoration:
     ) -> None:
         self._env, self._now, self._on_step = env, now, on_step
         self._map_size = map_bytes(options.map_size_gib)
-        self._workshop = env.path / RESTORING
+        self._workshop = env.path / folder.RESTORING
 
     def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
         self._on_step("copying it")
@@ -165,7 +164,10 @@ class _Restoration:
     def _copy(self, backup: Path) -> None:
         shutil.rmtree(self._workshop, ignore_errors=True)
         self._workshop.mkdir(mode=0o700)
-        with os.fdopen(create(self._workshop / DATA), "wb") as out, backup.open("rb") as source:
+        with (
+            os.fdopen(folder.create(self._workshop / folder.DATA), "wb") as out,
+            backup.open("rb") as source,
+        ):
             shutil.copyfileobj(source, out)
 
     def _finish_commands(self) -> None:
@@ -186,15 +188,15 @@ class _Restoration:
         erasure = Erasure(self._env)
         if requests:
             erasure.forget(requests)
-        if problems := erasure.finish(sparing=RESTORING).problems:
+        if problems := erasure.finish(sparing=folder.RESTORING).problems:
             raise StoreBusyError(f"{problems[0]} ({self._env.path})", hint="Try again.")
 
     def _swap(self, events: int, forgotten: int, keep: bool) -> Restored:
         self._on_step("checking the result")
-        fresh = self._workshop / DATA
-        if not canary_process.is_whole(fresh):
+        fresh = folder.generation(self._workshop)
+        if not canary_process.is_whole(fresh / folder.DATA):
             raise StoreDamagedError("the copy of the backup does not read back")
-        copy.flush(fresh)
+        copy.flush(fresh / folder.DATA)
         aside = self._put_aside() if keep and not _is_empty(self._env) else None
         if not self._env.swap(fresh, copy.READER_TIMEOUT_S):
             if aside is not None:
@@ -204,14 +206,14 @@ class _Restoration:
 
     def _put_aside(self) -> Path:
         """Link the store's file into a folder of its own; after the swap it is the only link."""
-        aside = self._env.path / f"{REPLACED}{copy.backup_name(self._now)}"
+        aside = self._env.path / f"{folder.REPLACED}{copy.backup_name(self._now)}"
         aside.mkdir(mode=0o700)
         try:
-            os.link(self._env.path / DATA, aside / DATA)
+            os.link(folder.data_file(self._env.path), aside / folder.DATA)
         except OSError:  # a file system without links
-            copy.copy_out(self._env, aside / DATA)
-        sync_dir(aside)
-        sync_dir(self._env.path)  # before the swap: its only other name is in the new folder
+            copy.copy_out(self._env, aside / folder.DATA)
+        folder.sync_dir(aside)
+        folder.sync_dir(self._env.path)  # before the swap: its only other name is in the new folder
         return aside
 
 

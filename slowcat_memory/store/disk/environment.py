@@ -1,14 +1,12 @@
-"""The LMDB environment behind a gate: open it, read, write, let it grow, swap its file.
+"""The LMDB environment behind a gate: open it, read, write, replace it by another generation.
 
-Theory of operation. Growing the map and swapping the data file both invalidate every open read
-transaction, and LMDB requires the caller to ensure that there is none. So each read enters the
-gate, and the two operations close it first. A swap also replaces LMDB's lock file: its reader table
-has the number of the last transaction, which a compacted copy restarts, and an old lock file (still
-mapped by a reading process) would make readers use the empty meta page.
+Theory of operation. A generation is a folder with LMDB's data and lock file; ``CURRENT`` in the
+store's folder names the one that holds. Its map has one size for its life. Replacing it closes the
+environment, which invalidates every open read transaction. So each read enters the gate, and a swap
+closes it first. A process that only reads looks before each transaction which generation holds.
 """
 
 import errno
-import fcntl
 import os
 import sys
 import threading
@@ -31,13 +29,12 @@ from slowcat_memory.errors import (
     StoreUnsafeError,
 )
 from slowcat_memory.pages import give_back
-from slowcat_memory.store.disk import change_set, keys
+from slowcat_memory.store.disk import change_set, folder, keys
 from slowcat_memory.store.disk.canary import is_file_damage
 from slowcat_memory.store.disk.change_set import OUTBOX, Changes
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
-from slowcat_memory.store.disk.folder import DATA, LOCK, allocate_lock, is_allocated
 from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.locks import Renewal, folder_lock, vouch
+from slowcat_memory.store.disk.locks import Renewal, vouch
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.tables import NAMES
 
@@ -46,7 +43,7 @@ Txn: TypeAlias = "lmdb.Transaction[bytes]"
 
 MAX_READERS = 510
 MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process can map
-GROW_TIMEOUT_S = 10.0  # how long growing the map waits for readers
+REOPEN_TIMEOUT_S = 10.0  # how long opening another generation waits for readers
 CLOSE_TIMEOUT_S = 2.0
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -79,6 +76,7 @@ class Environment:
         """Open it, and create it if missing.
 
         Args:
+            map_size: Of a generation made here; one that exists keeps its own.
             metasync: Flush the meta page at each commit.
             outbox: Gets the change set of each transaction, where the store is a copy.
 
@@ -97,14 +95,13 @@ class Environment:
         self._gate = ReaderGate()
         self._shut = False
         self._env: lmdb.Environment | None = None
-        self._files: tuple[int, int] = (0, 0)
+        self._data, self._files = folder.DATA, (0, 0)
         self._data_fd, self._least_size = -1, 0
         self.handles: Handles = {}
         self._records: list[list[Changes]] = []
         self._mark = Renewal()
         try:
-            with folder_lock(self.folder, fcntl.LOCK_SH):
-                self._open()
+            self._open()
         except BaseException:
             self._close()
             self.folder.close()
@@ -120,13 +117,23 @@ class Environment:
         return self.folder.path
 
     def _open(self) -> None:
+        while True:
+            path = folder.generation(self.path)
+            try:
+                return self._open_generation(path)
+            except StoreError:
+                if folder.generation(self.path) == path:
+                    raise
+                self._close()  # another process replaced it meanwhile
+
+    def _open_generation(self, path: Path) -> None:
+        self._data = f"{path.relative_to(self.path)}/{folder.DATA}"
         self._files = self._inodes()
-        path = self.path
         with our_errors(path):
             locked = self._prepare_lock(path)
             self._env = lmdb.open(
                 str(path),
-                map_size=self._map_size,
+                map_size=0 if self._files[1] else self._map_size,
                 readonly=self.readonly,
                 create=not self.readonly,
                 lock=locked,
@@ -149,23 +156,23 @@ class Environment:
                 hint="Share the open store.",
                 pid=os.getpid(),
             )
-        if self.readonly and not (path / LOCK).exists():
+        if self.readonly and not (path / folder.LOCK).exists():
             return False
         if not self.readonly:
-            allocate_lock(path)
-        elif not is_allocated(path / LOCK):
+            folder.allocate_lock(path)
+        elif not folder.is_allocated(path / folder.LOCK):
             with suppress(PermissionError), _on_writable_disk():
-                allocate_lock(path)
+                folder.allocate_lock(path)
         return True
 
     def _watch(self, path: Path) -> None:
         """Remember the opened file, to notice when it is replaced or cut."""
         _open_here.add(self.folder.id)
-        self._data_fd = os.open(path / DATA, os.O_RDONLY | os.O_CLOEXEC)
+        self._data_fd = os.open(path / folder.DATA, os.O_RDONLY | os.O_CLOEXEC)
         found = os.fstat(self._data_fd)
         self._least_size = found.st_size
         if not self.readonly:
-            self._files = found.st_ino, self.folder.inode_of(LOCK)
+            self._files = self.folder.inode_of(folder.CURRENT), found.st_ino
             self.env.reader_check()
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
@@ -199,7 +206,7 @@ class Environment:
             outbox.read(row, first)
 
     def _inodes(self) -> tuple[int, int]:
-        return self.folder.inode_of(DATA), self.folder.inode_of(LOCK)
+        return self.folder.inode_of(folder.CURRENT), self.folder.inode_of(self._data)
 
     def check_in_place(self) -> None:
         """Check that the open file is still the one in the folder: else a write would be lost.
@@ -207,9 +214,9 @@ class Environment:
         Raises:
             StoreGoneError: It, or the folder, was deleted or replaced.
         """
-        if self.folder.inode_of(DATA) != self._files[0]:
+        if self._inodes() != self._files:
             raise StoreGoneError(
-                f"{self.folder.last_path / DATA} was deleted or replaced while it was open",
+                f"{self.folder.last_path / self._data} was deleted or replaced while it was open",
                 hint="Put it back, or start the agent again.",
             )
         self._check_size()
@@ -227,7 +234,7 @@ class Environment:
         """Check that the file was not cut: reading what is missing would kill the process."""
         if os.fstat(self._data_fd).st_size < self._least_size:
             raise StoreDamagedError(
-                f"{self.folder.last_path / DATA} was cut while it was open",
+                f"{self.folder.last_path / self._data} was cut while it was open",
                 hint="Start the agent again: that recovers what can be read.",
             )
 
@@ -261,8 +268,6 @@ class Environment:
         self._check_size()
         try:
             return env.begin()
-        except lmdb.MapResizedError:
-            self.env.set_mapsize(0)
         except lmdb.Error:
             self.env.reader_check()
         try:
@@ -296,20 +301,12 @@ class Environment:
     def release_pages(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
         with self.reading():  # so that the map stays at its address
-            give_back(self.path / DATA)
-
-    def grow(self) -> None:
-        """Double the map; from the writer thread, outside a transaction.
-
-        A reader that stays inside for longer than ``GROW_TIMEOUT_S`` loses its transaction: the
-        turns that wait to be saved come first.
-        """
-        with self._gate.closed(GROW_TIMEOUT_S):
-            self._map_size = 2 * int(self.env.info()["map_size"])
-            self.env.set_mapsize(self._map_size)
+            give_back(folder.data_file(self.path))
 
     def swap(self, fresh: Path, timeout: float) -> bool:
-        """Replace the data file by ``fresh``, a flushed file in its folder; from the writer thread.
+        """Replace the generation by ``fresh``, a folder in the store's with a flushed data file.
+
+        From the writer thread.
 
         Returns:
             False when a reader stayed inside: nothing has changed.
@@ -318,23 +315,19 @@ class Environment:
             if not empty:
                 return False
             self.check_in_place()
-            with folder_lock(self.folder, fcntl.LOCK_EX):
-                self._close()
-                try:
-                    # First the lock file: beside the new data file its numbers of transactions
-                    # would be wrong, and a writer that read them would lose what it saves.
-                    with suppress(FileNotFoundError):
-                        os.unlink(LOCK, dir_fd=self.folder.fd)
-                    os.replace(fresh, DATA, dst_dir_fd=self.folder.fd)
-                    os.fsync(self.folder.fd)
-                finally:
-                    self._open()
+            self._close()
+            try:
+                folder.point_to(self.path, fresh)
+            finally:
+                self._open()
             vouch(self.path)
+            if not folder.remove_former(self.path):
+                raise StoreError(f"former files in {self.path} cannot be deleted")
         return True
 
     def reopen(self) -> None:
-        """Reopen the folder's file: another process swapped it, or LMDB reported a fatal error."""
-        with self._gate.closed(GROW_TIMEOUT_S), folder_lock(self.folder, fcntl.LOCK_SH):
+        """Open the generation that holds: another process made it, or LMDB had a fatal error."""
+        with self._gate.closed(REOPEN_TIMEOUT_S):
             self._close()
             self._open()
 

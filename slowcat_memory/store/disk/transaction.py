@@ -5,19 +5,32 @@ pages behind that make structural checks of a healthy file report damage. So cha
 here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import lmdb
 
-from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk import codec, keys, unerased
 from slowcat_memory.store.disk.change_set import Changes
-from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
+from slowcat_memory.store.disk.envelope import MAX_TABLES
+from slowcat_memory.store.disk.environment import (
+    REOPEN_TIMEOUT_S,
+    Environment,
+    Handles,
+    Txn,
+    disk_error,
+)
+from slowcat_memory.store.disk.folder import DATA, LARGER, create, remove
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE
 
 T = TypeVar("T")
+
+ROWS = 5000  # in one transaction of a copy
 
 
 class Transaction:
@@ -157,10 +170,10 @@ class Transaction:
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
-    """Run one write transaction, growing the map as often as necessary.
+    """Run one write transaction, in a larger map as often as necessary.
 
     Called from the thread that owns the writes of ``env``. ``change`` puts its changes into the
-    transaction; it is called again when the map had to grow.
+    transaction; it is called again when the map was full.
     """
     while True:
         try:
@@ -183,7 +196,68 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 unerased.clear(env.folder)
             return result
         except lmdb.MapFullError:
-            env.grow()
+            _enlarge(env)
+
+
+def _enlarge(env: Environment) -> None:
+    """Replace the generation by one whose map is twice as large."""
+    fresh = env.path / LARGER
+    remove(fresh)
+    fresh.mkdir(mode=0o700)
+    try:
+        copy_out(env, fresh / DATA, larger=2)
+        if not env.swap(fresh, REOPEN_TIMEOUT_S):
+            raise StoreBusyError("a program reads the full store and does not stop")
+    finally:
+        remove(fresh)
+
+
+def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
+    """Write a compact copy of the committed rows to a new file, 0600, flushed.
+
+    Its map is ``larger`` times as large.
+
+    The writer continues meanwhile.
+
+    Raises:
+        FileExistsError: The file exists.
+        StoreError: LMDB or the disk refuses; the partial copy is removed.
+    """
+    os.close(create(to))
+    map_size = larger * int(env.env.info()["map_size"])
+    try:
+        with env.reading() as (txn, handles), open_alone(to, map_size) as out:
+            for name, db in handles.items():
+                _copy_table(txn.cursor(db), out, name)
+            out.sync(True)
+    except lmdb.Error as error:
+        to.unlink()
+        raise StoreFullError(f"cannot copy to {to}: {error}") from error
+    except BaseException:
+        to.unlink()
+        raise
+
+
+def open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
+    return lmdb.open(
+        str(file),
+        subdir=False,
+        lock=False,
+        sync=False,
+        readonly=readonly,
+        map_size=map_size,
+        max_dbs=MAX_TABLES,
+        mode=0o600,
+        lib_version=0,
+    )
+
+
+def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> None:
+    db = out.open_db(name.encode())
+    rows = iter(cursor)
+    while batch := list(islice(rows, ROWS)):
+        with out.begin(write=True) as txn:
+            txn.cursor(db).putmulti(batch, append=True)
 
 
 def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:
