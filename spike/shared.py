@@ -52,6 +52,8 @@ class Shared:
     def create(self):
         self.root.mkdir(parents=True, exist_ok=True)
         self._make("g-0", self.map_size).close()
+        sync_folder(self.root / "g-0")  # LMDB flushes its files, not their names
+        sync_folder(self.root)
         self._point_to("g-0")
 
     def _make(self, name, map_size):

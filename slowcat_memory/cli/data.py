@@ -83,8 +83,7 @@ def restore(
     Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
     """
     from slowcat_memory.owner import paused
-    from slowcat_memory.store import restore as put_back
-    from slowcat_memory.store.disk.folder import data_file
+    from slowcat_memory.store import data_file, restore
 
     config, file = settings(ctx).config, file.expanduser()
     if not file.exists():
@@ -92,7 +91,7 @@ def restore(
     if not yes and data_file(config.folder).exists():
         typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
     with paused(config.folder), waiting("restoring") as step:
-        restored = put_back(
+        restored = restore(
             config.folder,
             file.absolute(),
             foreign=other,

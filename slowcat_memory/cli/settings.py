@@ -69,11 +69,9 @@ class Settings:
         Raises:
             StoreError: There is no store.
         """
-        from slowcat_memory.store.disk.folder import data_file
+        from slowcat_memory.store.disk.folder import require
 
-        if not data_file(self.config.folder).exists():
-            hint = "Run `slowcat-memory init`, or start your bot"
-            raise StoreError(f"no memory at {self.config.folder} yet", hint=hint)
+        require(self.config.folder)
         return self
 
     def scope(self, given: str | None = None) -> str:
@@ -106,8 +104,7 @@ class Settings:
     def people(self) -> list[str]:
         """The scopes in the store but that of guests; [] where there is no store yet."""
         from slowcat_memory.runtime.conversation.audience import guest_scope
-        from slowcat_memory.store import Store
-        from slowcat_memory.store.disk.folder import data_file
+        from slowcat_memory.store import Store, data_file
 
         if not data_file(self.config.folder).exists():
             return []

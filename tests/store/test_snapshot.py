@@ -1,14 +1,15 @@
 import gc
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import LedgerEntry, Run, Task, WriteBatch
-from slowcat_memory.store import StoreOptions
+from slowcat_memory.records import Forget, LedgerEntry, Run, Task, WriteBatch
+from slowcat_memory.store import StoreOptions, data_file
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.environment import ReaderGate
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
 
@@ -82,40 +83,17 @@ def test_snapshot_one_damaged_record_is_left_out_and_named(store):
     }
 
 
-def test_snapshot_a_snapshot_within_a_snapshot_while_the_gate_closes(store):
-    store.append(turn(1)).wait()
-    gate = store._env._gate
-    closing = threading.Event()
-
-    def close():
-        closing.set()
-        with gate.closed(5) as empty:
-            assert empty
-
-    with store.snapshot():
-        closer = threading.Thread(target=close)
-        closer.start()
-        closing.wait()
-        with store.snapshot() as inner:
-            assert inner.last_id() == 1
-    closer.join(30)
-    assert not closer.is_alive()
-
-
-def test_reader_gate_the_gate_keeps_new_readers_out_until_it_opens():
-    gate, entered = ReaderGate(), threading.Event()
-
-    def enter():
-        with gate.reading():
-            entered.set()
-
-    with gate.closed(1) as empty:
-        assert empty
-        reader = threading.Thread(target=enter)
-        reader.start()
-        assert not entered.wait(0.05)
-    assert entered.wait(30)
-    reader.join()
+def test_snapshot_one_that_is_open_goes_on_reading_while_the_store_is_replaced(store):
+    store.append_all([turn(1), turn(2)])[0].wait()
+    with store.snapshot() as snapshot:
+        before = data_file(store.path)
+        gone = ThreadPoolExecutor(1).submit(store.forget, Forget(turns=(1,)))
+        while data_file(store.path) == before:
+            time.sleep(0.001)
+        with store.snapshot() as later:
+            assert [event.id for event in later.events()] == [2]
+        assert [event.id for event in snapshot.events()] == [1, 2]
+    assert gone.result(30).erased
 
 
 def test_snapshot_using_a_snapshot_after_its_block_is_an_error(store):

@@ -6,8 +6,6 @@ fragments of one record remain in the unused end of another's last page, and pag
 So a copy here is made row by row, into an environment of its own.
 """
 
-import os
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +17,7 @@ import lmdb
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk.change_set import Changes
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import DATA, FRESH, remove
+from slowcat_memory.store.disk.folder import DATA, fresh_folder
 from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact
 
 Run = Callable[[Callable[[], Any]], Any]
@@ -28,9 +26,7 @@ Run = Callable[[Callable[[], Any]], Any]
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
 ROW_BYTES = 10  # of a page, for each row, besides key and value
 FULL = 0.9  # share of a copy's pages that rows fill
-READER_TIMEOUT_S = 5.0  # how long a rewrite tries to swap while readers are inside
-SWAP_TIMEOUT_S = 0.03  # how long one try holds up the writer
-READER_PAUSE_S = 0.02  # between two tries
+READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
 def count_rows(file: Path, table: str = "log") -> int:
@@ -42,11 +38,6 @@ def count_rows(file: Path, table: str = "log") -> int:
             return 0
         with env.begin() as txn:
             return int(txn.stat(db)["entries"])
-
-
-def flush(file: Path) -> None:
-    with file.open("rb") as data:
-        os.fsync(data.fileno())
 
 
 def backup_name(now: datetime) -> str:
@@ -69,28 +60,18 @@ def rewrite(env: Environment, run: Run) -> bool:
     if env.outbox is not None:
         run(partial(transact, env, env.outbox.trim))
         without = env.outbox.dropped
-    fresh = env.path / FRESH
-    remove(fresh)
-    fresh.mkdir(mode=0o700)
-    deadline = time.monotonic() + READER_TIMEOUT_S
-    with env.recording() as changes:
-        try:
-            copy_out(env, fresh / DATA)
-            while not run(partial(_swap, env, fresh, changes)):
-                if time.monotonic() > deadline:
-                    return False
-                time.sleep(READER_PAUSE_S)
-        finally:
-            remove(fresh)
+    with env.recording() as changes, fresh_folder(env.path) as fresh:
+        copy_out(env, fresh / DATA)
+        run(partial(_swap, env, fresh, changes))
     if env.outbox is not None:
         env.outbox.note_rewritten(without)
-    return True
+    return env.wait_for_readers(READER_TIMEOUT_S)
 
 
-def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> bool:
+def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> None:
     _add(fresh / DATA, changes, env.env.info()["map_size"])
     _check_copy(env, fresh / DATA)
-    return env.swap(fresh, SWAP_TIMEOUT_S)
+    env.swap(fresh)
 
 
 def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:

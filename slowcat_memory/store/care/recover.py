@@ -70,7 +70,6 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     unclean = (path / folder.RUNNING).exists()
     if unclean and not data.exists():
         _take_back(path)
-        data = folder.data_file(path)
     report = OpenReport(created=not data.exists(), unclean_stop=unclean)
     if report.created or is_trusted(path) or canary_process.is_whole(data):
         return report
@@ -96,19 +95,10 @@ def _take_back(path: Path) -> None:
 
 def _remove_leftovers(path: Path) -> None:
     folder.remove_former(path)
-    for leftover in (
-        *(path / folder.BACKUPS).glob("*.tmp"),
-        *path.glob(f"{folder.LAST_BACKUP}.*.tmp"),
-    ):
-        leftover.unlink()
-    for workshop in (
-        folder.SALVAGING,
-        folder.RESTORING,
-        folder.REPLAYING,
-        folder.FRESH,
-        folder.LARGER,
-    ):
-        folder.remove(path / workshop)
+    workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
+    drafts = (f"{folder.BACKUPS}/*.tmp", f"{folder.LAST_BACKUP}.*.tmp")
+    for leftover in (entry for name in workshops + drafts for entry in path.glob(name)):
+        folder.remove(leftover)
 
 
 def recover(path: Path, now: datetime, map_size: int) -> OpenReport:

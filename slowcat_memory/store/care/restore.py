@@ -53,7 +53,6 @@ from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows.pending import PENDING_KEY
 
 OnStep = Callable[[str], None]
-BUSY = "a program still reads the store"
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -96,7 +95,7 @@ def restore(
         on_step: Called with the name of each step.
 
     Raises:
-        StoreBusyError: Another process writes, or reads and does not stop.
+        StoreBusyError: Another process writes.
         StoreDamagedError: The backup does not read back; the store is as before.
         StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
@@ -164,11 +163,8 @@ class _Restoration:
     def _copy(self, backup: Path) -> None:
         shutil.rmtree(self._workshop, ignore_errors=True)
         self._workshop.mkdir(mode=0o700)
-        with (
-            os.fdopen(folder.create(self._workshop / folder.DATA), "wb") as out,
-            backup.open("rb") as source,
-        ):
-            shutil.copyfileobj(source, out)
+        os.close(folder.create(self._workshop / folder.DATA))
+        shutil.copyfile(backup, self._workshop / folder.DATA)
 
     def _finish_commands(self) -> None:
         """Delete hidden memories that are due later: the file moved aside must not have them."""
@@ -196,12 +192,8 @@ class _Restoration:
         fresh = folder.generation(self._workshop)
         if not canary_process.is_whole(fresh / folder.DATA):
             raise StoreDamagedError("the copy of the backup does not read back")
-        copy.flush(fresh / folder.DATA)
         aside = self._put_aside() if keep and not _is_empty(self._env) else None
-        if not self._env.swap(fresh, copy.READER_TIMEOUT_S):
-            if aside is not None:
-                shutil.rmtree(aside)
-            raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
+        self._env.swap(fresh)
         return Restored(events=events, forgotten=forgotten, aside=aside)
 
     def _put_aside(self) -> Path:

@@ -12,8 +12,10 @@ import shutil
 import stat
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from slowcat_memory.errors import StoreError, StoreUnsafeError
 
@@ -21,8 +23,7 @@ DATA = "data.mdb"
 LOCK = "lock.mdb"
 CURRENT = "CURRENT"  # names the generation that holds; without it, the folder itself is the first
 GENERATION = "g-"  # + time and process: a folder with a DATA that replaced the former one
-FRESH = "new"  # a folder with a copy that is about to become a generation
-LARGER = "new-larger"  # the same, of a store whose map was full
+FRESH = "g-new-"  # + a random name: a folder with a copy that is about to become a generation
 WRITER = "writer.lock"
 RUNNING = "running"  # exists while a writer has the store open
 CLOSED = "closed"  # size and time of DATA when it was closed cleanly
@@ -145,12 +146,10 @@ def _holds(point: str, path: str) -> bool:
 def generation(path: Path) -> Path:
     """Return the folder that has a store's DATA and LOCK."""
     try:
-        named = path / (path / CURRENT).read_text()
+        named = path / (path / CURRENT).read_text("latin-1")  # it may be damaged
     except (FileNotFoundError, NotADirectoryError):
         return path
-    except ValueError:
-        named = path
-    made = path.glob(f"{GENERATION}*")
+    made = path.glob(f"{GENERATION}[0-9]*")
     return named if named.parent == path and named.is_dir() else max(made, default=path)
 
 
@@ -159,12 +158,21 @@ def data_file(path: Path) -> Path:
     return generation(path) / DATA
 
 
+@contextmanager
+def fresh_folder(path: Path) -> Iterator[Path]:
+    """Make a folder for a generation, and remove it unless it has become one."""
+    with TemporaryDirectory(prefix=FRESH, dir=path, ignore_cleanup_errors=True) as fresh:
+        yield Path(fresh)
+
+
 def point_to(path: Path, fresh: Path) -> None:
-    """Make ``fresh``, a folder with a flushed DATA, the generation that holds, in one rename.
+    """Make ``fresh``, a folder with a DATA, the generation that holds, in one rename.
 
     A power loss leaves the former generation or this one.
     """
     made = path / f"{GENERATION}{time.time_ns():x}-{os.getpid()}"
+    with (fresh / DATA).open("rb") as data:
+        os.fsync(data.fileno())
     sync_dir(fresh)
     os.rename(fresh, made)
     draft = path / f"{CURRENT}.tmp"
@@ -181,7 +189,7 @@ def point_to(path: Path, fresh: Path) -> None:
 def remove_former(path: Path) -> bool:
     """Delete every generation but the one that holds; return whether they are gone."""
     holding = generation(path)
-    former = [entry for entry in path.glob(f"{GENERATION}*") if entry != holding]
+    former = [entry for entry in path.glob(f"{GENERATION}[0-9]*") if entry != holding]
     if holding != path:
         former += (path / DATA, path / LOCK)
     gone = [remove(entry) for entry in former]
@@ -277,7 +285,9 @@ def is_allocated(file: Path) -> bool:
 
 def require(path: Path) -> None:
     if not data_file(path).is_file():
-        raise StoreError(f"no memory at {path} yet", hint="Start the agent, or check the path.")
+        raise StoreError(
+            f"no memory at {path} yet", hint="Run `slowcat-memory init`, or start your bot"
+        )
 
 
 class FreeSpace:

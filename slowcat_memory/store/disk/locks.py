@@ -20,14 +20,7 @@ from typing import Protocol
 
 from slowcat_memory.clock import boot_id
 from slowcat_memory.errors import StoreBusyError
-from slowcat_memory.store.disk.folder import (
-    CLOSED,
-    RUNNING,
-    WRITER,
-    create,
-    data_file,
-    sync_dir,
-)
+from slowcat_memory.store.disk.folder import CLOSED, RUNNING, WRITER, create, data_file, sync_dir
 
 LOOK_S, LOOK_POLL_S = 1.0, 0.001  # how long ``is_locked`` in other processes may delay it
 RECORD = 1024  # bytes, at least, of what the lock file says about its holder

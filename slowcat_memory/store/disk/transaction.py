@@ -14,18 +14,12 @@ from typing import Any, TypeVar
 
 import lmdb
 
-from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreFullError
+from slowcat_memory.errors import StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk import codec, keys, unerased
 from slowcat_memory.store.disk.change_set import Changes
 from slowcat_memory.store.disk.envelope import MAX_TABLES
-from slowcat_memory.store.disk.environment import (
-    REOPEN_TIMEOUT_S,
-    Environment,
-    Handles,
-    Txn,
-    disk_error,
-)
-from slowcat_memory.store.disk.folder import DATA, LARGER, create, remove
+from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
+from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE
 
 T = TypeVar("T")
@@ -178,7 +172,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     while True:
         try:
             with env.begin_write() as txn, ExitStack() as undo:
-                tx = Transaction(txn, env.handles)
+                tx = Transaction(txn, env.holding.handles)
                 result = change(tx)
                 if forgotten := tx.forgetting():
                     undo.callback(unerased.take_back, env.folder, _add(env, forgotten))
@@ -201,15 +195,9 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
 
 def _enlarge(env: Environment) -> None:
     """Replace the generation by one whose map is twice as large."""
-    fresh = env.path / LARGER
-    remove(fresh)
-    fresh.mkdir(mode=0o700)
-    try:
+    with fresh_folder(env.path) as fresh:
         copy_out(env, fresh / DATA, larger=2)
-        if not env.swap(fresh, REOPEN_TIMEOUT_S):
-            raise StoreBusyError("a program reads the full store and does not stop")
-    finally:
-        remove(fresh)
+        env.swap(fresh)
 
 
 def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
