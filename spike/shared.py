@@ -210,6 +210,8 @@ class Shared:
         point("written")
         os.rename(draft, self.root / "CURRENT")
         point("renamed")
+        if FAULT in ("slow-switch", "no-second-lock"):
+            time.sleep(0.05)
         sync_folder(self.root)
         point("rename-synced")
 
