@@ -8,9 +8,9 @@ import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -46,6 +46,8 @@ def work(root, said):
 def append(root, said):
     store = Shared(root)
     for count in range(APPENDS):
+        if shared.FAULT:  # so that not all wait for the lock when CURRENT is replaced
+            time.sleep(random.random() * 0.1)
         key = ident(count)
         store.append([(key, b"secret-" + key.hex().encode() + bytes(random.randint(0, 3000)))])
         os.write(said, b"A" + key)

@@ -188,7 +188,7 @@ def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
     try:
         shutil.copyfile(file, workshop / DATA)
         (workshop / DATA).chmod(0o600)
-        made = Environment(workshop, map_size=env.env.info()["map_size"])
+        made = Environment(workshop)
         try:
             if not _forget_in(made, env, erasure):
                 return False

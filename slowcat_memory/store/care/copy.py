@@ -31,7 +31,7 @@ READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the forme
 
 def count_rows(file: Path, table: str = "log") -> int:
     """Return the number of rows of a table in an undamaged file without a writer."""
-    with open_alone(file, file.stat().st_size, readonly=True) as env:
+    with open_alone(file, readonly=True) as env:
         try:
             db = env.open_db(table.encode(), create=False)
         except lmdb.NotFoundError:
@@ -69,16 +69,16 @@ def rewrite(env: Environment, run: Run) -> bool:
 
 
 def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> None:
-    _add(fresh / DATA, changes, env.env.info()["map_size"])
+    _add(fresh / DATA, changes)
     _check_copy(env, fresh / DATA)
     env.swap(fresh)
 
 
-def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:
-    """Write recorded changes, in their order, into a copy; empties the list."""
+def _add(fresh: Path, changes: list[Changes]) -> None:
+    """Write recorded changes, in their order, into a copy."""
     if not changes:
         return
-    with open_alone(fresh, map_size) as out:
+    with open_alone(fresh) as out:
         dbs = {table: out.open_db(table.encode()) for rows in changes for table in rows}
         with out.begin(write=True) as txn:
             for rows in changes:
@@ -89,7 +89,6 @@ def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:
                         else:
                             txn.put(key, value, db=dbs[table])
         out.sync(True)
-    changes.clear()
 
 
 def shrink(env: Environment, run: Run) -> bool:

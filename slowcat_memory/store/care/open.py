@@ -171,14 +171,14 @@ def next_id(tx: Transaction) -> int:
 def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
     """Open a folder for reading, beside a writer or without one.
 
-    Of the options only the map size and the rule for file systems matter; ``now`` is not called.
+    Of the options only the rule for file systems matters; ``now`` is not called.
     Raises the errors of ``Store.open``.
     """
     folder.require(path)
     with our_errors(path):
         folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
         _check_file(path)
-        env = Environment(path, map_size=map_bytes(options.map_size_gib), readonly=True)
+        env = Environment(path, readonly=True)
     return Opened(env, None, OpenReport(), 0)
 
 

@@ -118,7 +118,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     else:
         backup = None
     if forgotten := unerased.read(path):
-        _forget_again(forgotten, workshop, map_size)
+        _forget_again(forgotten, workshop)
     aside = _move_aside(path, now)
     folder.point_to(path, folder.generation(workshop))
     folder.remove_former(path)
@@ -166,9 +166,9 @@ def _use_backup(backup: Path, workshop: Path) -> None:
         os.fsync(out.fileno())
 
 
-def _forget_again(forgotten: Unerased, workshop: Path, map_size: int) -> None:
+def _forget_again(forgotten: Unerased, workshop: Path) -> None:
     """Delete from the replacement what was forgotten and not erased yet."""
-    env = Environment(workshop, map_size=map_size)
+    env = Environment(workshop)
     try:
         forget_again(env, forgotten)
         env.env.sync(True)
@@ -182,7 +182,7 @@ def _salvage(
 ) -> tuple[int, tuple[int, ...]]:
     """Make a store of the readable rows; return its number of events, and the known lost ids."""
     canary_process.copy_whole_rows(data, workshop, map_size)
-    env = Environment(workshop, map_size=map_size)
+    env = Environment(workshop)
     transact(env, repair_blocks)
     events, lost = transact(env, lambda tx: _rebuild(tx, now))
     env.env.sync(True)

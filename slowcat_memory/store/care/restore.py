@@ -32,7 +32,7 @@ from slowcat_memory.store.care.erasure import Erasure, run_here
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.care.open import MOST_ID
 from slowcat_memory.store.disk import codec, folder, keys
-from slowcat_memory.store.disk.environment import Environment, map_bytes
+from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.tables import (
     COUNTS,
@@ -106,7 +106,7 @@ def restore(
     opened = open.to_write(path, options, now)
     try:
         with errors_of(str(backup)):
-            return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
+            return _Restoration(opened.env, now(), on_step).run(backup, keep, foreign)
     finally:
         shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
         in_place = opened.env.is_in_place()
@@ -129,17 +129,14 @@ def _check(backup: Path, path: Path) -> None:
 class _Restoration:
     """The store, and the workshop beside it."""
 
-    def __init__(
-        self, env: Environment, options: StoreOptions, now: datetime, on_step: OnStep
-    ) -> None:
+    def __init__(self, env: Environment, now: datetime, on_step: OnStep) -> None:
         self._env, self._now, self._on_step = env, now, on_step
-        self._map_size = map_bytes(options.map_size_gib)
         self._workshop = env.path / folder.RESTORING
 
     def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
         self._on_step("copying it")
         self._copy(backup)
-        made = Environment(self._workshop, map_size=self._map_size)
+        made = Environment(self._workshop)
         try:
             check_rows(made, str(backup))
             related = created(made) == created(self._env)

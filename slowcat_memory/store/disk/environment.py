@@ -94,7 +94,7 @@ class Environment:
         self,
         path: Path,
         *,
-        map_size: int,
+        map_size: int = 0,
         readonly: bool = False,
         metasync: bool = True,
         outbox: Outbox | None = None,
@@ -122,7 +122,8 @@ class Environment:
         self._shut = False
         self._holding: Generation | None = None
         self._former: list[Generation] = []
-        self._data, self._files = folder.DATA, tuple[int, ...]()
+        self._data = folder.DATA
+        self._files: tuple[int, ...] = ()
         self._records: list[list[Changes]] = []
         self._mark = Renewal()
         try:
@@ -338,7 +339,8 @@ class Environment:
         try:
             folder.point_to(self.path, fresh)
         finally:
-            self.reopen()
+            if folder.data_file(self.path) != self.holding.file:
+                self.reopen()
         vouch(self.path)
         if not folder.remove_former(self.path):
             raise StoreError(f"former files in {self.path} cannot be deleted")

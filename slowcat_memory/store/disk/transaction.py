@@ -226,7 +226,8 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
         raise
 
 
-def open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
+def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb.Environment:
+    """Open a file that nobody else has open; ``map_size`` is of one that is made."""
     return lmdb.open(
         str(file),
         subdir=False,

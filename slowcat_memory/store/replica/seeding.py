@@ -152,8 +152,7 @@ def sign(folder: Path, state: CopyState) -> None:
 def _opened(
     folder: Path, *, readonly: bool = False
 ) -> Iterator[tuple[lmdb.Environment, "dict[str, lmdb._Database]"]]:
-    file = data_file(folder)
-    with open_alone(file, file.stat().st_size + (1 << 30), readonly=readonly) as env:
+    with open_alone(data_file(folder), readonly=readonly) as env:
         with env.begin() as txn:
             present = [key for key, _ in txn.cursor()]
         yield env, {name.decode(): env.open_db(name, create=False) for name in present}
