@@ -306,26 +306,27 @@ def stopped(times):
     return done(root, extra, {"wrote_past_the_lock": broken, "not_freed": int(max(waits) > 4000)})
 
 
-def full(under):
+def full(under, seconds=8):
     """The disk fills up under three writers and a rewriter; then room is made."""
     root = fresh(under=under)
     filler = Path(under) / "filler"
     others = [start(root, "writer", n, length=2000) for n in range(3)]
     others += [start(root, "rewriter", 8, share=0.02), start(root, "follower", 9)]
-    time.sleep(8)
+    time.sleep(seconds)
     before = sum(1 for _ in lines(root, "ack"))
     refused = sum(1 for _ in lines(root, "error"))
     free = shutil.disk_usage(under).free
     died = sum(p.poll() is not None for p in others)
     subprocess.run(["mount", "-o", "remount,size=256m", under], check=True)
-    time.sleep(3)
+    time.sleep(2)
     after = sum(1 for _ in lines(root, "ack"))
     died += sum(p.poll() is not None for p in others)
     stop(others[:4])
     time.sleep(0.3)
     stop(others)
     filler.unlink(missing_ok=True)
-    extra = {"scene": "full", "acked_before": before, "refused": refused, "free": free, "acked_after": after - before}
+    ended = [process.returncode for process in others]
+    extra = {"scene": "full", "ended": ended, "acked_before": before, "refused": refused, "free": free, "acked_after": after - before}
     laws = {"died": died, "never_refused": int(not refused), "stays_full": int(after == before)}
     return done(root, extra, laws)
 
