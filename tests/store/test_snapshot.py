@@ -1,14 +1,12 @@
 import gc
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, LedgerEntry, Run, Task, WriteBatch
-from slowcat_memory.store import StoreOptions, data_file
+from slowcat_memory.records import LedgerEntry, Run, Task, WriteBatch
+from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
@@ -81,19 +79,6 @@ def test_snapshot_one_damaged_record_is_left_out_and_named(store):
         ("log", keys.id_key(3)),
         ("memories", keys.scoped_key("anna", "fact/1")),
     }
-
-
-def test_snapshot_one_that_is_open_goes_on_reading_while_the_store_is_replaced(store):
-    store.append_all([turn(1), turn(2)])[0].wait()
-    with store.snapshot() as snapshot:
-        before = data_file(store.path)
-        gone = ThreadPoolExecutor(1).submit(store.forget, Forget(turns=(1,)))
-        while data_file(store.path) == before:
-            time.sleep(0.001)
-        with store.snapshot() as later:
-            assert [event.id for event in later.events()] == [2]
-        assert [event.id for event in snapshot.events()] == [1, 2]
-    assert gone.result(30).erased
 
 
 def test_snapshot_using_a_snapshot_after_its_block_is_an_error(store):

@@ -144,13 +144,17 @@ def _holds(point: str, path: str) -> bool:
 
 
 def generation(path: Path) -> Path:
-    """Return the folder that has a store's DATA and LOCK."""
+    """Return the folder that has a store's DATA and LOCK.
+
+    Where ``CURRENT`` is lost or damaged, that is the newest.
+    """
     try:
-        named = path / (path / CURRENT).read_text("latin-1")  # it may be damaged
+        named = path / (path / CURRENT).read_text("latin-1")
     except (FileNotFoundError, NotADirectoryError):
-        return path
-    made = path.glob(f"{GENERATION}[0-9]*")
-    return named if named.parent == path and named.is_dir() else max(made, default=path)
+        named = path
+    if named.parent == path and named.is_dir():
+        return named
+    return path if (path / DATA).exists() else max(path.glob(f"{GENERATION}[0-9]*"), default=path)
 
 
 def data_file(path: Path) -> Path:

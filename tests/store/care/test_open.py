@@ -90,6 +90,14 @@ def test_open_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
     assert not (path / SALVAGING).exists()
 
 
+def test_open_a_store_is_found_although_the_name_of_its_file_is_damaged(store, path):
+    fill(store, 9)
+    store.forget(Forget(turns=(1,)))
+    store.close()
+    (path / "CURRENT").write_bytes(b"../\xff")
+    assert len(events(Store.open(path))) == 8
+
+
 @pytest.mark.parametrize("tables", [False, True])
 def test_open_a_founding_that_was_interrupted_is_not_damage(open_store, path, tables):
     path.mkdir(mode=0o700)
