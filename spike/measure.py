@@ -84,7 +84,7 @@ def rewriter(root, me, pause=0.05, share=0.01, sweep=0.1):
         told = "".join(f"{key.hex()}\n" for key in drop).encode()
         os.write(meant, told)
         try:
-            store.rewrite(lambda key: key not in drop)
+            store.rewrite(lambda key, drop=drop: key not in drop)
         except (lmdb.Error, OSError) as error:
             os.write(spool(root, "error", me), f"{type(error).__name__}\n".encode())
             continue
@@ -149,9 +149,12 @@ def verdict(root, laws=()):
         "changed": sum(not text.startswith(token(k)) for k, text in rows.items()),
         "undead": sum(k in rows for k in gone),
         "bytes_of_forgotten": sum(token(k) in body for k in gone),
-        "numbers_wrong": int(numbers != list(range(1, len(numbers) + 1))) + len(keys) - len(set(keys)),
+        "numbers_wrong": int(numbers != list(range(1, len(numbers) + 1)))
+        + len(keys)
+        - len(set(keys)),
         "followed_wrong": sum(
-            [n for n, _ in seen] != list(range(1, len(seen) + 1)) or any(truth[n] != k for n, k in seen)
+            [n for n, _ in seen] != list(range(1, len(seen) + 1))
+            or any(truth[n] != k for n, k in seen)
             for seen in followed.values()
         ),
         "left_behind": sum(p.name not in ("CURRENT", store.name) for p in root.iterdir()),
@@ -215,7 +218,7 @@ def steps(each, seed):
     others = [start(root, "writer", 1), start(root, "writer", 2), start(root, "follower", 3)]
     free, unreached, number = [], 0, 10
     for name in POINTS:
-        for nth in range(1, each + 1):
+        for _ in range(each):
             number += 1
             what = "writer" if name.startswith("write-") else "rewriter"
             plant = {"SPIKE_PLANT": f"{name}:{random.randint(1, 3)}"}
@@ -236,14 +239,21 @@ def steps(each, seed):
     stop(others[:2])
     time.sleep(0.2)
     stop(others)
-    extra = {"scene": "steps", "points": len(POINTS), "kills": len(free), "lock_free_max_ms": round(max(free), 1)}
+    extra = {
+        "scene": "steps",
+        "points": len(POINTS),
+        "kills": len(free),
+        "lock_free_max_ms": round(max(free), 1),
+    }
     return done(root, extra, {"unreached": unreached, "died": died})
 
 
 def grow(seconds):
     """Generations begin with a map of 1 MiB; a full one is replaced by one twice as large."""
     root = fresh(1 << 20)
-    others = [start(root, "writer", n, length=3000) for n in range(3)] + [start(root, "follower", 9)]
+    others = [start(root, "writer", n, length=3000) for n in range(3)] + [
+        start(root, "follower", 9)
+    ]
     time.sleep(seconds)
     stop(others[:3])
     time.sleep(0.3)
@@ -326,7 +336,14 @@ def full(under, seconds=8):
     stop(others)
     filler.unlink(missing_ok=True)
     ended = [process.returncode for process in others]
-    extra = {"scene": "full", "ended": ended, "acked_before": before, "refused": refused, "free": free, "acked_after": after - before}
+    extra = {
+        "scene": "full",
+        "ended": ended,
+        "acked_before": before,
+        "refused": refused,
+        "free": free,
+        "acked_after": after - before,
+    }
     laws = {"died": died, "never_refused": int(not refused), "stays_full": int(after == before)}
     return done(root, extra, laws)
 
@@ -379,7 +396,16 @@ def containers(times):
         for me in (1, 2):
             shift = "" if same or me == 1 else "(exit 0); (exit 0); (exit 0); "
             inner = f"{shift}{sys.executable} -m spike.measure role writer {root} {me} & wait"
-            command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", inner]
+            command = [
+                "unshare",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "--mount-proc",
+                "sh",
+                "-c",
+                inner,
+            ]
             processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
         time.sleep(3)
         stop(processes)
@@ -421,7 +447,7 @@ def reader(root, me):
     opened = private_kib()
     with store.read() as txn:
         for table in store.tables:
-            for key, value in txn.cursor(table):
+            for _, value in txn.cursor(table):
                 hash(value)
     time.sleep(3)  # so that all three map it
     print(json.dumps({"opened_kib": opened - base, "read_kib": private_kib() - base}), flush=True)
@@ -454,7 +480,15 @@ def costs(times):
         began = time.perf_counter()
         store.rewrite(lambda key: True)
         switch.append((time.perf_counter() - began) * 1000)
-    print(json.dumps({"scene": "costs", **micro, "switch_1000_rows_p50_ms": round(statistics.median(switch), 1)}))
+    print(
+        json.dumps(
+            {
+                "scene": "costs",
+                **micro,
+                "switch_1000_rows_p50_ms": round(statistics.median(switch), 1),
+            }
+        )
+    )
     return {}
 
 

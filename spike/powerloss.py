@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spike import shared
 from spike.shared import Shared, ident
-from tests.harness import powerloss, tracing
+from tests.harness import tracing
 from tests.harness.children import ask
 from tests.harness.powerloss import STYLES, Disk
 from tests.harness.tracing import ALL_THREADS, Tracer, _ptrace
@@ -156,14 +156,20 @@ def main(images, seed=1, fault=""):
             (image / name).parent.mkdir(parents=True, exist_ok=True)
             (image / name).write_bytes(body)
         told = [call.data for call in calls[:upto] if call.kind == "say"]
-        found = ask(lambda told=told: judge(image, told))
+        found = ask(lambda image=image, told=told: judge(image, told))
         tally.update({"died": 1} if found is None else found)
         bad += found is None or any(found.values())
     kinds = Counter(call.kind for call in calls)
-    law = {name: tally[name] for name in ("lost", "undead", "bytes_of_forgotten", "corrupt", "died")}
+    law = {
+        name: tally[name] for name in ("lost", "undead", "bytes_of_forgotten", "corrupt", "died")
+    }
     figures = {"images": images, "seed": seed, "fault": fault, "bad_images": bad}
     figures |= {kind: kinds[kind] for kind in ("write", "sync", "rename", "say")}
-    print(json.dumps({"scene": "powerloss", **figures, "overlapping_flushes": overlapping, "LAWS": law}))
+    print(
+        json.dumps(
+            {"scene": "powerloss", **figures, "overlapping_flushes": overlapping, "LAWS": law}
+        )
+    )
     sys.exit(bad > 0)
 
 

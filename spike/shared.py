@@ -99,7 +99,9 @@ class Shared:
                 # Tables are opened in a write transaction, so this waits for the writers' lock. By
                 # itself ``open_db`` waits for it with the interpreter's lock held.
                 with ExitStack() as opening:
-                    txn = None if self.readonly else opening.enter_context(self.env.begin(write=True))
+                    txn = (
+                        None if self.readonly else opening.enter_context(self.env.begin(write=True))
+                    )
                     names = (b"log", b"changes", b"meta")
                     self.tables = [self.env.open_db(name, txn=txn, create=False) for name in names]
             except (FileNotFoundError, lmdb.Error):
