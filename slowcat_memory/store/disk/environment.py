@@ -339,7 +339,7 @@ class Environment:
         try:
             folder.point_to(self.path, fresh)
         finally:
-            if folder.data_file(self.path) != self.holding.file:
+            if folder.data_file(self.path) != self.path / self._data:
                 self.reopen()
         vouch(self.path)
         if not folder.remove_former(self.path):
@@ -348,7 +348,7 @@ class Environment:
     def reopen(self) -> None:
         """Open the generation that holds: it is another, or LMDB reported a fatal error."""
         with self._changed:
-            if self._holding is not None and folder.data_file(self.path) == self._holding.file:
+            if folder.data_file(self.path) == self.path / self._data:
                 self._retire(REOPEN_TIMEOUT_S)  # LMDB does not open a file twice
             self._leave()
             self._holding = self._open()
