@@ -74,15 +74,15 @@ def restore(
     Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
     """
     from slowcat_memory.owner import paused
-    from slowcat_memory.store import restore as put_back
+    from slowcat_memory.store import data_file, restore
 
     config, file = settings(ctx).config, file.expanduser()
     if not file.exists():
         raise StoreError(f"there is no backup {file}", hint="Check the path.")
-    if not yes and (config.folder / "data.mdb").exists():
+    if not yes and data_file(config.folder).exists():
         typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
     with paused(config.folder), waiting("restoring") as step:
-        restored = put_back(
+        restored = restore(
             config.folder,
             file.absolute(),
             foreign=other,

@@ -74,7 +74,7 @@ def damage(file: Path, way: str, rng: random.Random) -> None:
 
 
 def verdict(path: Path) -> int:
-    return canary.main(["check", str(path / folder.DATA)])
+    return canary.main(["check", str(folder.data_file(path))])
 
 
 def rows(path: Path) -> list:
@@ -176,7 +176,7 @@ def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str,
     base, copy = scratch / "base", scratch / "copy"
     said, died = Child(lambda into: fill(base, seed)).finish()
     assert not died, said
-    data = base / folder.DATA
+    data = folder.data_file(base)
     size = data.stat().st_size
     every = {*range(1, TURNS + 1)} - {*FORGOTTEN}
     for number in range(pages):
@@ -223,7 +223,7 @@ def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
         way = WAYS[number % len(WAYS)]
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(base, copy)
-        damage(copy / folder.DATA, way, rng)
+        damage(folder.data_file(copy), way, rng)
         passed = control == "blind" or ask(lambda: verdict(copy)) == canary.WHOLE
         tally[f"{way}_{'passed' if passed else 'caught'}"] += 1
         tally["missed"] += passed and ask(lambda: contents(copy)) != right

@@ -169,7 +169,7 @@ def test_writer_a_swap_that_could_not_open_the_new_file_heals(open_store, monkey
         opens.append(env)
         if len(opens) == 1:
             raise StoreError("too many open files")
-        really_open(env)
+        return really_open(env)
 
     monkeypatch.setattr(environment.Environment, "_open", fail_once)
     assert not store.forget(Forget(turns=(1,))).erased
