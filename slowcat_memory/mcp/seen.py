@@ -184,8 +184,9 @@ class Seen:
 
         What is hidden counts as it would if it could be seen: the like of it is not meant instead.
         """
-        how: SearchArguments = {"floor": self.config.recall.floor, "exclude": self.call.hidden}
-        hits = self.memory.search(what, self.scope, most, local=self.local, talk=True, **how).hits
+        floor, seen = self.config.recall.floor, self.call.hidden
+        how: SearchArguments = {"floor": floor, "exclude": seen, "local": self.local, "talk": True}
+        hits = self.memory.search(what, self.scope, most, **how).hits
         asked, names = self._hashes(what), mentions(what, self._words)
         best = hits[0].coverage if hits else 0.0
         with self._view() as view:
@@ -294,5 +295,4 @@ class Seen:
     def _view(self) -> Iterator[View]:
         with self.memory.snapshot() as snapshot:
             reader = self.memory.reader(self.scope, local=self.local)
-            gone = waiting_to_be_erased(snapshot, self.scope)
-            yield View(snapshot, reader, gone)
+            yield View(snapshot, reader, waiting_to_be_erased(snapshot, self.scope))
