@@ -297,5 +297,4 @@ class Seen:
     def _view(self) -> Iterator[View]:
         with self.memory.snapshot() as snapshot:
             reader = self.memory.reader(self.scope, local=self.local)
-            gone = waiting_to_be_erased(snapshot, self.scope)
-            yield View(snapshot, reader, gone)
+            yield View(snapshot, reader, waiting_to_be_erased(snapshot, self.scope))
