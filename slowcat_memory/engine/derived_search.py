@@ -59,12 +59,14 @@ class DerivedSearch:
         memories: Iterable[Disclosed],
         words: Mapping[str, float],
         turns: Sequence[Hit],
+        stays: Callable[[Memory], bool],
     ) -> list[Hit]:
         """Return the current memories that match, best first.
 
         Args:
             words: The query's weight by token.
             turns: Hits for the query among turns.
+            stays: Returns whether a memory was made of local-only ones.
         """
         every = [one for one in memories if _is_current(one)]
         own = self._shares(every, words)
@@ -73,6 +75,8 @@ class DerivedSearch:
         promising = nlargest(
             EMBEDDED, every, key=lambda one: (own[one.id] + behind[one.id], one.valid_from)
         )
+        if sends_texts_away(self._embedding.embedder):
+            promising = [one for one in promising if not (one.local_only or stays(one))]
         cosines = self._cosines(query, promising)
         hits = [_hit(one, own[one.id], cosines.get(one.id), behind[one.id]) for one in every]
         best = sorted(hits, key=lambda hit: -hit.score)
@@ -86,20 +90,12 @@ class DerivedSearch:
         }
 
     def _cosines(self, query: str, memories: Iterable[Disclosed]) -> Share:
-        """Return the cosines of the query with memories; none without a model.
-
-        Texts of local-only memories are not sent to another machine.
-        """
+        """Return the cosines of the query with memories; none without a model."""
         asked = self._embedding.query(query) if self._embedding.query else None
         if asked is None:
             return {}
-        away = sends_texts_away(self._embedding.embedder)
         key = self._embedding.space.key
-        return {
-            one.id: float(self._vector(key, _text(one)) @ asked.vector)
-            for one in memories
-            if not (away and one.local_only)
-        }
+        return {one.id: float(self._vector(key, _text(one)) @ asked.vector) for one in memories}
 
     def _embed(self, key: str, text: str) -> np.ndarray:
         """Return the vector of a text in the space ``key``, which is that of the model in use."""

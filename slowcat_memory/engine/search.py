@@ -4,6 +4,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
@@ -12,7 +13,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.config.config import retrieval_options
-from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
+from slowcat_memory.core.disclosure import (
+    Reader,
+    disclose,
+    disclose_all,
+    disclose_found,
+    is_derived_local,
+)
 from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.query.recall_gate import judge
@@ -227,7 +234,8 @@ class Search:
         with wiring.store.snapshot() as snapshot:
             stored = chain.from_iterable(snapshot.memories(scope, one) for one in kinds)
             memories = (shown for one in stored if within(one) and (shown := disclose(one, reader)))
-            found = wiring.derived_search.rank(text, memories, turns.words, turns.hits)
+            stays = partial(is_derived_local, find=snapshot.memory)
+            found = wiring.derived_search.rank(text, memories, turns.words, turns.hits, stays)
             seen = (hit for hit in found if disclose_found(hit.memory, reader, snapshot.memory))
             hits = list(islice(seen, k))
         return replace(turns, hits=hits, unknown=not hits)

@@ -205,8 +205,7 @@ class Answers:
 
     def timeline(self, asked: given.Timeline, seen: Seen) -> Answer:
         facts = seen.listed(lambda memory: True, 4 * OVERVIEW, _words(asked.about, "about"))
-        facts.sort(key=lambda one: (one.valid_from, one.id))
-        return self._listed(seen, facts)
+        return self._listed(seen, sorted(facts, key=lambda one: (one.valid_from, one.id)))
 
     def why(self, asked: given.Why, seen: Seen) -> Answer:
         found = seen.offered_at(asked.turn)
