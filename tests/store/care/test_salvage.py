@@ -12,7 +12,7 @@ import pytest
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store import Store, StoreOptions, data_file
 from slowcat_memory.store.care import canary_process, salvage
 from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk import canary, keys
@@ -196,7 +196,7 @@ def test_salvage_turns_that_were_forgotten_and_erased_are_nowhere(store: Store, 
     store.append(turn(200)).wait(30)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
-    zero(killed / "data.mdb", root_of(killed / "data.mdb", "log"))
+    zero(data_file(killed), root_of(data_file(killed), "log"))
     with Store.open(killed, options=SMALL) as again:
         assert set(here(again)) == {*range(1, 201)} - {100}
 
@@ -328,8 +328,8 @@ def _full_at_salvage(run):
 
 
 def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy: Path) -> None:
-    data = copy / "data.mdb"
     for _ in range(2):
+        data = data_file(copy)
         zero(data, root_of(data, "log"))
         (copy / "running").touch(mode=0o600)
         Store.open(copy, options=SMALL, now=lambda: samples.at()).close()
