@@ -12,7 +12,7 @@ import pytest
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store import Store, StoreOptions, data_file
 from slowcat_memory.store.care import canary_process, salvage
 from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk import canary, keys
