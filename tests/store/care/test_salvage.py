@@ -16,7 +16,6 @@ from slowcat_memory.store import Store, StoreOptions, data_file
 from slowcat_memory.store.care import canary_process, salvage
 from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk import canary, keys
-from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     LEAF,
