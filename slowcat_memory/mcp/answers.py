@@ -29,7 +29,7 @@ from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, fold, neutralise
-from slowcat_memory.core.validity import held_at, holds
+from slowcat_memory.core.validity import held_at, is_true
 from slowcat_memory.engine.memory import Memory as MemoryVerbs
 from slowcat_memory.engine.notes import note_id
 from slowcat_memory.engine.search import SearchArguments
@@ -176,7 +176,8 @@ class Answers:
         at = min(span.end - timedelta(microseconds=1), seen.now)
 
         def held(memory: Memory) -> bool:  # as believed then, or as is known by now
-            return held_at(memory, at) or (memory.valid_from <= at and holds(memory, at))
+            stays = memory.valid_to or not memory.retired_at
+            return held_at(memory, at) or bool(stays and is_true(memory, at))
 
         if query:
             facts = seen.listed(held, OVERVIEW, query, related=True)
@@ -185,9 +186,9 @@ class Answers:
             facts = seen.listed(partial(held_at, at=at), OVERVIEW)
             then = seen.search("", OVERVIEW, {"since": span.start, "until": span.end})
         every = (*facts, *(hit.memory for hit in then))
-        found = {fold(one.text.rstrip(".")): one for one in reversed(every)}  # a fact's relation
-        heading = f"As of {_day(seen, at)}. {NOTES}"
-        return self._listed(seen, reversed(found.values()), heading=heading)
+        ended = (one for one in every if one.valid_to)  # a fact's relation may know its end
+        found = {fold(one.text.rstrip(".")): one for one in (*every, *ended)}
+        return self._listed(seen, found.values(), heading=f"As of {_day(seen, at)}. {NOTES}")
 
     def facts_list(self, asked: given.Nothing, seen: Seen) -> Answer:
         lines = [f"- {name}: {number}" for name, number in sorted(seen.types().items())]

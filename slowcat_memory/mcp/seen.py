@@ -53,6 +53,7 @@ ABOUT_USER = (PROFILE, f"{BLOCK}/human")
 LATEST_ROWS = 50  # of the ledger, which has those of every scope
 LEADS = 3  # turns of a conversation that say what it is about
 _PLACE = attrgetter("memory.pinned", "memory.valid_from", "memory.id")
+_WITHOUT_TEXTS = {"speaker": "", "text": "", "context": "", "facets": {}, "statement": Statement()}
 _LISTING = Lock()  # of the views in every ``WorkingSet`` here: calls run on several threads
 
 
@@ -91,7 +92,7 @@ class BareRows:
     def __init__(self, language: str) -> None:
         self._tokenize = Tokenizer(language)
         self._by_id: dict[str, BareRow] = {}
-        self._order: list[BareRow] = []
+        self._order = list[BareRow]()
 
     def put(self, memory: MemoryRecord, snapshot: Snapshot) -> None:
         self.drop(memory.id)
@@ -99,9 +100,7 @@ class BareRows:
         hidden = is_uncertain(memory) or not shown
         if not hidden or is_withheld(memory):
             words = frozenset(map(hash, self._tokenize(f"{memory.speaker} {memory.text}")))
-            bare = replace(
-                memory, speaker="", text="", context="", facets={}, statement=Statement()
-            )
+            bare = replace(memory, **_WITHOUT_TEXTS)
             self._by_id[memory.id] = row = BareRow(bare, words, hidden)
             insort(self._order, row, key=_PLACE)
 
@@ -190,11 +189,10 @@ class Seen:
         how["floor"] = self.config.recall.floor
         hits = self.memory.search(what, self.scope, most, **how).hits
         asked, names = self._hashes(what), mentions(what, self._words)
-        best = hits[0].coverage if hits else 0.0
         with self._view() as view:
-            for row in self._rows(view):
-                if is_withheld(row.memory):
-                    best = max(best, len(asked & row.words) / max(1, len(asked)))
+            hidden = (row.words for row in self._rows(view) if is_withheld(row.memory))
+            shares = (len(asked & words) / max(1, len(asked)) for words in hidden)
+            best = max(hits[0].coverage if hits else 0.0, *shares, 0.0)
             every = view.snapshot.memories(self.scope, ICEBREAKER)
             queued = [one for one in every if one.retired_at is None and names(one.text)]
             meant = [hit.memory for hit in hits if hit.coverage >= best / 2]

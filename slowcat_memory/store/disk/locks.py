@@ -7,6 +7,7 @@ Stores still open at exit are closed.
 """
 
 import atexit
+import errno
 import fcntl
 import json
 import os
@@ -71,9 +72,8 @@ def write_record(fd: int, record: dict[str, object]) -> None:
     The file is not truncated, and is written in one call: a reader sees the old record or the new.
     """
     size = max(RECORD, os.fstat(fd).st_size)
-    with os.fdopen(fd, "wb", closefd=False) as file:
-        file.seek(0)
-        file.write(json.dumps(record).encode().ljust(size))
+    if os.pwrite(fd, json.dumps(record).encode().ljust(size), 0) < size:
+        raise OSError(errno.ENOSPC, "the disk took only a part of it")
 
 
 def lock_alone(fd: int) -> None:

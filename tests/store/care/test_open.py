@@ -137,10 +137,10 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
         assert 7 not in {event.id for event in here}
         if way == "a turn's text":
             assert len(here) == 118
-            assert store.append(turn(121)).id == 121
             with store.snapshot() as snapshot:
                 assert snapshot.session("s1").turns == 118
                 assert len(list(snapshot.vectors("e", "anna"))) == 40
+            assert store.append(turn(121)).id == 121
         store.append(turn(999)).wait(30)
         after = len(events(store))
     with Store.open(killed) as store:
