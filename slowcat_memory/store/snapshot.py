@@ -192,7 +192,7 @@ class Snapshot:
         ``after`` begins behind an id.
         """
         prefix = keys.scope_prefix(scope) + beginning.encode()
-        return self._scan(Memory, "memories", prefix, f"{after}\0".encode())
+        return self._scan(Memory, "memories", prefix, f"{after}\0".encode() if after else b"")
 
     def context(self, scope: str, id: str) -> Context | None:
         return self._get(Context, "contexts", keys.scoped_key(scope, id))

@@ -7,7 +7,6 @@ Stores still open at exit are closed.
 """
 
 import atexit
-import errno
 import fcntl
 import json
 import os
@@ -73,7 +72,7 @@ def write_record(fd: int, record: dict[str, object]) -> None:
     """
     size = max(RECORD, os.fstat(fd).st_size)
     if os.pwrite(fd, json.dumps(record).encode().ljust(size), 0) < size:
-        raise OSError(errno.ENOSPC, "the disk took only a part of it")
+        raise OSError("the disk took only a part of the record of who has the store")
 
 
 def lock_alone(fd: int) -> None:
