@@ -80,7 +80,7 @@ README = (
     Row(
         (
             "A recall after a pause, among {memories} memories",
-            "{p50} ms; 95 of 100 within {p95} ms; on this machine, 20 MB are read in {read} ms after the same pause, in {near} ms without",
+            "{p50} ms; 95 of 100 within {p95} ms; reading a block of memory takes {read} ms after the same pause, {near} ms without",
             "`python -m benchmarks.latency`: *after a pause of 300 ms*",
         ),
         {
