@@ -99,11 +99,11 @@ class DerivedSearch:
 
     def _embed(self, key: str, text: str) -> np.ndarray:
         """Return the vector of a text in the space ``key``, which is that of the model in use."""
-        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]
+        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]  # a query was embedded
 
     def forget(self) -> None:
         """Drop the kept vectors and their texts."""
-        self._vector.cache_clear()  # type: ignore[attr-defined]
+        self._vector.cache_clear()  # type: ignore[attr-defined]  # of lru_cache
 
 
 def _is_current(memory: Memory) -> bool:

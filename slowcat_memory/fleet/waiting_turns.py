@@ -164,7 +164,7 @@ def drop(folder: Path, saved: Mapping[str, int]) -> None:
             if found is None:
                 continue
             whose, late = found
-            left = [Said(one.n, one.said) for one in late if one.n > upto]  # type: ignore[arg-type]
+            left = [Said(one.n, one.said) for one in late if one.n > upto]  # type: ignore[arg-type]  # its file has events alone
             if left:
                 _replace(path, _sealed(whose) + b"".join(map(_sealed, left)))
             else:
