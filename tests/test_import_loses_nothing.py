@@ -79,6 +79,15 @@ def test_what_was_forgotten_stays_forgotten_when_its_file_grows(
     assert texts(engine, "user") == ["Eva 0", "Eva 1", "Eva 2", "Ben is back"]
 
 
+def test_what_two_sessions_have_alike_comes_in_after_an_import_that_was_killed_between_them(
+    engine: MemoryEngine, tmp_path: Path
+) -> None:
+    rows = [{"session": name, "at": "2024-05-06T18:30Z", "text": "Thank you."} for name in "ab"]
+    imported(engine, tmp_path / "chat.jsonl", rows[0])
+    imported(engine, tmp_path / "chat.jsonl", *rows)
+    assert texts(engine, "user") == ["Thank you."] * 2
+
+
 def test_marks_are_made_after_an_import_that_was_killed_before(
     engine: MemoryEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

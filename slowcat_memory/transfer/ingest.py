@@ -44,7 +44,7 @@ def ingest(
     times = moments(session, zone or memory.zone)
     with memory.snapshot() as snapshot:
         match = session_match.find(snapshot, scope, session, again=again)
-        if overlaps is not None and match.row is None and match.new:
+        if overlaps is not None:
             match = overlaps.without(snapshot, scope, session, times, match)
     marks = any(said.pinned or said.muted for said in session.utterances)
     acks, logged = list[Ack](), dict[int, int]()

@@ -190,11 +190,13 @@ def kills(folder: Path, count: int, seed: int, control: str) -> dict[str, Any]:
 
     running = [start() for _ in range(CLIENTS + 1)]
     try:
-        for _ in range(count):
+        for number in range(count):
             owner = until(lambda: owning(memory, running), "an owner")
             enough = len(keys([owner], "acked")) + rng.randint(1, 20)
-            until(lambda one=owner, enough=enough: (
+            gone = len(keys(everybody, "forgotten")) + (number % 3 == 0)
+            until(lambda one=owner, enough=enough, gone=gone: (
                 [other.pump() for other in running] and len(keys([one], "acked")) >= enough
+                and len(keys(everybody, "forgotten")) >= gone
                 or len(keys([one], "said")) >= 3 * MOST  # some of it may be refused
             ), "a receipt")  # fmt: skip
             time.sleep(rng.random() * 0.004)

@@ -388,9 +388,9 @@ def anywhere() -> Iterator[None]:
         yield
 
 
-def _unseparated(self: Any, scope: str, beginning: str = "") -> Any:
+def _unseparated(self: Any, scope: str, beginning: str = "", after: str = "") -> Any:
     """A namespace is read by the beginning of its keys, without what separates their parts."""
-    return self._scan(Memory, "memories", scope.encode())
+    return iter(()) if after else self._scan(Memory, "memories", scope.encode())
 
 
 def _ended(self: Any, by: str = "") -> bool:
@@ -404,7 +404,7 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "prompt": ("prompts", lambda: nosy_with(1.0)),
     "thought": ("thoughts", lambda: nosy_with(0.0)),
     "logs": ("files", talkative),
-    "union": (READ, lambda: mock.patch.object(Audience, "readable", _everybody)),
+    "union": (f"{READ} or answers", lambda: mock.patch.object(Audience, "readable", _everybody)),
     "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
     "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
