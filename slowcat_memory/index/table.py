@@ -13,9 +13,8 @@ maps the whole piece: a query that reads 400 scattered rows maps 300 MB at a mil
 import mmap
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import overload
 from weakref import WeakSet
 
 import numpy as np
@@ -136,34 +135,6 @@ def chunk_of(memory_id: str) -> int:
     return turn if turn and turn < 2**63 and chunk_id(turn) == memory_id else 0
 
 
-class IdSequence(Sequence[str]):
-    """The ids of some documents, each made when it is read. Stays right while the index changes."""
-
-    def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
-        cut = int(numbers.searchsorted(ids.base))
-        self._ids, self._sealed = ids, numbers[:cut]
-        self._tail = ids.appended(numbers[cut:])
-
-    def __len__(self) -> int:
-        return len(self._sealed) + len(self._tail)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[n] for n in range(*place.indices(len(self)))]
-        if place < 0:
-            place = range(len(self))[place]
-        if place < len(self._sealed):
-            return self._ids[self._sealed.item(place)]
-        return self._tail[place - len(self._sealed)]
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
-
-
 class Ids:
     """Document numbers by id, in the order of addition: those of a sealed index first."""
 
@@ -202,9 +173,11 @@ class Ids:
         self._number[memory_id] = number
         return number
 
-    def appended(self, numbers: np.ndarray) -> list[str]:
-        """Return the ids of appended documents."""
-        return [self._tail[place] for place in (numbers - self.base).tolist()]
+    def of(self, numbers: np.ndarray) -> list[str]:
+        """Return the ids of documents, whose numbers rise."""
+        cut = int(numbers.searchsorted(self._chunks))
+        chunks = [chunk_id(turn) for turn in self._turns[numbers[:cut]].tolist()]
+        return chunks + [self[number] for number in numbers[cut:].tolist()]
 
     def drop(self, number: int) -> None:
         """Make an appended id unfindable. For a sealed one the caller keeps the tombstone."""
