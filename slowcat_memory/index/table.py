@@ -209,24 +209,28 @@ class Ids:
         return self._chunks + place if place < count and self._other(place) == memory_id else -1
 
 
+RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]
+"""The columns that ranking reads, by their names."""
+
+
 class Table:
     """The documents of one namespace, living and dead."""
 
     def __init__(self, sealed: Path | None, header: Header | None) -> None:
         self.ids = Ids(sealed)
         self.sealed_count = self.ids.base
-        columns = {
+        columns = self._columns = {
             name: Column(kind, open_array(sealed / f"{name}.npy", private=True) if sealed else None)
             for name, kind in COLUMNS.items()
         }
         self.before, self.after = columns["before"], columns["after"]
         self.at, self.importance = columns["at"], columns["importance"]
-        self.pinned = columns["pinned"]
-        self.substance, self.asks = columns["substance"], columns["asks"]
-        self.agent = columns["agent"]
+        self.pinned, self.asks = columns["pinned"], columns["asks"]
+        self.substance, self.agent = columns["substance"], columns["agent"]
         self.words, self.digest = columns["words"], columns["digest"]
         self.session, self.speaker = columns["session"], columns["speaker"]
         self.about = columns["about_from"], columns["about_until"]
+        self._ranked = [(row, columns[row.name.lower()]) for row in RANKED]
         self.speakers = list(header.speakers) if header else []
         self.alive = Column("bool", np.ones(self.sealed_count, bool))
         self.living = self.sealed_count
@@ -250,20 +254,10 @@ class Table:
         ``hashed`` is the digest of its text.
         """
         number = self.ids.append(document.id)
-        self.before.append(-1)
-        self.after.append(-1)
-        self.at.append(document.at)
-        self.importance.append(document.importance)
-        self.pinned.append(document.pinned)
-        self.substance.append(document.substance)
-        self.asks.append(document.asks)
-        self.agent.append(document.agent)
-        self.words.append(document.words)
-        self.digest.append(hashed)
-        self.session.append(number)
-        self.speaker.append(self._speaker_number(document.speaker))
-        for column, time in zip(self.about, document.about or NO_TIME, strict=True):
-            column.append(time)
+        place = {"before": -1, "after": -1, "digest": hashed, "session": number}
+        own = document.columns(self._speaker_number(document.speaker))
+        for name, value in (own | place).items():
+            self._columns[name].append(value)
         self.alive.append(True)
         self.living += 1
         self.total_words += document.words
@@ -272,14 +266,9 @@ class Table:
     def update(self, number: int, document: Document) -> None:
         """Set the columns of a living document whose text is unchanged."""
         self.total_words += document.words - int(self.words[number])
-        self.at[number] = document.at
-        self.importance[number] = document.importance
-        self.pinned[number] = document.pinned
-        self.substance[number], self.asks[number] = document.substance, document.asks
-        self.agent[number] = document.agent
-        self.words[number] = document.words
-        self.speaker[number] = self._speaker_number(document.speaker)
-        self.set_about(number, document.about)
+        own = document.columns(self._speaker_number(document.speaker))
+        for name, value in own.items():
+            self._columns[name][number] = value
 
     def set_about(self, number: int, about: tuple[float, float] | None) -> None:
         for column, time in zip(self.about, about or NO_TIME, strict=True):
@@ -308,17 +297,7 @@ class Table:
         parts = split_rows(numbers, self.sealed_count)
         block[Row.BEFORE] = _positions(numbers, self.before.gather(*parts))
         block[Row.AFTER] = _positions(numbers, self.after.gather(*parts))
-        for row, column in {
-            Row.AT: self.at,
-            Row.IMPORTANCE: self.importance,
-            Row.SUBSTANCE: self.substance,
-            Row.AGENT: self.agent,
-            Row.PINNED: self.pinned,
-            Row.SESSION: self.session,
-            Row.SPEAKER: self.speaker,
-            Row.ABOUT_FROM: self.about[0],
-            Row.ABOUT_UNTIL: self.about[1],
-        }.items():
+        for row, column in self._ranked:
             block[row] = column.gather(*parts)
         return block
 

@@ -70,3 +70,19 @@ class Document(Struct, frozen=True, kw_only=True):
 
     def pointers(self, view: str) -> list[Pointer]:
         return [key for key in self.keys if key.view == view]
+
+    def columns(self, speaker: int) -> dict[str, float]:
+        """Return its columns, without its place in a session; ``speaker`` is the speaker's number."""
+        about = self.about or NO_TIME
+        return {
+            "at": self.at,
+            "importance": self.importance,
+            "pinned": self.pinned,
+            "substance": self.substance,
+            "asks": self.asks,
+            "agent": self.agent,
+            "words": self.words,
+            "speaker": speaker,
+            "about_from": about[0],
+            "about_until": about[1],
+        }

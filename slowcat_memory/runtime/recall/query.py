@@ -24,8 +24,6 @@ from slowcat_memory.core.ranking.offering import (
     BEST,
     AnswerEvidence,
     answer_probability,
-    best_of_top,
-    distinct,
     nearness_probability,
     probability,
 )
@@ -403,50 +401,6 @@ class Recollection(Struct, frozen=True, kw_only=True):
     asks_time: bool = False
     packed: Packed | None = None
     ticket: int = 0
-
-
-def merge(found: Sequence[Recollection], query: Query, options: RetrievalOptions) -> Recollection:
-    """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
-    timings, words = dict[str, float](), dict[str, float]()
-    for one in found:
-        for lap, ms in one.timings.items():
-            timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
-        words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
-    evidence = [one.evidence for one in found if one.evidence is not None]
-    return replace(
-        found[0],
-        hits=union([one.hits for one in found], query.limit(options), options.fuse.duplicate),
-        timings=timings,
-        words=words,
-        evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
-        names_speaker=any(one.names_speaker for one in found),
-    )
-
-
-def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[Hit]:
-    """Merge the hits of several namespaces; the scores of the result are comparable.
-
-    A score only compares hits of one namespace: it is scaled by the best of them, and rare words of
-    one namespace are common in another. The probability that a hit answers is comparable
-    everywhere, but orders hits less well. So each namespace keeps its order by score, scaled by the
-    probability that it answers at all.
-
-    Args:
-        found: Hits by namespace, best first, after each namespace's own thresholds.
-        duplicate: Jaccard similarity of words from which two hits are equal; the better is kept.
-    """
-    if len(found) == 1:
-        return list(found[0])
-    every = sorted((hit for hits in found for hit in _scaled(hits)), key=lambda hit: -hit.score)
-    kept = distinct([hit.memory.text for hit in every], duplicate, limit)
-    return [every[place] for place in kept]
-
-
-def _scaled(hits: Sequence[Hit]) -> list[Hit]:
-    """Scale one namespace's scores so that the best is its probability of answering."""
-    best = max((hit.score for hit in hits), default=0.0)
-    answers = best_of_top(np.array([hit.probability for hit in hits]))
-    return [replace(hit, score=hit.score / best * answers if best > 0 else 0.0) for hit in hits]
 
 
 def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:

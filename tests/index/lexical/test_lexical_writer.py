@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
+from slowcat_memory.index.build.builder import LexicalWriter
 from slowcat_memory.index.lexical.windows import ForwardIndex
 from slowcat_memory.index.options import IndexOptions
 

@@ -37,8 +37,8 @@ SMALL_DISK = (  # Python would cut its compiled modules off, too, and not notice
 )
 HALF_WAY = (
     "import os, signal\n"
-    "from slowcat_memory.index.lexical import lexical_writer\n"
-    "lexical_writer.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
+    "from slowcat_memory.index.build import builder\n"
+    "builder.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
 )
 
 UNREAD = (
