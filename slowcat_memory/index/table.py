@@ -21,8 +21,7 @@ import numpy as np
 
 from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.core.ranking.score import Row
-from slowcat_memory.index.files.document import NO_TIME, Document
-from slowcat_memory.index.files.header import COLUMNS, Header
+from slowcat_memory.index.format import COLUMNS, NO_TIME, Document, Header
 
 
 class _Map(mmap.mmap):

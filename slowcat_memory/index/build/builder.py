@@ -10,11 +10,18 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import Tokenizer, digest
-from slowcat_memory.index.files.document import KEY_VIEWS, Document, split_key_id
-from slowcat_memory.index.files.header import COLUMNS, FORMAT, Header, write_header
+from slowcat_memory.index.format import (
+    COLUMNS,
+    FORMAT,
+    KEY_VIEWS,
+    Document,
+    Header,
+    IndexOptions,
+    split_key_id,
+    write_header,
+)
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.lexical.windows import OWN, SealedPostings, Vocabulary
-from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Ids, chunk_of
 from slowcat_memory.index.vectors.key_view import KeyWriter
 from slowcat_memory.index.vectors.vector_view import VECTORS, VectorSpool

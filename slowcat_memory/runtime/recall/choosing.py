@@ -223,7 +223,7 @@ class RecallState(Struct, eq=False, dict=True):
 
         What the LLM can read already answers nothing: the decision is about the other candidates.
         """
-        trace.reset()
+        self.trace = trace
         chosen, remaining = self._choose(trace, fetch), None
         if self.complete:
             missing = self._missing_value([one.memory.text for one in chosen], fetch)

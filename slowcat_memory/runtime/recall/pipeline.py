@@ -136,6 +136,7 @@ class Pipeline:
         recall.settled = Recollection(
             hits=late.hits, stage="tail", timings=late.timings.copy(), words=lexical.weights
         )
+        trace = RankingTrace(trace.candidates, trace.scores, trace.question)
         late.offer(trace, late.namespace.fetch)
         if asks_overview(late.query.text):  # words alone cannot deny it
             late.evidence = None
@@ -244,8 +245,7 @@ class Pipeline:
 
         scores = score(candidates, question, options.fuse, options.rank, recall.weights, compare)
         recall.lap("fuse" if scores.similarity is None else "tokens")
-        recall.trace = RankingTrace(candidates, scores, question)
-        return recall.trace
+        return RankingTrace(candidates, scores, question)
 
     def _compare(
         self, recall: RecallState, candidates: Candidates, best: np.ndarray

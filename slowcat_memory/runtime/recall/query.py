@@ -241,10 +241,6 @@ class RankingTrace(Struct, eq=False, dict=True):
         ids = self.candidates.ids
         return [ids[n] for n in np.flatnonzero(self.candidates.visible).tolist()]
 
-    def reset(self) -> None:
-        """Forget which are no hits, and why."""
-        self.below_floor, self.reasons, self.rejected = False, {}, set()
-
     def keep_pinned(self) -> None:
         """Offer pinned candidates alone: no other is likely enough to answer."""
         self.below_floor = True

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.files.header import FORMAT, HEADER
+from slowcat_memory.index.format import FORMAT, HEADER
 from slowcat_memory.records import IndexFile
 from slowcat_memory.runtime.namespaces import sealing
 from tests.support.namespace_scene import (
