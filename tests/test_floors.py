@@ -122,7 +122,7 @@ def test_floors_every_module_keeps_to_its_floor() -> None:
     [
         ("core/ranking/score.py", "from slowcat_memory.store import Store"),
         ("index/vectors/vector_view.py", "from slowcat_memory.providers import Embedder"),
-        ("store/disk/codec.py", "import slowcat_memory.index.options"),
+        ("store/disk/codec.py", "import slowcat_memory.index.format"),
         ("runtime/recall/pipeline.py", "from slowcat_memory.engine import MemoryEngine"),
         ("records.py", "from slowcat_memory.core.text import normalize"),
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),

@@ -39,9 +39,9 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.commands.executor import CommandOptions
-from slowcat_memory.runtime.context_window import ContextOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
+from slowcat_memory.runtime.injection import ContextOptions
 from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions, RetrievalOptions
 from slowcat_memory.store import StoreOptions
 

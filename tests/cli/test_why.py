@@ -7,7 +7,7 @@ from slowcat_memory.cli.why import WORDS, verdicts
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer
-from slowcat_memory.runtime.recall.scoring import LeftOutReason
+from slowcat_memory.runtime.recall.query import LeftOutReason
 from slowcat_memory.testing import FixedClock, memory_config
 
 

@@ -279,9 +279,9 @@ def shared_cache() -> Iterator[None]:
     found: dict[str, Any] = {}
     run = pipeline.Pipeline.run
 
-    def cached(self: Any, namespace: Any, query: Any, *rest: Any, **more: Any) -> Any:
-        key = " ".join(query.text.split()[:4])
-        return found.setdefault(key, run(self, namespace, query, *rest, **more))
+    def cached(self: Any, recall: Any, **more: Any) -> Any:
+        key = " ".join(recall.query.text.split()[:4])
+        return found.setdefault(key, run(self, recall, **more))
 
     with mock.patch.object(pipeline.Pipeline, "run", cached):
         yield

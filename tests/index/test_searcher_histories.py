@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.index.lexical import lexical_writer
+from slowcat_memory.index.build import builder
 from slowcat_memory.index.lexical.windows import LexicalView
 from tests.support.index_oracle import (
     OPTIONS,
@@ -234,7 +234,7 @@ def test_searcher_the_formula_is_that_of_bm25s(tmp_path: Path) -> None:
 def test_searcher_blocks_of_counting_leave_no_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexical_writer, "BLOCK", 7)
+    monkeypatch.setattr(builder, "BLOCK", 7)
     twins = Twins(tmp_path)
     for _ in told(twins, 5, 119):
         pass

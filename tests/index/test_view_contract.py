@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory.index import Document, Lexical, Pointer
-from slowcat_memory.index.files.document import KEYS
-from slowcat_memory.index.files.header import read_header
+from slowcat_memory.index.format import KEYS, read_header
 from slowcat_memory.index.lexical.windows import Windows
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VECTORS, SealedVectors, VectorView

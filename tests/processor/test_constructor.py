@@ -10,7 +10,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.engine_handle import load_config
-from slowcat_memory.runtime.context_window import ContextOptions
+from slowcat_memory.runtime.injection import ContextOptions
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, memory, through, user
 from tests.support.voice_pipeline import VoicePipeline, run

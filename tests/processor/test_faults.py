@@ -120,10 +120,10 @@ def test_faults_processor_recall_that_is_late_gives_what_it_has(config):
     with engine_of(hasty) as engine:
         run_all = engine.wiring.retrieval._pipeline.run
 
-        def late(namespace, query, *rest, **more):
-            if query.text == QUESTION:  # not the recall that warms up
+        def late(recall, **more):
+            if recall.query.text == QUESTION:  # not the recall that warms up
                 done.wait(30)
-            return run_all(namespace, query, *rest, **more)
+            return run_all(recall, **more)
 
         engine.wiring.retrieval._pipeline.run = late
         down, up = through(memory(hasty, engine=engine), LLMContextFrame(context))

@@ -8,7 +8,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build.builder import number_sessions
-from slowcat_memory.index.files.header import FORMAT, read_header, write_header
+from slowcat_memory.index.format import FORMAT, read_header, write_header
 from tests.support.index_oracle import build
 
 

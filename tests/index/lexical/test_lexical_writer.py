@@ -3,9 +3,9 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
+from slowcat_memory.index.build.builder import LexicalWriter
+from slowcat_memory.index.format import IndexOptions
 from slowcat_memory.index.lexical.windows import ForwardIndex
-from slowcat_memory.index.options import IndexOptions
 
 
 def test_lexical_writer_stored_counts_are_exact(tmp_path: Path) -> None:

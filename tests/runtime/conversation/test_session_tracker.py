@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.records import Event, Session, SessionEdge, Turn
+from slowcat_memory.records import Event, Role, Session, SessionEdge, Turn
 from slowcat_memory.runtime.conversation.session_tracker import (
     Moment,
     SessionOptions,
@@ -51,8 +51,16 @@ def told(events: list[Event]) -> list[str]:
     ]
 
 
+def turn(now: Moment, role: Role = "user") -> Turn:
+    return Turn(session="", scope="anna", speaker="Anna", role=role, text="hello", at=now.at)
+
+
+def say(machine: SessionTracker, now: Moment, role: Role = "user") -> list[str]:
+    return told(machine.said(turn(now, role), now.seconds))
+
+
 def said(machine: SessionTracker, at: float) -> list[str]:
-    return told(machine.user_said("hello", "Anna", after(at)))
+    return say(machine, after(at))
 
 
 def idle() -> SessionTracker:
@@ -61,7 +69,7 @@ def idle() -> SessionTracker:
 
 def opened() -> SessionTracker:
     machine = tracker()
-    machine.user_said("hello", "Anna", after(0))
+    say(machine, after(0))
     return machine
 
 
@@ -92,8 +100,8 @@ def dropped() -> SessionTracker:
 )
 def test_session_tracker_tracker_every_event_in_every_state(state, at, user, agent, drop, tick):
     now = after(at)
-    assert told(state().user_said("hello", "Anna", now)) == user
-    assert told(state().agent_said("hello", "Cat", now)) == agent
+    assert say(state(), now) == user
+    assert say(state(), now, "assistant") == agent
     assert told(state().disconnected(now)) == drop
     assert told(state().tick(now)) == tick
 
@@ -103,33 +111,6 @@ def test_session_tracker_tracker_session_without_a_word_leaves_no_trace():
     assert machine.tick(after(10 * SILENCE)) == machine.disconnected(after(1)) == []
     machine.touch(after(2))
     assert (machine.session, machine.due) == ("", None)
-
-
-def test_session_tracker_tracker_turn_says_what_was_given():
-    machine = opened()
-    (turn,) = machine.agent_said(
-        "Meow.",
-        "Cat",
-        after(1),
-        reply_to=7,
-        interrupted=True,
-        tools=("purr",),
-        channel="text",
-        cut=3,
-    )
-    assert turn == Turn(
-        session="s1",
-        scope="anna",
-        speaker="Cat",
-        role="assistant",
-        text="Meow.",
-        at=after(1).at,
-        reply_to=7,
-        interrupted=True,
-        tools=("purr",),
-        channel="text",
-        cut=3,
-    )
 
 
 def test_session_tracker_tracker_silence_counts_from_the_last_word():
@@ -151,7 +132,7 @@ def test_session_tracker_tracker_whoever_is_heard_is_not_silent():
 def test_session_tracker_tracker_late_tick_does_not_stretch_a_session():
     machine = opened()
     assert said(machine, 3600) == ["end s1 silence", "start s2", "user s2"]
-    (end, *_) = opened().user_said("hello", "Anna", after(3600))
+    (end, *_) = opened().said(turn(after(3600)), 3600)
     assert end.at == after(SILENCE).at  # it ended when it fell silent, not when somebody looked
 
 
@@ -209,12 +190,11 @@ def test_session_tracker_tracker_step_of_the_wall_clock_neither_ends_nor_resumes
     machine = opened()
     machine.touch(after(10, step))
     assert machine.tick(after(20, step)) == []
-    assert told(machine.user_said("hello", "Anna", after(SILENCE, step))) == ["user s1"]
+    assert say(machine, after(SILENCE, step)) == ["user s1"]
     machine.disconnected(after(310, step))
-    assert told(machine.user_said("a", "Anna", after(320, 0))) == ["resume s1", "user s1"]
+    assert say(machine, after(320, 0)) == ["resume s1", "user s1"]
     machine.disconnected(after(330, 0))
-    late = machine.user_said("a", "Anna", after(331 + GRACE, -331 - GRACE))
-    assert told(late) == ["start s2", "user s2"]
+    assert say(machine, after(331 + GRACE, -331 - GRACE)) == ["start s2", "user s2"]
 
 
 def test_session_tracker_tracker_session_that_another_conversation_resumed_is_left_to_it():
@@ -255,8 +235,8 @@ def test_session_tracker_tracker_edges_alternate_and_every_turn_is_inside_a_sess
             machine.touch(now)
             continue
         log += {
-            "user": lambda: machine.user_said("a", "Anna", now),  # noqa: B023
-            "agent": lambda: machine.agent_said("b", "Cat", now),  # noqa: B023
+            "user": lambda: machine.said(turn(now), now.seconds),  # noqa: B023
+            "agent": lambda: machine.said(turn(now, "assistant"), now.seconds),  # noqa: B023
             "drop": lambda: machine.disconnected(now),  # noqa: B023
             "tick": lambda: machine.tick(now),  # noqa: B023
         }[step]()

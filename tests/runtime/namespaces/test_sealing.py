@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.files.header import FORMAT, HEADER
+from slowcat_memory.index.format import FORMAT, HEADER
 from slowcat_memory.records import IndexFile
 from slowcat_memory.runtime.namespaces import sealing
 from tests.support.namespace_scene import (
@@ -37,8 +37,8 @@ SMALL_DISK = (  # Python would cut its compiled modules off, too, and not notice
 )
 HALF_WAY = (
     "import os, signal\n"
-    "from slowcat_memory.index.lexical import lexical_writer\n"
-    "lexical_writer.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
+    "from slowcat_memory.index.build import builder\n"
+    "builder.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
 )
 
 UNREAD = (
