@@ -7,7 +7,7 @@
 #   make bench        a selection of benchmarks; writes docs/performance.md
 #
 #   make test-oldest  the test suite on the oldest supported Pipecat
-#   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
+#   make nightly      the slow tests and every harness, two and a half hours; resumes; reports in scratch/nightly
 #   make test-models  the exported vectors against sentence-transformers: about 1 GB more, for PyTorch
 #   make test-audio   one spoken round trip, offline
 #   make fleet-demo   see a fleet: three workers, one database, a kill, and nothing lost
@@ -43,13 +43,13 @@ fleet-demo: $(VENV)/fleet
 	@$(RUN) examples/fleet_demo.py
 
 test: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
+	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not browser and not fleet"
 
 test-oldest: $(OLD)/ready $(VENV)/models
-	$(OLD)/bin/python -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
+	$(OLD)/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not browser and not fleet"
 
 nightly: $(VENV)/ready $(VENV)/models
-	SLOWCAT_NIGHTLY=1 $(RUN) -m pytest -m "slow and not audio and not browser and not fleet"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
+	SLOWCAT_NIGHTLY=1 $(RUN) -m pytest -n 2 --dist loadfile -m "slow and not audio and not browser and not fleet"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
 
 failover: $(VENV)/ready
 	$(RUN) -m tests.harness.failover --count 300

@@ -103,24 +103,27 @@ ASKED = (
 )
 
 
-def turns(count: int, seed: int, after: int = 0) -> Iterator[tuple[str, list[Turn | SessionEdge]]]:
+def turns(
+    count: int, seed: int, after: int = 0, scope: str = SCOPE
+) -> Iterator[tuple[str, list[Turn | SessionEdge]]]:
     """Make sessions of talk between a person and an agent.
 
     Args:
         count: How many turns.
         seed: The same one makes the same turns.
         after: How many turns were made before; later sessions come later.
+        scope: Whose memory they are told to.
 
     Yields:
         Session id and its events, in order.
     """
     chance = random.Random(f"{seed}/{after}")
     for first in range(after, after + count, SESSION_TURNS):
-        id_, at = f"s{first:07d}", START + timedelta(hours=2 * first)
+        id_, at = f"{scope}{first:07d}", START + timedelta(hours=2 * first)
         ids = range(first, min(first + SESSION_TURNS, after + count))
-        said = [_turn(chance, id_, n, at + timedelta(seconds=12 * (n - first))) for n in ids]
-        start = SessionEdge(session=id_, scope=SCOPE, kind="start", at=at)
-        end = SessionEdge(session=id_, scope=SCOPE, kind="end", at=said[-1].at, reason="silence")
+        said = [_turn(chance, scope, id_, n, at + timedelta(seconds=12 * (n - first))) for n in ids]
+        start = SessionEdge(session=id_, scope=scope, kind="start", at=at)
+        end = SessionEdge(session=id_, scope=scope, kind="end", at=said[-1].at, reason="silence")
         yield id_, [start, *said, end]
 
 
@@ -140,11 +143,11 @@ def questions(count: int, seed: int) -> list[str]:
     return list(made)
 
 
-def _turn(chance: random.Random, session: str, number: int, at: datetime) -> Turn:
+def _turn(chance: random.Random, scope: str, session: str, number: int, at: datetime) -> Turn:
     agent = number % 2 == 1
     return Turn(
         session=session,
-        scope=SCOPE,
+        scope=scope,
         speaker="Assistant" if agent else "Anna",
         role="assistant" if agent else "user",
         text=_fill(chance, REPLIED if agent else SAID),

@@ -88,9 +88,16 @@ GUARDS: dict[str, tuple[Guard, ...]] = {
         Guard("turn, segmented, p95", "turn", "arms/one core: segmented/wait/p95", "", "ms"),
         Guard("turn, streaming, p95", "turn", "arms/one core: streaming/wait/p95", "≤ 0.6", "ms"),
     ),
-    "many facts (20,000)": tuple(
-        Guard(f"{name}, p50", "many_facts", f"ms/{name}/p50", "", "ms")
-        for name in ("mute", "greeting", "search", "put")
+    "nobody waits": (
+        Guard("while 8,000 turns of another load, p99", "waiting", "loading/beside/ms/p99", "≤ 10", "ms"),
+        Guard("the same: in full", "waiting", "loading/beside/full", "≥ 99", "%"),
+        Guard("20,000 facts: mute, p95", "waiting", "facts/ms/mute/p95", "≤ 20", "ms"),
+        Guard("the same, processor", "waiting", "facts/cpu_ms/mute/p95", "≤ 20", "ms"),
+        *(
+            Guard(f"20,000 facts: {name}, p50", "waiting", f"facts/ms/{name}/p50", "", "ms")
+            for name in ("greeting", "search", "put")
+        ),
+        Guard("seal 100,000 beside two busy", "waiting", "sealing/seconds", "≤ 90", "s"),
     ),
     "processes": (
         Guard("kills", "processes", "kills", "≥ 500"),

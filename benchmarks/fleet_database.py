@@ -50,7 +50,7 @@ def serving(dsn: str = "") -> Iterator[str]:
 
 def configuration(dsn: str, cache: Path, **sections: object) -> Config:
     """Return the configuration of a worker of the benchmark's tenant, without idle work."""
-    config = common.configuration(cache, **sections)  # type: ignore[arg-type]
+    config = common.configuration(cache, **sections)  # type: ignore[arg-type]  # sections by name
     fleet = replace(config.fleet, dsn=dsn, tenant=TENANT, cache=str(cache))
     return replace(config, fleet=fleet)
 

@@ -109,19 +109,18 @@ def _disk(path: Path) -> dict[str, Any]:
             tables, tiers = snapshot.table_bytes(), snapshot.tiers()
     finally:
         engine.close()
-    index = sum(file.stat().st_size for file in (path / "index").rglob("*") if file.is_file())
     parts = {
         "hot": tables["log"],
         "warm": tables["warm"],
         "cold": tables["cold"],
         "places": tables["places"],
         "vectors": tables["vectors"],
-        "index": index,
+        "index": sum(file.stat().st_size for file in path.glob("index/**/*") if file.is_file()),
         "other": sum(size for name, size in tables.items() if name not in (*LOG, "vectors")),
     }
     return {
         "parts": parts,
-        "file": (path / "data.mdb").stat().st_blocks * 512,
+        "file": next(path.rglob("data.mdb")).stat().st_blocks * 512,
         "tiers": {
             name: {"memories": held.memories, "raw": held.raw_bytes, "stored": held.stored_bytes}
             for name, held in tiers.items()

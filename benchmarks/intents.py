@@ -84,7 +84,7 @@ def hand_written(language: Language) -> list[Example]:
 
 def _unseen(language: Language) -> Iterator[Example]:
     for name in ("commands", "lookalikes", "gate"):
-        for row in lists.read(lists.FOLDER / f"{name}.tsv", ("language", "sentence")):
+        for row in lists.read(lists.FOLDER / f"{name}.tsv", "language sentence"):
             if row["half"] == lists.TUNED and lists.language(row) == language.name:
                 said = row["kind"] if name == "commands" else NONE
                 kind = KINDS.get(said, said.replace(" ", "_"))

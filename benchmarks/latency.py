@@ -172,7 +172,7 @@ async def _conversation(
         "but_embedding": percentiles(rest),
         "cpu": percentiles(cpu),
         "cpu_ratio": round(used / sum(inline), 3),
-        "pauses": paused,
+        "pauses": paused | {"reading": rhythms.reading()},
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "ahead": percentiles(ahead),
         "stages": {name: percentiles(ms) for name, ms in stages.items()},
@@ -318,7 +318,7 @@ def _show(result: dict[str, Any]) -> None:
         f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB "
         f"({result['rss_anonymous_mb']:.0f} anonymous); "
         f"processor time {result['cpu_ratio']} times the wait; after pauses "
-        f"{result['pauses']['ratio']}; beside idle work {result['beside_idle']['ratio']} (which took "
+        f"{result['pauses']['ratio']} (20 MB read by pause: {result['pauses']['reading']}); beside idle work {result['beside_idle']['ratio']} (which took "
         f"{result['beside_idle']['idle_share']} of a core); "
         f"{result['over_deadline']} of {result['queries']} inline recalls over the deadline; "
         f"reference {result['reference']}"

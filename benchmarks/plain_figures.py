@@ -80,13 +80,15 @@ README = (
     Row(
         (
             "A recall after a pause, among {memories} memories",
-            "{p50} ms; 95 of 100 within {p95} ms",
+            "{p50} ms; 95 of 100 within {p95} ms; reading a block of memory takes {read} ms after the same pause, {near} ms without",
             "`python -m benchmarks.latency`: *after a pause of 300 ms*",
         ),
         {
             "memories": Place("latency.json", "results/-1/memories", ",d"),
             "p50": Place("latency.json", "results/-1/pauses/300/p50"),
             "p95": Place("latency.json", "results/-1/pauses/300/p95"),
+            "read": Place("latency.json", "results/-1/pauses/reading/300"),
+            "near": Place("latency.json", "results/-1/pauses/reading/0"),
         },
     ),
     Row(

@@ -82,11 +82,19 @@ def _ratios(result: dict[str, Any]) -> str:
     after, beside = result["pauses"]["ratio"]["300"], result["beside_idle"]
     return (
         f" Processor time over wait, inline: {result['cpu_ratio']:.2f}. After a pause of 300 ms, over "
-        f"the median back to back: {after['p50']:.2f} (p50), {after['p95']:.2f} (p95). Beside idle "
+        f"the median back to back: {after['p50']:.2f} (p50), {after['p95']:.2f} (p95){_machine(result)}. Beside idle "
         f"work, over the same without it: {beside['ratio']['p50']:.2f} (p50), "
         f"{beside['ratio']['p95']:.2f} (p95); it took {percent(beside['idle_share'])} % of a core "
         "before these recalls."
     )
+
+
+def _machine(result: dict[str, Any]) -> str:
+    """Say how much slower memory itself is after a pause, where that was measured."""
+    reading = result["pauses"].get("reading")
+    if not reading:
+        return ""
+    return f"; reading 20 MB: {reading['300']:.1f} ms after it, {reading['0']:.1f} ms back to back"
 
 
 def turn(written: dict[str, Any]) -> str:

@@ -97,14 +97,7 @@ def _build(config: Config, size: int, tail: int) -> None:
     if embedder is None:
         raise SystemExit(f"no embedding model: {report.source}")
     with Store.open(config.folder) as store:
-        seed = nothing(embedder)
-        chance = np.random.default_rng(common.SEED)
-        for turns in _logged(store, size - tail):
-            need = max(0, min(EMBEDDED - len(seed.vectors), len(turns)))
-            fresh = embedded(embedder, turns[:need])
-            seed = joined(seed, fresh)
-            made = joined(fresh, mixtures(seed, len(turns) - need, chance))
-            store.apply("made", batch(embedder, turns, made)).wait(None)
+        fill(store, embedder, size - tail)
         store.flush(None)
         order = sealing.Order(
             store=str(store.path),
@@ -128,9 +121,29 @@ def _build(config: Config, size: int, tail: int) -> None:
         engine.close()
 
 
-def _logged(store: Store, count: int) -> Iterator[list[Turn]]:
+def fill(store: Store, embedder: Embedder, count: int, scope: str = corpus.SCOPE) -> None:
+    """Log so many turns of a scope, with their vectors; no index is made.
+
+    Args:
+        store: Open for writing.
+        embedder: Embeds the first few thousand.
+        count: How many turns.
+        scope: Whose.
+    """
+    seed = nothing(embedder)
+    chance = np.random.default_rng(common.SEED)
+    for turns in _logged(store, count, scope):
+        need = max(0, min(EMBEDDED - len(seed.vectors), len(turns)))
+        fresh = embedded(embedder, turns[:need])
+        seed = joined(seed, fresh)
+        made = joined(fresh, mixtures(seed, len(turns) - need, chance))
+        store.apply("made", batch(embedder, turns, made)).wait(None)
+
+
+def _logged(store: Store, count: int, scope: str) -> Iterator[list[Turn]]:
     """Log so many turns, many in a transaction; yield them numbered."""
-    events = (event for _, each in corpus.turns(count, common.SEED) for event in each)
+    sessions = corpus.turns(count, common.SEED, scope=scope)
+    events = (event for _, each in sessions for event in each)
     while said := list[Event](islice(events, TOGETHER)):
         acks = store.append_all(said)
         acks[-1].wait(None)

@@ -1,25 +1,43 @@
 """Fixtures shared by all tests: a store of the test's own, with or without the real model."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from slowcat_memory.config import Config
+from slowcat_memory.index.build.generation import Build
 from slowcat_memory.providers import EmbedderOptions, export_model, open_llm, open_query_embedder
-from tests.support.stores import configured
+from tests.support.stores import build_in_a_fork, configured
 
 os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
 os.environ["SLOWCAT_IDLE_LLM__URL"] = ""  # no test looks for an LLM at the ports of this machine
 open_llm.__defaults__ = ((),)
+SHARED_MEMORY = Path("/dev/shm")
+if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30:
+    # A disk takes 10 ms for each commit, which is most of the time of a test that writes.
+    tempfile.tempdir = os.environ["TMPDIR"] = str(SHARED_MEMORY)
 os.environ.pop("PYTHONUNBUFFERED", None)  # what a process prints waits in its buffer, as at home
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what runs programs for long: at the end, the other workers would wait for it."""
+    items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "harness"))
 
 
 @pytest.fixture(autouse=True)
 def synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system say that its time is right, whatever the machine of the tests says."""
     monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: True)
+
+
+@pytest.fixture(autouse=True)
+def quick_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no Python for each index: the harnesses and the examples, which are programs, do."""
+    monkeypatch.setattr(Build, "_run", build_in_a_fork)
 
 
 @pytest.fixture

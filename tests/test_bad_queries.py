@@ -12,6 +12,7 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.rows import each_row
 
 SAID = {
     "dog": "My dog is called Max.",
@@ -97,7 +98,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+@each_row("text", ODD.values())
 def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> None:
     for found in both(full, text):
         nothing_said = not any(character.isalnum() for character in text)
@@ -106,7 +107,7 @@ def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> Non
         full.pack(found)
 
 
-@pytest.mark.parametrize("text", ["", "😀", "what is it", "lake", words(10_000)])
+@each_row("text", ["", "😀", "what is it", "lake", words(10_000)])
 def test_bad_queries_any_query_of_an_empty_memory_finds_nothing(
     empty: MemoryEngine, text: str
 ) -> None:
@@ -149,7 +150,7 @@ OWN_WORDS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("script", "query"), [(name, query) for name, many in OWN_WORDS.items() for query in many]
 )
 def test_bad_queries_other_scripts_are_found_by_their_own_words(

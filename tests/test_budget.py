@@ -125,6 +125,6 @@ def test_budget_is_lowered_and_written_as_it_is_read(allowed: dict[str, Any]) ->
     assert lowered(less, allowed) == less == lowered(allowed, less)
 
 
-def test_budget_without_git_counts_every_file(tmp_path: Path) -> None:
+def test_budget_without_git_counts_every_file(tmp_path: Path, now: dict[str, Any]) -> None:
     shutil.copytree(ROOT / "slowcat_memory" / "tools", tmp_path / "slowcat_memory" / "tools")
-    assert budget.parts(tmp_path)["tools"] == budget.parts(ROOT)["tools"]
+    assert measured(tmp_path)["parts"]["tools"] == now["parts"]["tools"]

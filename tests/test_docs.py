@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -13,6 +12,7 @@ from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS, load
 from slowcat_memory.idle.registry import BUILT_IN
+from tests.support.rows import each_row
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -67,7 +67,7 @@ def test_docs_the_glossary_is_in_order_and_has_each_word_once() -> None:
     assert plain == sorted(set(plain))
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"config"}))
+@each_row("name", sorted(COMMANDS.keys() - {"config"}))
 def test_docs_every_command_has_help_with_an_example(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0
@@ -85,7 +85,7 @@ PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 PAGES += [str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_docs_links_lead_somewhere(page: str) -> None:
     file = ROOT / page
     for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", file.read_text()):

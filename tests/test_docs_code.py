@@ -8,13 +8,12 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from slowcat_memory.config.loader import build
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor import HybridContextualMemoryProcessor as Processor
 from slowcat_memory.processor.engine_handle import Overrides
+from tests.support.rows import each_row
 
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", "CONTRIBUTING.md", "examples/README.md"]
@@ -98,7 +97,7 @@ def unknown_events(text: str) -> list[str]:
     return sorted(one for one in named if not re.search(rf"\b{one}\b", sources()))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_docs_code_names_what_exists(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     assert [name for code in blocks(text, "python") for name in unknown_names(code)] == []
@@ -109,7 +108,7 @@ def test_docs_code_names_what_exists(page: str) -> None:
     assert unknown_events(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("find", "text", "found"),
     [
         (unknown_names, "from slowcat_memory import Brain", ["Brain"]),

@@ -5,11 +5,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
-import pytest
 from typer.main import get_command
 
 from slowcat_memory.cli.app import app
 from slowcat_memory.config import KNOBS, load
+from tests.support.rows import each_row
 
 ROOT = Path(__file__).parent.parent
 # Pages of what is; the changelog and decisions also name what is gone.
@@ -83,7 +83,7 @@ def unknown_flags(text: str) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_docs_what_a_page_names_exists(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     assert unknown_files(text) == []
@@ -92,7 +92,7 @@ def test_docs_what_a_page_names_exists(page: str) -> None:
     assert unknown_flags(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("find", "text", "found"),
     [
         (unknown_files, "see `nearest.py` and `recall/service.py`", ["nearest.py"]),

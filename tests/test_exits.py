@@ -384,7 +384,6 @@ NOT_SHOWN = {
         "why": "for the owner, and for `_why`, which discloses",
         "hotwords": "ids of muted ones, whose words are left out",
         "_without_hidden_turns": "reads whether turns are retired",
-        "_search_kinds": "candidates for `DerivedSearch.rank`, which discloses",
     },
     "runtime/commands/targets.py": {
         "made_from": "ids",
@@ -402,6 +401,9 @@ NOT_SHOWN = {
     "mcp/seen.py": {
         "_talk": "disclosed by `View.show`",
         "offered_at": "disclosed by `View.show`",
+        "listed": "disclosed by `View.show`",
+        "meant": "disclosed by `View.show`",
+        "profile": "disclosed by `View.show`",
     },
 }
 DOORS = (
@@ -434,7 +436,8 @@ def _ungated(tree: ast.Module) -> Iterator[str]:
         reads = {
             one.func.attr
             for one in calls
-            if isinstance(one.func, ast.Attribute) and ast.unparse(one.func.value) == "snapshot"
+            if isinstance(one.func, ast.Attribute)
+            and ast.unparse(one.func.value).endswith("snapshot")
         }
         if reads & READS and not GATES & {getattr(one.func, "id", "") for one in calls}:
             yield node.name

@@ -45,7 +45,7 @@ def talked(mind: Mind) -> list[int]:
 
 def litter(path: Path) -> None:
     """Leave behind what killed processes, damage and backups leave in a store's folder."""
-    data = (path / folder.DATA).read_bytes()
+    data = folder.data_file(path).read_bytes()
     assert SECRET.encode() in data
     names = (
         *(folder.REPLAYING, folder.RESTORING, folder.SALVAGING, folder.BACKUPS),

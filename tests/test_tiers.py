@@ -1,5 +1,6 @@
 """The engine ages what was said: after a silence, when asked, and never while somebody speaks."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pytest
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
+from slowcat_memory.store.blocks import block
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
+UNPACK = block.unpack_zstd
 SMALL = {"warm": 30, "block_exchanges": 4}
 THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")
 
@@ -67,6 +70,24 @@ def test_tiers_a_memory_is_found_in_every_tier(opened) -> None:
     assert {n: found(again, n) for n in before} == before, "an index made anew from blocks"
     with again.store.snapshot() as snapshot:
         assert [t.text for t in snapshot.turns("anna")] == [said(n).text for n in range(260)]
+
+
+def test_tiers_a_turn_is_answered_in_full_from_cold_memories(opened, monkeypatch) -> None:
+    engine, unpacked = opened(), list[bytes]()
+    talk(engine)
+    engine.upkeep.age()
+    engine.wiring.namespaces.get("anna").reseal()  # so that opening reads none of them
+    engine.close()
+    monkeypatch.setattr(
+        block, "unpack_zstd", lambda parts: unpacked.append(parts.packed) or UNPACK(parts)
+    )
+    again = opened()
+    again.prepare("anna")
+    for n in range(0, 130, 13):
+        asked = f"what did the {THINGS[n % 10]} number {n} cost"
+        recalled = asyncio.run(again.recall(asked, "anna"))
+        assert recalled.stage == "full" and said(n).text in [h.memory.text for h in recalled.hits]
+    assert unpacked and len(set(unpacked)) == len(unpacked), "a block was unpacked twice"
 
 
 def exported(engine: MemoryEngine) -> list[dict]:

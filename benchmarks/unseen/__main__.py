@@ -2,7 +2,8 @@
 
 The lists are in ``benchmarks/data/unseen``; they were written before the rules, by people who had
 not seen them. Whoever changes a rule reads rows of the half "tuned" alone: ``--wrong`` shows only
-these, and there is no way to show the others. Of the half "held out" there are figures.
+these, and there is no way to show the others. Of the half "held out" there are figures; all of
+"statements" is in that half.
 
     python -m benchmarks.unseen
     python -m benchmarks.unseen --list commands lookalikes --wrong
@@ -24,14 +25,16 @@ from benchmarks.unseen import blocks, dates, facts, lists, utterances, verdicts
 from benchmarks.unseen.lists import HALVES
 from benchmarks.unseen.verdicts import JudgedList, Verdict
 
+STATEMENTS = "language class case said speaker sentence facts also forbidden"
 LISTS = tuple(
-    JudgedList(name=name, columns=tuple(columns.split()), judge=judge)
+    JudgedList(name=name, columns=columns, judge=judge)
     for name, columns, judge in (
         ("commands", "language kind argument sentence", utterances.commands),
         ("lookalikes", "language sentence", utterances.lookalikes),
         ("gate", "language needs sentence", utterances.gate),
         ("time", "language said sentence first last kind", dates.time),
         ("facts", "language case said speaker sentence facts", facts.facts),
+        ("statements", STATEMENTS, facts.facts),
         ("traps", "language case sentence forbidden", facts.traps),
         ("entities", "type first second same", utterances.entities),
         ("misheard", "language said heard name misheard", blocks.misheard),
@@ -40,10 +43,9 @@ LISTS = tuple(
 ) + (
     JudgedList(
         name="recall",
-        file="recall_questions",
-        columns=("language", "store", "kind", "question", "answer", "old"),
+        columns="language store kind question answer old",
         judge=blocks.recall,
-        beside=("recall_stores", ("language", "store", "at", "who", "text")),
+        beside=("recall_stores", "language store at who text"),
     ),
 )
 SAVED = common.RESULTS / "unseen.json"
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for wanted in LISTS:
         if options.list and wanted.name not in options.list:
             continue
-        if not _file(wanted, options.data).exists():
+        if not (options.data / f"{wanted.name}.tsv").exists():
             common.console.print(f"{wanted.name}: there is no such list in {options.data}")
             continue
         began = time.perf_counter()
@@ -82,7 +84,7 @@ def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:
     Raises:
         ValueError: A file is not as it should be.
     """
-    rows = lists.read(_file(wanted, folder), wanted.columns)
+    rows = lists.read(folder / f"{wanted.name}.tsv", wanted.columns)
     name, columns = wanted.beside
     beside = lists.read(folder / f"{name}.tsv", columns) if name else []
     made: list[Verdict] = []
@@ -91,10 +93,6 @@ def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:
         theirs = [row for row in beside if row["half"] == half]
         made += wanted.judge(mine, theirs) if mine else []
     return made
-
-
-def _file(wanted: JudgedList, folder: Path) -> Path:
-    return folder / f"{wanted.file or wanted.name}.tsv"
 
 
 def show(judged: dict[str, list[Verdict]]) -> None:
@@ -115,10 +113,8 @@ def show_wrong(judged: dict[str, list[Verdict]]) -> None:
     for name, some in judged.items():
         for verdict in verdicts.wrong(some):
             row = verdict.row
-            said = row.get("sentence") or row.get("heard") or row.get("question") or ""
-            line = (
-                f"{name}: {said}  →  {verdict.came_out}" if said else f"{name}: {verdict.came_out}"
-            )
+            said = row.get("sentence") or row.get("heard") or row.get("question") or "-"
+            line = f"{name}: {said}  →  {verdict.came_out}"
             common.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

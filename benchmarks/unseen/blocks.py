@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from benchmarks.unseen.homes import Home, home, real_embedder
-from benchmarks.unseen.lists import Row, language, moment, zone_name
+from benchmarks.unseen.lists import Row, language, zone_name
 from benchmarks.unseen.verdicts import Verdict, one
 from benchmarks.unseen.wording import stems
 from slowcat_memory.core.text.normalize import fingerprint
@@ -159,15 +159,14 @@ def recall(rows: Sequence[Row], stores: Sequence[Row]) -> list[Verdict]:
 
 
 def _of_store(turns: Sequence[Row], asked: Sequence[Row]) -> list[Verdict]:
-    if not turns:
-        raise ValueError(f"recall_questions.tsv: no turns of the store {asked[0]['store']}")
     zone = ZoneInfo(zone_name(turns[0]))
-    times = [moment(turn["at"]).replace(tzinfo=zone) for turn in turns]
+    times = [datetime.fromisoformat(turn["at"]).replace(tzinfo=zone) for turn in turns]
     with home(language(turns[0]), str(zone), times[0], real_embedder()) as place:
         numbers: dict[str, list[int]] = {}
         for turn, at in zip(turns, times, strict=True):
-            log = place.reply if turn["who"] == "agent" else place.say
-            numbers.setdefault(turn["text"], []).append(log(SCOPE, at, turn["text"]))
+            speaker = "" if turn["who"] == "agent" else "User"
+            number = place.say(SCOPE, at, turn["text"], speaker=speaker)
+            numbers.setdefault(turn["text"], []).append(number)
         place.hang_up()
         morning = (times[-1] + timedelta(days=1)).replace(hour=9, minute=0)
         place.wait_until(morning - timedelta(hours=4))
@@ -196,5 +195,5 @@ def _answered(row: Row, offered: Offered, numbers: dict[str, list[int]]) -> Verd
 
 def _numbers(row: Row, text: str, numbers: dict[str, list[int]]) -> list[int]:
     if text not in numbers:
-        raise ValueError(f"recall_questions.tsv: an answer of {row['store']} is not in its store")
+        raise ValueError(f"recall.tsv: an answer of {row['store']} is not in its store")
     return numbers[text]

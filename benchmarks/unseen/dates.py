@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from benchmarks.unseen.lists import Row, language, moment, zone_name
+from benchmarks.unseen.lists import Row, language, zone_name
 from benchmarks.unseen.verdicts import Verdict, one
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
@@ -33,7 +33,7 @@ def time(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 
 def _time(row: Row) -> Verdict:
     kind, zone = row["kind"], ZoneInfo(zone_name(row))
-    said = moment(row["said"]).replace(tzinfo=zone)
+    said = datetime.fromisoformat(row["said"]).replace(tzinfo=zone)
     if kind == "none":
         found = [*_of_event(row, said), *_of_question(row, said)]
         return Verdict(row, {"no date": one(not found)}, bool(found), _written(found))

@@ -1,24 +1,26 @@
-"""Facts by rule: what idle work without an LLM stores of one utterance.
+"""Facts by rule: what idle work without an LLM stores of one utterance, or of a few.
 
-Each row is a session of its own in a scope of its own, so that no row explains another.
+Each row has a scope of its own, so that no row explains another; turns of a later day are a
+conversation of their own.
 
 A wanted fact is *found* when a stored one has all its content words, is about its subject, and is
 of its sense: an ending only where an ending is wanted (a dislike ends a liking), a dislike only
 where a dislike is. A stored fact is *right* when it is one that was wanted; when it has no content
 word besides those of a wanted one ("Ada has a sister", where "sister, Clara" is wanted); or when it
-says in words of the utterance who the subject of a wanted one is ("Clara is Ada's sister").
+says in words of the utterance who the subject of a wanted one is ("Clara is Ada's sister"). Facts
+that a row allows besides ("also") make others right, and need not be found. A row that forbids
+facts is *as wanted* if all are found and none is forbidden; if none is wanted, all must be right.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
 from benchmarks.unseen.homes import facts_of, home
-from benchmarks.unseen.lists import Row, language, moment, zone_name
+from benchmarks.unseen.lists import Row, language, zone_name
 from benchmarks.unseen.verdicts import Verdict, one
 from benchmarks.unseen.wording import contains, stems
 from slowcat_memory.core.language import LANGUAGES
@@ -26,7 +28,7 @@ from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.records import Memory
 
 SPEAKER, SAID = "Alex", "2026-05-12T18:30"  # of a trap
-JOB = "facts"
+JOBS = "facts", "merge"
 # An utterance whose fact is over: in so many words, or by what happened.
 _OVER = re.compile(
     r"\b(?:no longer|not\b.*\bany ?(?:more|longer)|\w+n't\b.*\bany ?(?:more|longer)|used to|"
@@ -85,11 +87,16 @@ def facts(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 
 def _judged(row: Row, stored: Sequence[Memory]) -> Verdict:
     spoken, goals = language(row), wanted(row["facts"])
-    found = [any(meets(one, goal, row["speaker"], spoken) for one in stored) for goal in goals]
+    allowed = [*goals, *wanted(row.get("also", ""))]
+
+    def is_any(fact: Memory, some: Sequence[WantedFact]) -> bool:
+        return any(meets(fact, goal, row["speaker"], spoken) for goal in some)
+
+    found = [any(is_any(one, [goal]) for one in stored) for goal in goals]
     right = [
         any(
             agrees(one, goal, row["speaker"], spoken) or introduces(one, goal, row, spoken)
-            for goal in goals
+            for goal in allowed
         )
         for one in stored
     ]
@@ -100,6 +107,11 @@ def _judged(row: Row, stored: Sequence[Memory]) -> Verdict:
     endings = [hit for hit, goal in zip(found, goals, strict=True) if goal.type == "ended"]
     if endings:
         marks["endings found"] = (float(sum(endings)), float(len(endings)))
+    if "forbidden" in row:
+        forbidden = wanted(row["forbidden"])
+        taken = any(is_any(one, forbidden) and not is_any(one, allowed) for one in stored)
+        marks["forbidden fact"] = one(taken)
+        marks["as wanted"] = one(all(found) and not taken and (goals or all(right)))
     came_out = " / ".join(one.text for one in stored) or "nothing"
     return Verdict(
         row, marks, not (all(found) and all(right)), f"{came_out}; wanted {row['facts']}"
@@ -112,10 +124,10 @@ def meets(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
 
 
 def _dated(fact: Memory) -> str:
-    """Return a fact's text with the month of its date in both languages."""
-    month = int((*fact.statement.date.split("-"), "0", "0")[1] or 0)
-    names = [one.dates.months[month - 1] for one in LANGUAGES] if month else []
-    return " ".join((fact.text, *names))
+    """Return a fact's text with the day of its date, and the month in both languages."""
+    _, month, day = (*fact.statement.date.split("-"), "", "", "")[:3]
+    names = [one.dates.months[int(month) - 1] for one in LANGUAGES] if month else []
+    return " ".join((fact.text, *names, day.lstrip("0")))
 
 
 def agrees(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
@@ -171,26 +183,31 @@ def _trap(row: Row, stored: Sequence[Memory]) -> Verdict:
 def _stored(rows: Sequence[Row]) -> list[tuple[Row, list[Memory]]]:
     """Return the facts that idle work stores of each row, in the order of the rows."""
     made: dict[int, list[Memory]] = {}
-    numbered = sorted(enumerate(rows), key=lambda each: language(each[1]))
-    for _, some in groupby(numbered, key=lambda each: language(each[1])):
-        made |= _stored_in_one_language(list(some))
+    for spoken in {language(row) for row in rows}:
+        made |= _stored_of({n: row for n, row in enumerate(rows) if language(row) == spoken})
     return [(row, made[number]) for number, row in enumerate(rows)]
 
 
-def _stored_in_one_language(numbered: Sequence[tuple[int, Row]]) -> dict[int, list[Memory]]:
-    first = numbered[0][1]
+def _stored_of(rows: Mapping[int, Row]) -> dict[int, list[Memory]]:
+    """Return the facts of rows of one language, by number."""
+    first = next(iter(rows.values()))
     zone = ZoneInfo(zone_name(first))
-    told = sorted((_said(row, zone), number, row) for number, row in numbered)
+    told = sorted((at, n, text) for n, row in rows.items() for at, text in _turns(row, zone))
     with home(language(first), str(zone), told[0][0]) as place:
-        for at, number, row in told:
-            speaker = row.get("speaker") or SPEAKER
-            place.say(f"row-{number}", at, row["sentence"], speaker=speaker)
+        for at, number, text in told:
+            speaker = rows[number].get("speaker") or SPEAKER
+            place.say(f"row-{number}", at, text, speaker=speaker)
         place.hang_up()
         place.wait_until(told[-1][0] + timedelta(hours=8))
-        place.engine.think([JOB])
+        place.engine.think(JOBS)
         with place.engine.snapshot() as snapshot:
-            return {number: facts_of(snapshot, f"row-{number}") for _, number, _ in told}
+            return {number: facts_of(snapshot, f"row-{number}") for number in rows}
 
 
-def _said(row: Row, zone: ZoneInfo) -> datetime:
-    return moment(row.get("said") or SAID).replace(tzinfo=zone).astimezone(UTC)
+def _turns(row: Row, zone: ZoneInfo) -> list[tuple[datetime, str]]:
+    """Return a row's turns in order, with their moments."""
+    moments = (row.get("said") or SAID).split(" | ")
+    return [
+        (datetime.fromisoformat(at).replace(tzinfo=zone).astimezone(UTC), text)
+        for at, text in zip(moments, row["sentence"].split(" | "), strict=True)
+    ]

@@ -25,33 +25,15 @@ class Home:
         self._open: dict[str, tuple[str, datetime]] = {}  # by scope: session, and its last turn
 
     def say(self, scope: str, at: datetime, text: str, *, speaker: str = "User") -> int:
-        """Log a user's turn, in its session; a long silence begins another one.
+        """Log a turn, in its session; a long silence begins another one.
 
         Args:
             at: Aware; the clock is set to it, and never back.
+            speaker: "" is the agent.
 
         Returns:
             The turn's log id.
         """
-        return self._log(scope, at, speaker, text)
-
-    def reply(self, scope: str, at: datetime, text: str) -> int:
-        """Log the agent's turn; see ``say``."""
-        return self._log(scope, at, "", text)
-
-    def hang_up(self) -> None:
-        """End all sessions, and wait until everything is stored and indexed."""
-        for scope, (session, last) in self._open.items():
-            self._edge(scope, session, "end", last)
-        self._open.clear()
-        self.engine.store.flush(None)
-        self.engine.drain()
-
-    def wait_until(self, at: datetime) -> None:
-        """Let the clock run to a moment, if that is ahead."""
-        self.clock.advance(max(0.0, (at.astimezone(UTC) - self.clock()).total_seconds()))
-
-    def _log(self, scope: str, at: datetime, speaker: str, text: str) -> int:
         self.wait_until(at)
         at = at.astimezone(UTC)
         session, last = self._open.get(scope, ("", at))
@@ -66,6 +48,18 @@ class Home:
         turn = Turn(session=session, scope=scope, speaker=speaker or agent,
                     role="user" if speaker else "assistant", text=text, at=at)  # fmt: skip
         return self.engine.append(turn).id
+
+    def hang_up(self) -> None:
+        """End all sessions, and wait until everything is stored and indexed."""
+        for scope, (session, last) in self._open.items():
+            self._edge(scope, session, "end", last)
+        self._open.clear()
+        self.engine.store.flush(None)
+        self.engine.drain()
+
+    def wait_until(self, at: datetime) -> None:
+        """Let the clock run to a moment, if that is ahead."""
+        self.clock.advance(max(0.0, (at.astimezone(UTC) - self.clock()).total_seconds()))
 
     def _edge(self, scope: str, session: str, kind: str, at: datetime) -> None:
         reason = "silence" if kind == "end" else ""

@@ -5,7 +5,6 @@ nobody who does.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 
 from slowcat_memory.core.language import language_of
@@ -17,11 +16,11 @@ HALVES = (TUNED, HELD_OUT)
 Row = Mapping[str, str]
 
 
-def read(path: Path, columns: tuple[str, ...]) -> list[Row]:
+def read(path: Path, columns: str) -> list[Row]:
     """Read a list.
 
     Args:
-        columns: Columns that it must have, besides ``half``.
+        columns: Columns that it must have, besides ``half``; with spaces between.
 
     Raises:
         ValueError: A column is missing, or a line has too few or too many cells or no known half.
@@ -30,7 +29,7 @@ def read(path: Path, columns: tuple[str, ...]) -> list[Row]:
     lines = path.read_text(encoding="utf-8").splitlines()
     told = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
     header = told[0][1].split("\t") if told else []
-    if missing := [name for name in ("half", *columns) if name not in header]:
+    if missing := [name for name in ("half", *columns.split()) if name not in header]:
         raise ValueError(f"{path.name}: no column {', '.join(missing)}")
     return [_row(path.name, n, line, header) for n, line in told[1:]]
 
@@ -54,12 +53,3 @@ def language(row: Row) -> str:
 def zone_name(row: Row) -> str:
     """Return an IANA time zone in which a row's language is spoken."""
     return "Europe/Berlin" if language(row) == "german" else "Europe/London"
-
-
-def moment(written: str) -> datetime:
-    """Read a local time, naive.
-
-    Raises:
-        ValueError: It is no ISO date and time.
-    """
-    return datetime.fromisoformat(written).replace(tzinfo=None)

@@ -1,7 +1,6 @@
 """Single utterances: voice commands, look-alikes, what the gate looks up, names of one entity."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from benchmarks import dedup
@@ -69,7 +68,7 @@ def _asked_about(row: Row) -> str:
 
 
 def commands(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
-    """Judge spoken commands: the right kind, the right argument, and missed ones noticed."""
+    """Judge spoken commands: kinds and arguments, other kinds done, and missed ones noticed."""
     return [_command(row) for row in rows]
 
 
@@ -88,22 +87,20 @@ def _command(row: Row) -> Verdict:
         if not right:
             marks["missed privacy noticed"] = one(kind == NEAR_MISS)
     wrong = not all(part for part, _ in marks.values())
+    marks["another kind done"] = one(not right and kind not in ("", NEAR_MISS))
     came_out = f"{kind or '-'}({argument}), wanted {row['kind']}({row['argument']})"
     return Verdict(row, marks, wrong, came_out)
 
 
 def lookalikes(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
     """Judge sentences that are no command: carried out, or asked back about."""
-    found = [(row, recognised(row)) for row in rows]
-    return [
-        Verdict(
-            row,
-            {"taken": one(kind not in ("", NEAR_MISS)), "asked back": one(kind == NEAR_MISS)},
-            bool(kind),
-            f"{kind}({argument})",
-        )
-        for row, (kind, argument) in found
-    ]
+    return [_lookalike(row) for row in rows]
+
+
+def _lookalike(row: Row) -> Verdict:
+    kind, argument = recognised(row)
+    marks = {"taken": one(kind not in ("", NEAR_MISS)), "asked back": one(kind == NEAR_MISS)}
+    return Verdict(row, marks, bool(kind), f"{kind}({argument})")
 
 
 def gate(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
@@ -123,13 +120,8 @@ def entities(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 
     Embeds names if the model is present.
     """
-    similar = _similarity()
+    similar = dedup.cosine()[0]
     return [_pair(row, similar) for row in rows]
-
-
-@cache
-def _similarity() -> Similarity | None:
-    return dedup.cosine()[0]
 
 
 def _pair(row: Row, similar: Similarity | None) -> Verdict:

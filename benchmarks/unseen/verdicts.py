@@ -30,18 +30,16 @@ class JudgedList(Struct, frozen=True, kw_only=True):
     """A list and its judge.
 
     Attributes:
-        name: Of the list.
+        name: Of the list, and of its file without the ending.
         columns: That its file must have.
         judge: Judges rows of one half.
-        file: Name of its file without the ending, if it is not ``name``.
         beside: Another such file that the judge needs, with its columns.
     """
 
     name: str
-    columns: tuple[str, ...]
+    columns: str
     judge: Callable[[Sequence[Row], Sequence[Row]], list[Verdict]]
-    file: str = ""
-    beside: tuple[str, tuple[str, ...]] = ("", ())
+    beside: tuple[str, str] = ("", "")
 
 
 def one(yes: object) -> tuple[float, float]:
@@ -76,12 +74,12 @@ def figures(verdicts: Iterable[Verdict]) -> dict[str, dict[str, float]]:
 
 
 def groups(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str, list[Verdict]]]:
-    """Yield each half with its groups: all, by language, by case, where a list has several."""
+    """Yield each half with its groups: all, by language, case and class, where it has several."""
     for half in HALVES:
         mine = [verdict for verdict in verdicts if verdict.row["half"] == half]
         if mine:
             yield half, "all", mine
-        for group in (language, lambda row: row.get("case", "")):
+        for group in (language, lambda row: row.get("case", ""), lambda row: row.get("class", "")):
             names = sorted({group(verdict.row) for verdict in mine})
             for name in names if len(names) > 1 else ():
                 yield half, name, [verdict for verdict in mine if group(verdict.row) == name]

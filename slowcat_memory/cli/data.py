@@ -13,16 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.output import (
-    count,
-    done,
-    out,
-    print_json,
-    size,
-    usage,
-    waiting,
-    warn,
-)
+from slowcat_memory.cli.output import count, done, out, print_json, size, usage, waiting, warn
 from slowcat_memory.cli.settings import AsJson, Scope, Yes, settings
 from slowcat_memory.errors import StoreError
 
@@ -61,7 +52,7 @@ def backup(
     bytes_ = made.stat().st_size
     if as_json:
         return print_json({"file": str(made), "bytes": bytes_})
-    return done(f"{size(bytes_)}, checked:", str(made))
+    done(f"{size(bytes_)}, checked:", str(made))
 
 
 def restore(
@@ -83,15 +74,15 @@ def restore(
     Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
     """
     from slowcat_memory.owner import paused
-    from slowcat_memory.store import restore as put_back
+    from slowcat_memory.store import data_file, restore
 
     config, file = settings(ctx).config, file.expanduser()
     if not file.exists():
         raise StoreError(f"there is no backup {file}", hint="Check the path.")
-    if not yes and (config.folder / "data.mdb").exists():
+    if not yes and data_file(config.folder).exists():
         typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
     with paused(config.folder), waiting("restoring") as step:
-        restored = put_back(
+        restored = restore(
             config.folder,
             file.absolute(),
             foreign=other,
@@ -103,11 +94,10 @@ def restore(
         return print_json(restored)
     done(f"Restored: {count(restored.events, 'event')} in the log.")
     if restored.forgotten:
-        kept_out = count(restored.forgotten, "memory")
-        warn(f"{kept_out} forgotten since did not come back. {file} still holds them.")
+        warn(f"{count(restored.forgotten, 'memory')} forgotten since did not come back.")
+        warn(f"{file} still holds them.")
     if restored.aside:
         out().print(f"The memory before is in {restored.aside}", markup=False, soft_wrap=True)
-    return None
 
 
 def export(
@@ -153,19 +143,20 @@ def export(
     only = known.scope(scope) if scope or known.user else ""
     if to and to.exists() and not yes:
         typer.confirm(f"{to} exists. Overwrite it?", abort=True, err=True)
-    with known.readonly(words_only=True) as engine, engine.snapshot() as snapshot:
-        guest, lines = guest_scope(engine.config.people), 0
+    with known.readonly(words_only=True) as engine:
+        guest = guest_scope(engine.config.people)
         if facts:
-            scopes = [only] if only else [name for name in snapshot.scopes() if name != guest]
-            written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
-            warn(f"{count(written, 'fact')} in {facts}")
-            return
+            with engine.snapshot() as snapshot:
+                scopes = [only] if only else [name for name in snapshot.scopes() if name != guest]
+                written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
+            return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
-            for line in transfer.export(snapshot, only, but=guest):
+            with engine.snapshot() as snapshot:  # whoever reads the output may be slow
+                lines = [*transfer.export(snapshot, only, but=guest)]
+            for line in lines:
                 sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-                lines += 1
     if to:
-        warn(f"{count(lines, 'line')} in {to}")
+        warn(f"{count(len(lines), 'line')} in {to}")
 
 
 def _drafting(engine: "MemoryEngine") -> "Drafting":

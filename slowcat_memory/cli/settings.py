@@ -69,9 +69,9 @@ class Settings:
         Raises:
             StoreError: There is no store.
         """
-        if not (self.config.folder / "data.mdb").exists():
-            hint = "Run `slowcat-memory init`, or start your bot"
-            raise StoreError(f"no memory at {self.config.folder} yet", hint=hint)
+        from slowcat_memory.store.disk.folder import require
+
+        require(self.config.folder)
         return self
 
     def scope(self, given: str | None = None) -> str:
@@ -104,9 +104,9 @@ class Settings:
     def people(self) -> list[str]:
         """The scopes in the store but that of guests; [] where there is no store yet."""
         from slowcat_memory.runtime.conversation.audience import guest_scope
-        from slowcat_memory.store import Store
+        from slowcat_memory.store import Store, data_file
 
-        if not (self.config.folder / "data.mdb").exists():
+        if not data_file(self.config.folder).exists():
             return []
         guests = guest_scope(self.config.people)
         try:

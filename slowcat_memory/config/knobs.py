@@ -88,6 +88,8 @@ KNOBS = (
          "Probability below which the block says that nothing is remembered; 0 never says so."),
     Knob("recall.prefetch", "prefetch.enabled",
          "Recall on interim transcripts, while the user still speaks. Costs CPU, saves the wait."),
+    Knob("recall.fusion", "fuse.method",
+         "How words and vectors are combined: by their scores, or by reciprocal ranks, which finds less."),
     Knob("embedding.kind", "embedding.kind",
          "Where vectors come from: a local model, an OpenAI-compatible endpoint, or none (words only)."),
     Knob("embedding.model", "embedding.model",

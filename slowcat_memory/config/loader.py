@@ -219,11 +219,9 @@ def _nearest(path: str, known: Any) -> str:
     every = [*known, *SECTIONS]
     same_name = [name for name in every if name.rsplit(".")[-1] == path.rsplit(".")[-1]]
     near = same_name or difflib.get_close_matches(path, every, n=1, cutoff=0.5)
-    return (
-        f"Did you mean {near[0]}?"
-        if near
-        else "`slowcat-memory config show --all` lists every knob"
-    )
+    if near:
+        return f"Did you mean {near[0]}?"
+    return "`slowcat-memory config show --all` lists every knob"
 
 
 def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from heapq import nlargest
 
 import numpy as np
 
-from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import EPISODE, FACT, NOTE, SUMMARY, chunk_id
 from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.summaries.summary import HISTORY, KINDS
@@ -57,31 +56,31 @@ class DerivedSearch:
     def rank(
         self,
         query: str,
-        memories: Iterable[Memory],
-        kinds: Sequence[str],
-        reader: Reader,
+        memories: Iterable[Disclosed],
         words: Mapping[str, float],
         turns: Sequence[Hit],
-        k: int,
+        stays: Callable[[Memory], bool],
     ) -> list[Hit]:
-        """Return the best ``k`` memories of some kinds, best first.
+        """Return the current memories that match, best first.
 
         Args:
-            memories: All of a namespace.
             words: The query's weight by token.
             turns: Hits for the query among turns.
+            stays: Returns whether a memory was made of local-only ones.
         """
-        every = [one for one in disclose_all(memories, reader) if _is_current(one, kinds)]
+        every = [one for one in memories if _is_current(one)]
         own = self._shares(every, words)
         likely = {hit.memory.id: hit.probability for hit in turns[:TURNS]}
         behind = {one.id: _behind(one, likely) for one in every}
         promising = nlargest(
             EMBEDDED, every, key=lambda one: (own[one.id] + behind[one.id], one.valid_from)
         )
+        if sends_texts_away(self._embedding.embedder):
+            promising = [one for one in promising if not (one.local_only or stays(one))]
         cosines = self._cosines(query, promising)
         hits = [_hit(one, own[one.id], cosines.get(one.id), behind[one.id]) for one in every]
         best = sorted(hits, key=lambda hit: -hit.score)
-        return _distinct(hit for hit in best if hit.score >= FAINT)[:k]
+        return _distinct(hit for hit in best if hit.score >= FAINT)
 
     def _shares(self, memories: Iterable[Disclosed], words: Mapping[str, float]) -> Share:
         total = sum(words.values()) or 1.0
@@ -91,34 +90,24 @@ class DerivedSearch:
         }
 
     def _cosines(self, query: str, memories: Iterable[Disclosed]) -> Share:
-        """Return the cosines of the query with memories; none without a model.
-
-        Texts of local-only memories are not sent to another machine.
-        """
+        """Return the cosines of the query with memories; none without a model."""
         asked = self._embedding.query(query) if self._embedding.query else None
         if asked is None:
             return {}
-        away = sends_texts_away(self._embedding.embedder)
         key = self._embedding.space.key
-        return {
-            one.id: float(self._vector(key, _text(one)) @ asked.vector)
-            for one in memories
-            if not (away and one.local_only)
-        }
+        return {one.id: float(self._vector(key, _text(one)) @ asked.vector) for one in memories}
 
     def _embed(self, key: str, text: str) -> np.ndarray:
         """Return the vector of a text in the space ``key``, which is that of the model in use."""
-        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]
+        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]  # a query was embedded
 
     def forget(self) -> None:
         """Drop the kept vectors and their texts."""
-        self._vector.cache_clear()  # type: ignore[attr-defined]
+        self._vector.cache_clear()  # type: ignore[attr-defined]  # of lru_cache
 
 
-def _is_current(memory: Memory, kinds: Sequence[str]) -> bool:
-    if memory.retired_at is not None or HISTORY in memory.id or not memory.text.strip():
-        return False
-    return any(memory.kind == kind or memory.kind.startswith(f"{kind}/") for kind in kinds)
+def _is_current(memory: Memory) -> bool:
+    return not (memory.retired_at or HISTORY in memory.id or not memory.text.strip())
 
 
 def _text(memory: Memory) -> str:

@@ -64,9 +64,9 @@ class Eraser:
 
     def _unindex(self, gone: Forgotten) -> None:
         self._drop_queries()
-        ids: defaultdict[str, list[str]] = defaultdict(list)
+        ids: defaultdict[str, set[str]] = defaultdict(set)
         for scope, memory in gone.memories:
-            ids[scope].append(memory)
+            ids[scope].add(memory)
         for scope, memories in ids.items():
             self._wiring.namespaces.forget(scope, memories)
 

@@ -4,7 +4,8 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
@@ -12,7 +13,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.config.config import retrieval_options
-from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
+from slowcat_memory.core.disclosure import (
+    Reader,
+    disclose,
+    disclose_all,
+    disclose_found,
+    is_derived_local,
+)
 from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.query.recall_gate import judge
@@ -223,11 +230,14 @@ class Search:
             Query(text=text, scope=scope, now=now, k=TURNS, floor=0.0, keep_share=0.0, local=local)
         )
         within = scan.within("", how.get("since"), how.get("until"))
+        reader = wiring.reader(scope, local=local)
         with wiring.store.snapshot() as snapshot:
-            memories = (one for one in snapshot.memories(scope) if within(one))
-            reader = wiring.reader(scope, local=local)
-            search = wiring.derived_search
-            hits = search.rank(text, memories, kinds, reader, turns.words, turns.hits, k)
+            stored = chain.from_iterable(snapshot.memories(scope, one) for one in kinds)
+            memories = (shown for one in stored if within(one) and (shown := disclose(one, reader)))
+            stays = partial(is_derived_local, find=snapshot.memory)
+            found = wiring.derived_search.rank(text, memories, turns.words, turns.hits, stays)
+            seen = (hit for hit in found if disclose_found(hit.memory, reader, snapshot.memory))
+            hits = list(islice(seen, k))
         return replace(turns, hits=hits, unknown=not hits)
 
 

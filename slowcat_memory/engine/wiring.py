@@ -15,7 +15,7 @@ from slowcat_memory.engine.clock_guard import ClockGuard
 from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.index.files.arrays import release_pages
+from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog

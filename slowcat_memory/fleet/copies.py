@@ -25,7 +25,7 @@ from loguru import logger
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.care.recover import is_trusted
-from slowcat_memory.store.disk.folder import DATA, WRITER
+from slowcat_memory.store.disk.folder import WRITER, data_file
 from slowcat_memory.store.disk.locks import is_locked
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import seeding
@@ -81,13 +81,13 @@ class Copies:
         for path in self.folder.glob("*"):
             place = path.name.removesuffix(DOOMED).removesuffix(seeding.NEW)
             if place in ascii_lowercase and path.is_dir() and not is_locked(path / WRITER):
-                if place != path.name or not (path / DATA).is_file():
+                if place != path.name or not data_file(path).is_file():
                     delete(path)
 
     def stores(self) -> list[Path]:
         """Return the copies that no process has open."""
         found = (self.folder / letter for letter in ascii_lowercase)
-        return [one for one in found if (one / DATA).is_file() and not is_locked(one / WRITER)]
+        return [one for one in found if data_file(one).is_file() and not is_locked(one / WRITER)]
 
 
 def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
@@ -95,10 +95,10 @@ def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
 
     A copy that cannot be read is set aside.
     """
-    if not (folder / DATA).is_file():
+    if not data_file(folder).is_file():
         return None
     try:
-        if not is_trusted(folder) and not is_whole(folder / DATA):
+        if not is_trusted(folder) and not is_whole(data_file(folder)):
             raise StoreError("its file is damaged")
         found = seeding.state_of(folder)
         if found is None:

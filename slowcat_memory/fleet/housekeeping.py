@@ -12,14 +12,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, FleetError
-from slowcat_memory.fleet import (
-    copies,
-    hydration,
-    late_turns,
-    leases,
-    snapshots,
-    waiting_turns,
-)
+from slowcat_memory.fleet import copies, hydration, late_turns, leases, snapshots, waiting_turns
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.holding import Worker
@@ -47,15 +40,14 @@ def tidy(worker: Worker) -> None:
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
-    if worker.cache.is_dir():
-        for folder in sorted(worker.cache.iterdir()):
-            if copies.is_name(folder.name):
-                try:
-                    tidy_person(worker, folder.name)
-                except DatabaseAwayError:
-                    raise
-                except FleetError as error:
-                    logger.debug("fleet: {} is kept: {}", folder.name, error.message)
+    for folder in sorted(worker.cache.glob("*")):
+        if copies.is_name(folder.name):
+            try:
+                tidy_person(worker, folder.name)
+            except DatabaseAwayError:
+                raise
+            except FleetError as error:
+                logger.debug("fleet: {} is kept: {}", folder.name, error.message)
 
 
 def tidy_person(worker: Worker, name: str, *, forgotten: bool = False) -> None:

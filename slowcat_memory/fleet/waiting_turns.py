@@ -21,9 +21,10 @@ import msgspec
 from loguru import logger
 from msgspec import Struct
 
+from slowcat_memory.fleet.copies import ASIDE
 from slowcat_memory.fleet.late_turns import PREFIX, Late
 from slowcat_memory.records import Cursor, Event
-from slowcat_memory.store.disk.folder import create, sync_dir
+from slowcat_memory.store.disk.folder import append_whole, create, sync_dir
 
 NAME = "waiting-"  # begins the name of a file
 _HEAD = struct.Struct(">II")  # length and CRC-32 of what follows
@@ -111,12 +112,10 @@ class WaitingTurns:
             return  # it is in the copy already
         if self._fd < 0:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._fd = os.open(self._path, flags, 0o600)
+            self._fd = create(self._path)
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(self._fd, _sealed(self._whose))
-        os.write(self._fd, _sealed(said))
-        os.fsync(self._fd)
+        head = b"" if os.fstat(self._fd).st_size else _sealed(self._whose)
+        append_whole(self._fd, head + _sealed(said))  # behind a part of one, none could be read
 
     def _settle(self, n: int) -> None:
         with self._lock:
@@ -137,7 +136,7 @@ def _sealed(record: Whose | Said) -> bytes:
 def left_behind(path: Path) -> Iterator[tuple[Whose, list[Late]] | None]:
     """Read the turns in a file that no process writes; None for one that is in use, or empty.
 
-    In the block no other process reads it. A record that a power cut left incomplete ends it.
+    In the block no other process reads it. Bytes that are no records are set aside before.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -149,12 +148,7 @@ def left_behind(path: Path) -> Iterator[tuple[Whose, list[Late]] | None]:
     except BlockingIOError:
         yield None
     else:
-        records = list(_records(path.read_bytes())) if path.exists() else []
-        if records and isinstance(whose := records[0], Whose):
-            said = [one for one in records if isinstance(one, Said)]
-            yield whose, [Late(whose.source, one.n, one.event) for one in said]
-        else:
-            yield None
+        yield _understood(path) if path.exists() else None
     finally:
         os.close(fd)
 
@@ -170,33 +164,39 @@ def drop(folder: Path, saved: Mapping[str, int]) -> None:
             if found is None:
                 continue
             whose, late = found
-            left = [Said(one.n, one.said) for one in late if one.n > upto]  # type: ignore[arg-type]
-            if not left:
+            left = [Said(one.n, one.said) for one in late if one.n > upto]  # type: ignore[arg-type]  # its file has events alone
+            if left:
+                _replace(path, _sealed(whose) + b"".join(map(_sealed, left)))
+            else:
                 path.unlink(missing_ok=True)
-            elif len(left) < len(late):
-                _replace(path, b"".join([_sealed(whose), *map(_sealed, left)]))
 
 
 def _replace(path: Path, data: bytes) -> None:
     fresh = path.with_name(f"new-{path.name}")
     fresh.unlink(missing_ok=True)
-    fd = create(fresh)
-    try:
-        os.write(fd, data)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    with os.fdopen(create(fresh), "wb") as file:
+        append_whole(file.fileno(), data)
     os.replace(fresh, path)
     sync_dir(path.parent)
 
 
-def _records(data: bytes) -> Iterator[Whose | Said]:
-    at = 0
-    while at + _HEAD.size <= len(data):
-        length, crc = _HEAD.unpack_from(data, at)
-        body = data[at + _HEAD.size : at + _HEAD.size + length]
-        if len(body) != length or zlib.crc32(body) != crc:
-            return
-        with suppress(msgspec.MsgspecError):
-            yield _unpack(body)
-        at += _HEAD.size + length
+def _understood(path: Path) -> tuple[Whose, list[Late]] | None:
+    """Return a file's records; the rest of its bytes is moved to a file that nothing deletes."""
+    data, at, whose, late = path.read_bytes(), 0, None, list[Late]()
+    with suppress(struct.error, msgspec.MsgspecError):  # cut by a kill, or of another version
+        while at < len(data):
+            length, crc = _HEAD.unpack_from(data, at)
+            end = at + _HEAD.size + length
+            if zlib.crc32(body := data[at + _HEAD.size : end]) != crc:
+                break
+            if isinstance(record := _unpack(body), Whose):
+                whose = record
+            elif whose:
+                late.append(Late(whose.source, record.n, record.event))
+            at = end
+    if at < len(data):
+        aside = path.with_name(f"{ASIDE}{path.name}")
+        _replace(aside, data[at:])
+        _replace(path, data[:at]) if at else path.unlink()
+        logger.error("fleet: {} bytes of waiting turns cannot be read: {}", len(data) - at, aside)
+    return (whose, late) if whose else None

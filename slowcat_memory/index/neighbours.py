@@ -12,9 +12,8 @@ A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`
 
 from collections.abc import Iterable
 
-from slowcat_memory.index.files.arrays import Column
 from slowcat_memory.index.lexical.windows import Windows
-from slowcat_memory.index.table import Table
+from slowcat_memory.index.table import Column, Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
 

@@ -6,26 +6,54 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
+from slowcat_memory.core.ranking.score import Candidates, Row
 from slowcat_memory.core.ranking.vector_bytes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.text.rare_words import MAX_CHARS
-from slowcat_memory.index.candidates import Candidates, CandidateSelector, Lexical
-from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
+from slowcat_memory.index.files.document import (
+    ASKED,
+    KEY_VIEWS,
+    KEYS,
+    Document,
+    Pointer,
+    split_key_id,
+)
 from slowcat_memory.index.files.header import read_header
-from slowcat_memory.index.lexical.forward_index import Counts
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
-from slowcat_memory.index.lexical.windows import Windows
+from slowcat_memory.index.lexical.windows import Counts, Windows
 from slowcat_memory.index.neighbours import Neighbours
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.table import Table
+from slowcat_memory.index.table import IdSequence, Table
 from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
-from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.index.vectors.vector_view import VECTORS, SealedVectors, VectorView
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")
+WIDER = 4  # factor on the number of candidates, where most of them say nothing
+
+
+class Lexical(Struct, frozen=True, eq=False):
+    """The first stage of a search: all documents by words.
+
+    Attributes:
+        scores: Shape (documents,), float32; documents added later are not proposed.
+        ceiling: Upper bound of all scores: every word, saturated.
+        weights: The query's tokens, each with its idf.
+    """
+
+    scores: np.ndarray
+    ceiling: float
+    weights: dict[str, float]
+
+    def best(self, count: int) -> np.ndarray:
+        """Return the numbers of the best documents, unordered."""
+        numbers = np.flatnonzero(self.scores)
+        if len(numbers) > count:
+            numbers = numbers[np.argpartition(-self.scores[numbers], count - 1)[:count]]
+        return numbers
 
 
 class Searcher:
@@ -61,9 +89,8 @@ class Searcher:
         self._sealed_keys = header.keys if header else {}
         self._sealed_dense = bool(header and header.vectors)
         self._neighbours = Neighbours(self.table, self.words, self.dense, self.keys.values())
-        self._selector = CandidateSelector(
-            self.table, self.words, tokenizer, self.dense, self.keys, options
-        )
+        self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
+        self._options = options
         if sealed is not None and sealed_vectors and dim and header and header.embedded:
             self.attach_vectors(sealed)
 
@@ -290,7 +317,7 @@ class Searcher:
         """Return names that sound like the query's unknown words; none for most queries."""
         words = _WORD.findall(text[:MAX_CHARS])
         with self._lock:
-            return self.names.sounding_like(words, self._selector.unknown)
+            return self.names.sounding_like(words, self._unknown)
 
     def hotwords(self, n: int) -> list[Hotword]:
         """Return up to n names and frequent uncommon words, the most salient first."""
@@ -307,16 +334,51 @@ class Searcher:
             sealed: False searches the tail only, for a turn that is out of time.
         """
         with self._lock:
-            return self._selector.lexical(text, also, sealed=sealed)
+            tokens = list(dict.fromkeys(self._tokenize(text)))
+            own = len(tokens)
+            tokens, shares = self._add(tokens, also)
+            rows = self.words.forward.vocabulary.rows(tokens)
+            scores, idf = self.words.view.search(tokens, rows, sealed=sealed, shares=shares)
+            # The meant word replaces the spoken one: it counts once.
+            return Lexical(scores, sum(idf[:own]), dict(zip(tokens, idf, strict=True)))
+
+    def _add(
+        self, tokens: list[str], also: tuple[tuple[str, float], ...]
+    ) -> tuple[list[str], list[float]]:
+        """Add the tokens of more words; return all with their shares, none without additions."""
+        if not also:
+            return tokens, []
+        shares = dict.fromkeys(tokens, 1.0)
+        for word, share in also:
+            for token in self._tokenize(word):
+                shares.setdefault(token, share)
+        return list(shares), list(shares.values())
+
+    def _unknown(self, words: Sequence[str]) -> list[bool]:
+        """Return which words of a query never occurred here; False for stop words."""
+        tokenized = [self._tokenize(word) for word in words]
+        tokens = list(dict.fromkeys(token for each in tokenized for token in each))
+        rows = self.words.forward.vocabulary.rows(tokens)
+        window = self.words.view
+        new = {
+            token
+            for token, row in zip(tokens, rows, strict=True)
+            if row < 0 and not window.tail_frequency(token)
+        }
+        return [bool(each) and new.issuperset(each) for each in tokenized]
 
     def knows(self, word: str) -> bool:
         """Return whether a living document or its neighbour has a word; True for stop words."""
         with self._lock:
-            return self._selector.knows(word)
+            tokens = self._tokenize(word)
+            rows = self.words.forward.vocabulary.rows(tokens)
+            return not tokens or any(map(self.words.view.frequency, tokens, rows))
 
     def postings(self, text: str) -> int:
         """Return the number of sealed postings that a query reads."""
-        return self._selector.postings(text)
+        tokens = list(dict.fromkeys(self._tokenize(text)))
+        rows = self.words.forward.vocabulary.rows(tokens)
+        return sum(map(self.words.view.sealed_frequency, rows))
 
     def candidates(
         self,
@@ -339,4 +401,53 @@ class Searcher:
             visible: Ids that the caller has already: proposed like others, but marked.
         """
         with self._lock:
-            return self._selector.select(lexical, vector, exclude, own, talk=talk, visible=visible)
+            table, count = self.table, self._options.candidates
+            if vector is None or not len(self.dense):
+                vector = own = None
+            barred, seen = ([*map(table.find, ids)] for ids in (exclude, visible))
+            while True:
+                numbers = np.unique(self._propose(lexical, vector, count))
+                numbers = numbers[table.alive.take(numbers) & (numbers < len(lexical.scores))]
+                numbers = numbers[~np.isin(numbers, barred)]
+                fresh = ~np.isin(numbers, seen)
+                says = np.ones(len(numbers), bool) if talk else table.says(numbers)
+                if 2 * (says & fresh).sum() >= fresh.sum() or count >= len(table):
+                    break  # else copies of a question may have taken the places of its answer
+                count *= WIDER
+            numbers, known = numbers[says], {"window"}
+            block = table.columns(numbers)
+            block[Row.VISIBLE] = ~fresh[says]
+            block[Row.WINDOW] = lexical.scores[numbers]
+            if vector is not None:
+                own = vector if own is None else own
+                block[Row.DENSE] = block[Row.COSINE] = self.dense.cosines(vector, numbers)
+                if own is not vector:
+                    block[Row.COSINE] = self.dense.cosines(own, numbers)
+                known |= {"dense"} | self._score_keys(vector, own, numbers, block)
+            ids = IdSequence(table.ids, numbers)
+            return Candidates(block=block, known=frozenset(known), ids=ids)
+
+    def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
+        """Return the best documents of each view, not unique."""
+        proposed = [lexical.best(count)]
+        if vector is not None:
+            proposed.append(self.dense.nearest(vector, count))
+            keys = (view for view in self.keys.values() if len(view.dense))
+            proposed += (view.nearest(vector, count) for view in keys)
+        return np.concatenate(proposed)
+
+    def _score_keys(
+        self, vector: np.ndarray, own: np.ndarray, numbers: np.ndarray, block: np.ndarray
+    ) -> set[str]:
+        """Score by keys and return the names of these views, of those that have any keys.
+
+        Judged queries are compared with the query alone.
+        """
+        known, written, asked = set(), self.keys[KEYS], self.keys[ASKED]
+        if len(written.dense):
+            block[Row.KEYS] = written.best_cosines(vector, numbers)
+            known.add(KEYS)
+        if len(asked.dense):
+            block[Row.ASKED] = asked.sum_votes(own, numbers, self._options.same)
+            known.add(ASKED)
+        return known

@@ -5,12 +5,17 @@ memories reach nobody. Everything that a tool answers goes through ``Seen``; wha
 counted either.
 """
 
+from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import chain, islice
+from itertools import islice
+from operator import attrgetter
+from threading import Lock
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.disclosure import (
@@ -23,21 +28,22 @@ from slowcat_memory.core.disclosure import (
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import (
     BLOCK,
-    CHUNK,
-    FACT,
     ICEBREAKER,
-    NOTE,
+    RELATION,
     SESSION_SUMMARY,
     chunk,
     chunk_id,
     family,
     searchable,
+    types_of,
 )
 from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.validity import held_at
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.search import SearchArguments
-from slowcat_memory.records import Disclosed, Hit, Session, Turn
+from slowcat_memory.idle.working_set import WorkingSet
+from slowcat_memory.records import Disclosed, Hit, Session, Statement, Turn
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
@@ -46,6 +52,9 @@ Test = Callable[[MemoryRecord], bool]
 ABOUT_USER = (PROFILE, f"{BLOCK}/human")
 LATEST_ROWS = 50  # of the ledger, which has those of every scope
 LEADS = 3  # turns of a conversation that say what it is about
+_PLACE = attrgetter("memory.pinned", "memory.valid_from", "memory.id")
+_WITHOUT_TEXTS = {"speaker": "", "text": "", "context": "", "facets": {}, "statement": Statement()}
+_LISTING = Lock()  # of the views in every ``WorkingSet`` here: calls run on several threads
 
 
 class View(Struct, frozen=True):
@@ -61,11 +70,47 @@ class View(Struct, frozen=True):
 
     def show(self, memory: MemoryRecord | None) -> Disclosed | None:
         """Return a memory as it may be seen; None if it must not be, or there is none."""
-        if memory is None or memory.id in self.gone:
-            return None
-        if self.gone and any(chunk_id(turn) in self.gone for turn in memory.sources):
+        ids = (memory.id, *map(chunk_id, memory.sources)) if memory and self.gone else ()
+        if memory is None or not self.gone.isdisjoint(ids):
             return None
         return disclose_found(memory, self.reader, self.snapshot.memory)
+
+
+class BareRow(Struct, frozen=True):
+    """A memory without its texts, and the hashes of its words; lists leave out a ``hidden`` one."""
+
+    memory: MemoryRecord
+    words: frozenset[int]
+    hidden: bool
+
+
+class BareRows:
+    """What lists are chosen from. A view of a ``WorkingSet`` that outlives forgetting: no texts."""
+
+    beginnings = ("",)
+
+    def __init__(self, language: str) -> None:
+        self._tokenize = Tokenizer(language)
+        self._by_id: dict[str, BareRow] = {}
+        self._order = list[BareRow]()
+
+    def put(self, memory: MemoryRecord, snapshot: Snapshot) -> None:
+        self.drop(memory.id)
+        shown = family(memory.kind) == RELATION or (is_listed(memory) and searchable(memory))
+        hidden = is_uncertain(memory) or not shown
+        if not hidden or is_withheld(memory):
+            words = frozenset(map(hash, self._tokenize(f"{memory.speaker} {memory.text}")))
+            bare = replace(memory, **_WITHOUT_TEXTS)
+            self._by_id[memory.id] = row = BareRow(bare, words, hidden)
+            insort(self._order, row, key=_PLACE)
+
+    def drop(self, id: str) -> None:
+        if row := self._by_id.pop(id, None):
+            del self._order[bisect_left(self._order, _PLACE(row), key=_PLACE)]
+
+    def __iter__(self) -> Iterator[BareRow]:
+        """Yield the rows: pinned ones first, then the latest."""
+        return reversed(self._order)
 
 
 class Talk(Struct, frozen=True):
@@ -112,7 +157,10 @@ class Seen:
 
     Attributes:
         private: Whether the LLM may know what is local-only: its notes are local-only then.
+        views: What lists are chosen from, kept from call to call.
     """
+
+    views: WorkingSet
 
     def __init__(self, call: Call) -> None:
         self.call, self.memory, self.scope, self.local = call, call.engine, call.scope, call.local
@@ -137,50 +185,57 @@ class Seen:
 
         What is hidden counts as it would if it could be seen: the like of it is not meant instead.
         """
-        hits = self.memory.search(
-            what,
-            self.scope,
-            most,
-            floor=self.config.recall.floor,
-            exclude=self.call.hidden,
-            local=self.local,
-            talk=True,
-        ).hits
-        asked, names = frozenset(self._words(what)), mentions(what, self._words)
-        best = hits[0].coverage if hits else 0.0
-        queued = list[MemoryRecord]()
+        how: SearchArguments = {"exclude": self.call.hidden, "local": self.local, "talk": True}
+        how["floor"] = self.config.recall.floor
+        hits = self.memory.search(what, self.scope, most, **how).hits
+        asked, names = self._hashes(what), mentions(what, self._words)
         with self._view() as view:
-            for one in view.snapshot.memories(self.scope):
-                if is_withheld(one) and (shared := asked.intersection(self._words(one.text))):
-                    best = max(best, len(shared) / len(asked))
-                if family(one.kind) == ICEBREAKER and one.retired_at is None and names(one.text):
-                    queued.append(one)
+            hidden = (row.words for row in self._rows(view) if is_withheld(row.memory))
+            shares = (len(asked & words) / max(1, len(asked)) for words in hidden)
+            best = max(hits[0].coverage if hits else 0.0, *shares, 0.0)
+            every = view.snapshot.memories(self.scope, ICEBREAKER)
+            queued = [one for one in every if one.retired_at is None and names(one.text)]
             meant = [hit.memory for hit in hits if hit.coverage >= best / 2]
             return [shown for one in (*meant, *queued) if (shown := view.show(one))]
 
-    def listed(self, wanted: Test, most: int | None = None) -> list[Disclosed]:
-        """Return facts, notes and pinned memories: pinned ones first, then the latest."""
-        with self._view() as view:
-            rows = [row for row in self._rows(view) if wanted(row)]
-            rows.sort(key=lambda row: (row.pinned, row.valid_from, row.id), reverse=True)
-            return list(islice(filter(None, map(view.show, rows)), most))
+    def listed(
+        self, wanted: Test, most: int, text: str = "", *, related: bool = False
+    ) -> list[Disclosed]:
+        """Return facts, notes and pinned memories: pinned ones first, then the latest.
 
-    def about(self, text: str, wanted: Test, most: int | None = None) -> list[Disclosed]:
-        """Return those that share words with a text, those with most of them first."""
-        asked, found = frozenset(self._words(text)), list[tuple[int, MemoryRecord]]()
+        Args:
+            text: Only those that share words with it, those with most of them first; "" for all.
+            related: Also relations.
+        """
+        asked = self._hashes(text)
         with self._view() as view:
-            for row in filter(wanted, self._rows(view)):
-                if shared := asked.intersection(self._words(f"{row.speaker} {row.text}")):
-                    found.append((len(shared), row))
-            found.sort(key=lambda one: (one[0], one[1].pinned, one[1].valid_from, one[1].id))
-            rows = (row for _, row in reversed(found))
-            return list(islice(filter(None, map(view.show, rows)), most))
+            rows: Iterable[BareRow] = (
+                row
+                for row in self._rows(view)
+                if not row.hidden
+                and (asked & row.words or not text)
+                and (related or is_listed(row.memory))
+                and wanted(row.memory)
+            )
+            if text:
+                rows = sorted(rows, key=lambda row: -len(asked & row.words))
+            stored = (view.snapshot.memory(self.scope, row.memory.id) for row in rows)
+            return list(islice(filter(None, map(view.show, stored)), most))
 
-    def _rows(self, view: View) -> Iterator[MemoryRecord]:
-        kinds = (view.snapshot.memories(self.scope, f"{kind}/") for kind in (FACT, NOTE, CHUNK))
-        for memory in chain.from_iterable(kinds):
-            if is_listed(memory) and not is_uncertain(memory) and searchable(memory):
-                yield memory
+    def types(self) -> Counter[str]:
+        """Return how many facts that hold there are of each type."""
+        now = self.now
+        with self._view() as view:
+            rows = (row.memory for row in self._rows(view) if not row.hidden)
+            shown = (one for one in rows if held_at(one, now) and view.show(one))
+            return Counter(type_ for one in shown for type_ in types_of(one))
+
+    def _rows(self, view: View) -> list[BareRow]:
+        with _LISTING:
+            return list(self.views.view(BareRows, view.snapshot, self.scope, self._words.language))
+
+    def _hashes(self, text: str) -> frozenset[int]:
+        return frozenset(map(hash, self._words(text)))
 
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the block about them."""
@@ -229,17 +284,15 @@ class Seen:
             turn: Its log id; 0 for the latest of the scope.
         """
         with self._view() as view:
-            snapshot = view.snapshot
-            rows = [snapshot.ledger(turn)] if turn else snapshot.ledger_tail(LATEST_ROWS)
+            rows = [view.snapshot.ledger(turn)] if turn else view.snapshot.ledger_tail(LATEST_ROWS)
             entry = next((row for row in rows if row and row.scope == self.scope), None)
             if entry is None:
                 return None
-            read = (snapshot.read(one.scope or self.scope, one.memory) for one in entry.offers)
+            read = (view.snapshot.read(one.scope or self.scope, one.memory) for one in entry.offers)
             return [shown for one in read if (shown := view.show(one))]
 
     @contextmanager
     def _view(self) -> Iterator[View]:
         with self.memory.snapshot() as snapshot:
             reader = self.memory.reader(self.scope, local=self.local)
-            gone = waiting_to_be_erased(snapshot, self.scope)
-            yield View(snapshot, reader, gone)
+            yield View(snapshot, reader, waiting_to_be_erased(snapshot, self.scope))

@@ -44,7 +44,7 @@ from slowcat_memory.owner.client import RemoteMemory
 from slowcat_memory.owner.forking import closed_in_child
 from slowcat_memory.owner.pausing import is_paused, opening
 from slowcat_memory.owner.serving.owner_server import OwnerServer
-from slowcat_memory.store import check_writable
+from slowcat_memory.store import check_writable, data_file
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
 QUICK_S = 0.01  # between tries while another process takes over
@@ -440,10 +440,10 @@ def _report_damage(engine: MemoryEngine, availability: Availability) -> None:
 
 def _identity(folder: Path) -> object:
     try:
-        found = (folder / "data.mdb").stat()
+        found = data_file(folder).stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def unavailable(trouble: SlowcatError | None) -> StoreError:

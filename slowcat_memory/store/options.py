@@ -34,8 +34,8 @@ class StoreOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Performance:
 
     Attributes:
-        map_size_gib: Address space to reserve, in GiB. The file grows as needed; growing the map
-            beyond this makes readers wait for a moment. 32-bit machines take 512 MiB at most.
+        map_size_gib: Address space that a new store reserves, in GiB. A store that needs more is
+            copied into a file with twice as much. 32-bit machines take 512 MiB at most.
         queue_limit: How many events may wait to be saved; beyond it derived work is shed, then
             the oldest events are dropped and counted.
         batch_limit: How many of them share one transaction.

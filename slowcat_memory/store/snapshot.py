@@ -146,7 +146,7 @@ class Snapshot:
             yield from reader.event_keys(self._cursor_of, keys.id_key(after + 1))
             return
         prefix = keys.scope_prefix(scope)
-        for key in self._keys("log_by_scope", prefix, prefix + keys.id_key(after + 1)):
+        for key in self._keys("log_by_scope", prefix, keys.id_key(after + 1)):
             yield key[len(prefix) :]
 
     # ------------------------------------------------------------------- sessions
@@ -186,9 +186,13 @@ class Snapshot:
         """Return a memory as it is stored: without its context (see ``read``)."""
         return self._get(Memory, "memories", keys.scoped_key(scope, id))
 
-    def memories(self, scope: str, beginning: str = "") -> Iterator[Memory]:
-        """Yield a namespace's memories by id, only those whose ids start with ``beginning``."""
-        return self._scan(Memory, "memories", keys.scope_prefix(scope) + beginning.encode())
+    def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
+        """Yield a namespace's memories by id, only those whose ids start with ``beginning``.
+
+        ``after`` begins behind an id.
+        """
+        prefix = keys.scope_prefix(scope) + beginning.encode()
+        return self._scan(Memory, "memories", prefix, f"{after}\0".encode() if after else b"")
 
     def context(self, scope: str, id: str) -> Context | None:
         return self._get(Context, "contexts", keys.scoped_key(scope, id))
@@ -302,8 +306,7 @@ class Snapshot:
     def changed(self, scope: str, after: int) -> list[str]:
         """Return the ids of memories that changed after a change number; some may be deleted."""
         prefix, found = keys.scope_prefix(scope), dict[str, None]()
-        start = prefix + keys.id_key(after + 1)
-        for key in self._keys("changes", prefix, start):
+        for key in self._keys("changes", prefix, keys.id_key(after + 1)):
             found |= dict.fromkeys(self._get(list[str], "changes", key) or ())
         return list(found)
 
@@ -382,9 +385,9 @@ class Snapshot:
             if record := self._decode(kind, table, key, value):
                 yield record
 
-    def _rows(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def _rows(self, table: str, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         cursor = self._cursor_of(table)
-        if not cursor.set_range(prefix):
+        if not cursor.set_range(prefix + start):
             return
         for key, value in cursor:
             if not key.startswith(prefix):
@@ -392,18 +395,12 @@ class Snapshot:
             yield key, value
 
     def _keys(self, table: str, prefix: bytes, start: bytes) -> Iterator[bytes]:
-        cursor = self._cursor_of(table)
-        if not cursor.set_range(start):
-            return
-        for key in cursor.iternext(values=False):
-            if not key.startswith(prefix):
-                return
-            yield key
+        return (key for key, _ in self._rows(table, prefix, start))
 
     def _scan(
-        self, kind: Any, table: str, prefix: bytes = b"", holding: bytes = b""
+        self, kind: Any, table: str, prefix: bytes = b"", start: bytes = b"", holding: bytes = b""
     ) -> Iterator[Any]:
-        for key, value in self._rows(table, prefix):
+        for key, value in self._rows(table, prefix, start):
             if holding in value or LZ4 in value[1:2]:  # only these are unpacked
                 if record := self._decode(kind, table, key, value):
                     yield record

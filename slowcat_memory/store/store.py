@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import lmdb
 from loguru import logger
 from msgspec.structs import replace
 
@@ -43,7 +42,6 @@ from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import locks
-from slowcat_memory.store.disk.environment import read_error
 from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
 from slowcat_memory.store.disk.locks import mark_stopped
@@ -310,16 +308,12 @@ class Store:
                 background work that gives way.
 
         Raises:
-            StoreError: It cannot be read, or it was open so long that the file was swapped
-                meanwhile.
+            StoreError: It cannot be read.
         """
         self._check_open()
-        try:
-            with self._env.reading() as (txn, handles):
-                read: Any = txn if before_read is None else InterruptibleTxn(txn, before_read)
-                yield Snapshot(read, handles, self._quarantine, self._cache)
-        except lmdb.Error as error:
-            raise read_error(self._env.folder.last_path, error) from error
+        with self._env.reading() as (txn, handles):
+            read: Any = txn if before_read is None else InterruptibleTxn(txn, before_read)
+            yield Snapshot(read, handles, self._quarantine, self._cache)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")

@@ -1,6 +1,9 @@
+import pytest
+
 from benchmarks import footprint
 
 
+@pytest.mark.slow
 def test_footprint_the_figures_have_their_documented_shape(model_config):
     found = footprint.measure(900)
     assert found["memories"] == 900 and found["ageing_s"] > 0

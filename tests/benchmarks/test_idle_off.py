@@ -7,6 +7,7 @@ import pytest
 
 import benchmarks
 from benchmarks import common
+from tests.support.rows import each_row
 
 ROOT = Path(benchmarks.__file__).parent
 MAKERS = {"load", "load_config", "build_options", "Config"}
@@ -73,7 +74,7 @@ def turns_it_on(tree: ast.AST) -> bool:
 MODULES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each_row("name", MODULES)
 def test_idle_off_in_every_benchmark(name: str) -> None:
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
     if name != "common.py" and name not in OF_ONE_SECTION:

@@ -1,12 +1,15 @@
 import asyncio
 import time
 
+import pytest
+
 from benchmarks import corpus, latency, store_pace
 from slowcat_memory.records import Turn
 
 PERCENTILES = {"n", "p50", "p95", "p99", "max"}
 
 
+@pytest.mark.slow
 def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_config):
     found = latency.measure(200, 20, 40, exchanges=5, idle_s=0.1, cold_runs=1, rounds=2)
     assert found["memories"] == 200

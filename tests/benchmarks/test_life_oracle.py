@@ -1,6 +1,5 @@
 from datetime import timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from benchmarks import life as cli
@@ -11,6 +10,7 @@ from benchmarks.lives.playing.player import Played
 from benchmarks.lives.playing.record import Opener, Seen
 from tests.harness import simulated_lives
 from tests.support import small_life as small
+from tests.support.rows import each_row
 
 
 def wrong(record, life=None) -> set[str]:
@@ -31,7 +31,7 @@ def test_a_memory_that_is_right_breaks_no_law() -> None:
     assert all(one.cases for one in judge(Played(small.life(), small.truthful())).values())
 
 
-@pytest.mark.parametrize("law", small.FALSIFIED)
+@each_row("law", small.FALSIFIED)
 def test_each_law_catches_what_breaks_it(law: str) -> None:
     assert law in wrong(small.FALSIFIED[law])
 

@@ -32,7 +32,7 @@ def measured() -> dict[str, Any]:
     arms = {"ours": {"broken": 0}, "Mem0's": {"broken": 37}}
     size = {
         "memories": 100_000,
-        "pauses": {"300": {"p50": 4.75, "p95": 7.375}},
+        "pauses": {"300": {"p50": 4.75, "p95": 7.375}, "reading": {"300": 2.5, "0": 1.25}},
         "cold": {"lexical": 106.2, "full": 163.8},
         "rss_mb": 264.9,
         "disk_mb": 252.3,

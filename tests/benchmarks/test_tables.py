@@ -126,32 +126,15 @@ def test_tables_the_selection_asks_for_arms_and_peers_that_there_are():
         assert set(names) <= set(base.PEERS)
 
 
-def test_tables_the_minutes_of_each_part_are_printed(monkeypatch, capsys):
-    steps = [run_all.Step("a", result="a.json"), run_all.Step("b", skipped="it is not here")]
-    run_all._show_minutes([(steps[0], 1.5), (steps[1], 0.0)])
-    out = capsys.readouterr().out
-    assert "a.json" in out and "1.50" in out and "it is not here" in out and "all" in out
-
-
 FOOTPRINT = {
-    "sources_mb": 260,
-    "results": [
-        {
-            "memories": 1000,
-            **{
-                when: {
-                    "disk": {"parts": {"hot": 200_000, "vectors": 768_000}, "file": 1_500_000},
-                    "rss_mb": {"interpreter": 10.0, "package": 70.0, "memory": 70.0, "total": 80.0},
-                }
-                for when in ("before", "after")
-            },
-        }
-    ],
+    "disk": {"parts": {"hot": 200_000, "vectors": 768_000}, "file": 1_500_000},
+    "rss_mb": {"interpreter": 10.0, "package": 70.0, "memory": 70.0, "total": 80.0},
 }
 
 
 def test_tables_a_footprint_is_written():
-    text = tables.footprint(FOOTPRINT)
+    sizes = {"memories": 1000, "before": FOOTPRINT, "after": FOOTPRINT}
+    text = tables.footprint({"sources_mb": 260, "results": [sizes]})
     assert "| all of these | 968.0 | 968.0 |" in text and "| data file | 1500 | 1500 |" in text
     assert "1,000, before ageing" in text and "260" in text
 

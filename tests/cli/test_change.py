@@ -11,6 +11,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
+from slowcat_memory.store import data_file
 
 LOCOMO = Path(__file__).parents[3] / "shared/data/LoCoMo/conversations.jsonl.gz"
 
@@ -281,7 +282,7 @@ def test_change_forget_shows_and_asks_and_no_means_no(filled) -> None:
     assert turns(filled) == [2, 3, 4, 7, 8]
     assert "Forgotten: 1 turn." in filled.ok("forget", "2", stdin="y\n")
     assert turns(filled) == [3, 4, 7, 8]
-    assert b"called Max" not in (filled.store / "data.mdb").read_bytes()
+    assert b"called Max" not in data_file(filled.store).read_bytes()
 
 
 @pytest.mark.parametrize(

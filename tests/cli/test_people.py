@@ -98,12 +98,12 @@ def test_people_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
         call = Call(engine, "user", 0, 0, engine.clock(), frozenset())
         asked = {"query": "Anna's address", "date": "2025-03-01"}
         told = ToolCalls().answer("memory_as_of", asked, call)
-        assert "(until June 2025) Anna address 123 Main St" in told["memories"]
+        assert "(until June 2025) Anna lives at 123 Main St." in told["memories"]
         with engine.store.snapshot() as snapshot:
             [turn] = [t.id for t in snapshot.turns("user") if "123 Main" in t.text]
         engine.wiring.undo_log.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)
         left = ToolCalls().answer("memory_as_of", asked, call)["memories"]
-        assert "Anna has sister Clara" in left and not any("123 Main" in one for one in left)
+        assert any("Clara" in one for one in left) and not any("123 Main" in one for one in left)
         assert all(turn not in one.sources for one in engine.graph("user").relations)
     finally:
         engine.close()

@@ -7,11 +7,12 @@ import pytest
 import typer
 
 from slowcat_memory.cli.output import last_moment, parse_time, period_of
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 11, 25, 10, 0, tzinfo=UTC)  # a Wednesday
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end"),
     [
         ("2024-05-12", "2024-05-12T00", "2024-05-13T00"),

@@ -17,12 +17,17 @@ import pytest
 
 from slowcat_memory.core.commands.grammar import asks_change, recognise
 from slowcat_memory.core.extraction.introductions import introduced
-from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.core.query.substance import asks_about_talk, of_words
-from slowcat_memory.core.query.understand import AskOptions, parse_query
+from slowcat_memory.core.query.understand import (
+    AskOptions,
+    asks_about_talk,
+    asks_overview,
+    of_words,
+    parse_query,
+)
 from slowcat_memory.core.time.expressions import statement_times
 from slowcat_memory.idle.jobs.feedback import reaction
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 SIZES = {600: 40, 4000: 20}  # texts for each rule by characters: a long utterance, one read aloud
@@ -92,8 +97,8 @@ def run_away(rule: Rule, many: list[str], most_s: float = MOST_S) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", RULES)
+@each_row("size", SIZES)
+@each_row("name", RULES)
 def test_adversarial_text_ends_every_rule_of_the_frame_path(name: str, size: int) -> None:
     assert run_away(RULES[name], texts(size, SIZES[size], f"{name} {size}")) == []
 

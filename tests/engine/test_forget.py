@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.build.generation import Build
 from slowcat_memory.records import Forget
@@ -81,8 +82,9 @@ def test_forget_forgetting_everything_leaves_a_memory_that_works(home: Home) -> 
     assert first(engine, "dog") == TALK[0]
 
 
+@pytest.mark.parametrize("replaced", [False, True])
 def test_forget_a_build_that_has_read_the_turn_is_ended_first(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, replaced: bool
 ) -> None:
     engine = home.open()
     (secret,) = home.talk(engine, SECRET)
@@ -101,9 +103,12 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     sealing = threading.Thread(target=failed)
     sealing.start()
     assert begun.wait(30)
-    while engine.wiring.namespaces.get("anna")._index._build._child is None:
+    building = engine.wiring.namespaces.get("anna")
+    while building._index._build._child is None:
         pass
+    if replaced:
+        engine.wiring.indexer.reload("anna")
     assert engine.forget(Forget(turns=(secret,))).erased
     sealing.join(20)
-    assert not sealing.is_alive()
+    assert not sealing.is_alive() and not building.recent([chunk_id(secret)])
     assert b"swordfish" not in words_on_disk(home.path)

@@ -12,6 +12,7 @@ from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.owner.member import Member
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.testing.memory_contract import check_memory
+from tests.support.rows import each_row
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 DOORS = ("processor", "tools", "cli", "replay", "transfer", "testing")
@@ -31,8 +32,8 @@ def test_memory_protocol_has_few_verbs() -> None:
     assert len(VERBS) <= MOST_VERBS, sorted(VERBS)
 
 
-@pytest.mark.parametrize("kind", [MemoryEngine, Member])
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@each_row("kind", [MemoryEngine, Member])
+@each_row("verb", sorted(VERBS))
 def test_memory_engine_implements_each_verb_with_the_same_signature(verb: str, kind: type) -> None:
     ours, theirs = getattr(kind, verb), getattr(Memory, verb)
     assert inspect.signature(ours, eval_str=True) == inspect.signature(theirs, eval_str=True)

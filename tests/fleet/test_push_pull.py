@@ -27,7 +27,7 @@ from slowcat_memory.fleet.operate import push_pull
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
-from slowcat_memory.store import Store
+from slowcat_memory.store import Store, data_file
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import COUNTS
 from tests.fleet.talking import rows, say, talking
@@ -70,7 +70,7 @@ def local(built: Path, tmp_path: Path) -> Path:
 
 def all_rows(folder: Path) -> dict[str, dict[bytes, bytes]]:
     """Return every row but the counts of rows, by table."""
-    env = lmdb.open(str(folder / "data.mdb"), subdir=False, readonly=True, lock=False, max_dbs=40)
+    env = lmdb.open(str(data_file(folder)), subdir=False, readonly=True, lock=False, max_dbs=40)
     with env.begin() as txn:
         names = [key for key, _ in txn.cursor()]
     dbs = {name.decode(): env.open_db(name, create=False) for name in names}

@@ -25,9 +25,9 @@ def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The copies that were made of files, in order."""
     made, copy_out = list[Path](), copy.copy_out
 
-    def counted(env: Any, to: Path) -> None:
+    def counted(env: Any, to: Path, larger: int = 1) -> None:
         made.append(to)
-        copy_out(env, to)
+        copy_out(env, to, larger)
 
     monkeypatch.setattr(copy, "copy_out", counted)
     return made

@@ -1,5 +1,7 @@
 """Turns that waited in a file and were then saved in a copy, whose process ends before it deletes them."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from slowcat_memory.config import Config
 from slowcat_memory.fleet import Fleet
 from slowcat_memory.fleet.shipper import Shipper
-from slowcat_memory.fleet.waiting_turns import NAME, WaitingTurns
+from slowcat_memory.fleet.waiting_turns import NAME, WaitingTurns, left_behind
 from slowcat_memory.records import Cursor
 from tests.fleet.talking import SOON_S, say, talking
 from tests.fleet.test_one_person import expire
@@ -33,11 +35,26 @@ def test_turns_that_are_saved_elsewhere_leave_their_file(tmp_path: Path) -> None
     assert turns.close() is None and not list(tmp_path.glob(f"{NAME}*"))
 
 
-def test_turns_that_are_not_saved_stay_in_their_file(tmp_path: Path) -> None:
-    turns, cursors = waiting(tmp_path, "one", "two")
-    turns.settle(cursors[0])
-    left = turns.close()
-    assert left is not None and b"two" in left.read_bytes()
+def test_turns_behind_one_that_a_full_disk_refused_are_read_and_other_bytes_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, places = os.pwrite, list[int]()
+
+    def nearly_full(fd: int, data: bytes, at: int) -> int:
+        places.append(at)
+        if len(places) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(fd, data[:20] if len(places) == 2 else data, at)
+
+    monkeypatch.setattr(os, "pwrite", nearly_full)
+    turns, _ = waiting(tmp_path, "one", "two", "three")
+    path = turns.close()
+    assert path is not None
+    path.write_bytes(path.read_bytes() + b"torn")  # as a kill leaves it
+    with left_behind(path) as found:
+        assert found is not None and [late.n for late in found[1]] == [1, 3]
+    aside = tmp_path / f"set-aside-{path.name}"
+    assert aside.read_bytes() == b"torn" and {*tmp_path.iterdir()} == {path, aside}
 
 
 def test_a_turn_that_a_lost_copy_had_saved_is_passed_on_once(

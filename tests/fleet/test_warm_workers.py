@@ -7,23 +7,12 @@ import pytest
 
 from tests.harness.process_search import held
 from tests.harness.warm_workers import Person, whose
-from tests.support.harnesses import cases, harness
+from tests.support.harnesses import harness
 
 
 @pytest.mark.usefixtures("dsn")  # skipped where no PostgreSQL can be started
-@pytest.mark.parametrize(
-    "run",
-    cases(
-        "--count 4",
-        "--control cache",
-        "slow --control recall",
-        "slow --control logs",
-        "slow --control statement",
-        "slow --control notify",
-    ),
-)
-def test_warm_workers_nothing_of_the_one_is_in_anything_of_the_next(run: str) -> None:
-    harness("warm_workers", *run.split())
+def test_warm_workers_nothing_of_the_one_is_in_anything_of_the_next() -> None:
+    harness("warm_workers", "--count", "4")
 
 
 def test_warm_workers_words_are_found_again_in_every_spelling() -> None:

@@ -15,6 +15,7 @@ import lmdb
 import zstandard
 from msgspec import Struct, field
 
+from slowcat_memory.store import data_file
 from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.keys import name_key
 from slowcat_memory.store.disk.tables import COUNTS
@@ -167,7 +168,7 @@ def held(server: Server, cache: Path, person: str) -> Any:
             place = Copies(cache, copy_name(TENANT, person))
             with place.locked():
                 there = hydration.hydrate(fleet.database, place, lease, 1.0)
-            rows = dump(there.folder / "data.mdb")
+            rows = dump(data_file(there.folder))
             fleet.database.run(partial(leases.release, lease=lease, seq=lease.last_seq))
             return rows
         finally:

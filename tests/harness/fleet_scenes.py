@@ -293,12 +293,13 @@ def _with_leftovers(
     import shutil
 
     from slowcat_memory.fleet.copies import copy_name
+    from slowcat_memory.store import data_file
 
     _hand_over(stage, person, first, second)
     for place in first.orders.cache.glob(f"{copy_name(TENANT, person)}/a"):
         shutil.copytree(place, place.with_name("b.new"))
         shutil.copytree(place, place.with_name("c"))
-        (place.with_name("c") / "data.mdb").rename(place.with_name("c") / "other")
+        data_file(place.with_name("c")).rename(place.with_name("c") / "other")
     done = second.ask("forget_text", person=person, words=words)
     stage.check(done["erased"], f"not erased: {done}")
     return words

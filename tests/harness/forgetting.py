@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -74,9 +74,9 @@ def death(point: str, after: int, *, before: bool) -> Iterator[None]:
 def gather(store: Store) -> Callable[[], None]:
     """Read the namespace now; the result builds and publishes an index of what was read."""
     with store.snapshot() as snapshot:
-        documents = list(all_documents(snapshot, SCOPE, READING))
         upto, epoch = snapshot.last_id(), snapshot.forget_epoch()
         changes = snapshot.last_change()
+    documents = list(all_documents(store.snapshot, SCOPE, READING, upto))
 
     def seal() -> None:
         root = index_folder(store.path, SCOPE)
@@ -125,10 +125,8 @@ def export_for_ever(store: Store, folder: Path) -> None:
     def run() -> None:
         while True:
             to = folder / f"{uuid.uuid4().hex}.txt"
-            try:
+            with suppress(StoreError):  # something was forgotten meanwhile
                 _export(store, to)
-            except StoreError:
-                pass  # something was forgotten meanwhile
             to.unlink(missing_ok=True)  # finished, so it is the user's own
             time.sleep(PAUSE_S)
 
@@ -151,11 +149,9 @@ def backup(store: Store, rng: random.Random, elsewhere: Path) -> None:
         return
     to = elsewhere / "memory.mdb"
     to.unlink(missing_ok=True)
-    try:
+    with suppress(StoreError):
         store.backup(to)
-    except StoreError:
-        return
-    to.unlink()
+        to.unlink()
 
 
 def words(files: Iterator[Path]) -> bytes:
@@ -169,8 +165,7 @@ def words(files: Iterator[Path]) -> bytes:
 def index_stays() -> Iterator[None]:
     """Leave sealed indexes: the fault of a version that deleted them only while it ran."""
     real = erasure.remove
-    kept = mock.patch.object(erasure, "remove", lambda path: "index" in path.parts or real(path))
-    with kept:
+    with mock.patch.object(erasure, "remove", lambda path: "index" in path.parts or real(path)):
         yield
 
 

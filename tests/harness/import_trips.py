@@ -198,7 +198,7 @@ def run(
 
 HARNESSES = {
     "trips": Harness(
-        run=run, count=20, night=500, laws=("faults",), least={"transcripts": 1.0},
+        run=run, count=20, night=150, laws=("faults",), least={"transcripts": 1.0},
         controls={"name": ("faults", 3), "forgotten": ("faults", 3)},
     )
 }  # fmt: skip

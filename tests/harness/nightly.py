@@ -4,7 +4,7 @@ Each run is a process of its own, and ends as a line of JSON in ``scratch/nightl
 Started again on the same commit, finished runs are skipped, failed ones repeated. A run passes or
 fails by its exit status.
 
-    python -m tests.harness.nightly                     # about 8 hours on two cores
+    python -m tests.harness.nightly                     # about two hours on two cores
     python -m tests.harness.nightly --share 0.01        # each with a hundredth of its count
     python -m tests.harness.nightly --only kill9 --only soak
 """
@@ -28,7 +28,7 @@ from tests.harness.command import Harness
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "scratch" / "nightly"
 MOST_CHARS = 4000  # of a run's output, from its end
-LONGEST_S = 4 * 3600.0  # of one run: beyond it, it is stuck
+LONGEST_S = 900.0  # of one run: beyond it, it is stuck
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ def go_on(report: Path, due: Sequence[str], hours: float) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hours", type=float, default=8.0, help="begin no run after this time")
+    parser.add_argument("--hours", type=float, default=2.0, help="begin no run after this time")
     parser.add_argument("--share", type=float, default=1.0, help="of each count")
     parser.add_argument("--only", action="append", help="a module; may be repeated")
     options = parser.parse_args()

@@ -139,7 +139,7 @@ def run(folder: Path, count: int, seed: int, control: str) -> dict[str, float]:
 LAWS = (*(f"visible, {tier}" for tier in TIERS), "ordinary, lost")
 HARNESSES = {
     "orders": Harness(
-        run=run, count=8, night=10_000, laws=LAWS, least={"orders": 0.1},
+        run=run, count=8, night=100, laws=LAWS, least={"orders": 0.1},
         controls={"unguarded": ("visible, repeats", 40)},
     )
 }  # fmt: skip

@@ -107,8 +107,9 @@ def put_back(path: Path, said: int, control: bool) -> None:
             store.append(samples.turn(n))
         store.forget(Forget(turns=(FORGOTTEN,)))
         store.close()
-        for file in (path / folder.DATA, backup, path):
-            copy.flush(file) if file.is_file() else folder.sync_dir(file)
+        with backup.open("rb") as kept:
+            os.fsync(kept.fileno())
+        folder.sync_dir(path)
     report(said, "ready")
     with in_one_process(control):
         restore(path, backup, options=OPTIONS)
@@ -120,7 +121,7 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
     """The folder has the old memory or the new one; the old one stays, without what was forgotten."""
     new = {*range(1, 31)} - {FORGOTTEN}
     old = {*range(1, 61)} - {FORGOTTEN}
-    corrupt = canary_process.check_pages(path / folder.DATA) != canary.WHOLE
+    corrupt = canary_process.check_pages(folder.data_file(path)) != canary.WHOLE
     here = turns(path)
     lost = here not in (old, new) or ("restored" in said and here != new)
     aside = [file / folder.DATA for file in path.glob(f"{folder.REPLACED}*")]
@@ -129,7 +130,7 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
         lost = lost or not kept
     token = samples.token(FORGOTTEN).encode()
     undead = sum(
-        token in file.read_bytes() for file in (path / folder.DATA, *aside) if file.exists()
+        token in file.read_bytes() for file in (folder.data_file(path), *aside) if file.exists()
     )
     return verdict(lost=int(lost), corrupt=corrupt, undead=undead)
 
@@ -140,7 +141,7 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
 def mend(path: Path, said: int, control: bool) -> None:
     with in_one_process(False):
         talk(path, 1, 60).close()
-    data = path / folder.DATA
+    data = folder.data_file(path)
     with data.open("r+b") as file:  # every page that is not a meta page loses its header
         file.seek(8192)
         body = bytearray(file.read())
@@ -161,9 +162,9 @@ def mend(path: Path, said: int, control: bool) -> None:
 
 def judge_salvage(path: Path, said: set[str]) -> dict[str, int]:
     """What can be read is there, and the damaged file is never lost."""
-    before = [path / folder.DATA, *path.glob(f"{folder.CORRUPT}*/{folder.DATA}")]
+    before = [folder.data_file(path), *path.glob(f"{folder.CORRUPT}*/{folder.DATA}")]
     damaged = [file for file in before if file.exists() and is_damaged(file)]
-    whole_now = (path / folder.DATA).exists() and not is_damaged(path / folder.DATA)
+    whole_now = folder.data_file(path).exists() and not is_damaged(folder.data_file(path))
     corrupt = "opened" in said and not whole_now
     here = turns(path)
     return verdict(lost=(not damaged) + (len(here) < 20), corrupt=corrupt)

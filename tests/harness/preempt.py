@@ -43,7 +43,7 @@ def interrupt(folder: Path, interruptions: int, seed: int, control: str) -> dict
 
 HARNESSES = {
     "speech": Harness(
-        run=interrupt, count=20, night=200, laws=("broken",), least={"interruptions": 1.0},
+        run=interrupt, count=20, night=60, laws=("broken",), least={"interruptions": 1.0},
         controls={"unheard": ("broken", 10)},
     )
 }  # fmt: skip

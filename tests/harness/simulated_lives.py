@@ -55,7 +55,7 @@ def falsified(llm: str) -> int:
 
 HARNESSES = {
     llm: Harness(
-        run=partial(run, llm), count=1, night=20, laws=tuple(LIMITS[llm]), least={"lives": 1.0},
+        run=partial(run, llm), count=1, night=1, laws=tuple(LIMITS[llm]), least={"lives": 1.0},
         controls={"falsified": ("falsified", 1)},
     )
     for llm in LIMITS

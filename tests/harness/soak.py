@@ -26,6 +26,7 @@ from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.pages import mapped_mb
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Turn
+from slowcat_memory.store import data_file
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.harness.command import Harness, main
 
@@ -152,7 +153,7 @@ def run(folder: Path, turns: int, seed: int, control: str) -> dict[str, float]:
             here = {turn.id: turn.text for turn in snapshot.turns(SCOPE)}
             waiting = len(snapshot.tasks(state="waiting"))
             live = sum(snapshot.table_bytes().values())
-        size = (soak.config.folder / "data.mdb").stat().st_blocks * 512
+        size = data_file(soak.config.folder).stat().st_blocks * 512
         steps = soak.engine.metrics.counts()
     finally:
         soak.engine.close()
@@ -169,7 +170,7 @@ def run(folder: Path, turns: int, seed: int, control: str) -> dict[str, float]:
 
 HARNESSES = {
     "days": Harness(
-        run=run, count=80, night=2000, seeds=3, laws=("memory", "file", "lost", "queue"),
+        run=run, count=80, night=600, seeds=3, laws=("memory", "file", "lost", "queue"),
         least={"turns": 0.9, "steps": 0.1}, controls={"leak": ("memory", 80)},
     )
 }  # fmt: skip

@@ -107,7 +107,7 @@ def run(folder: Path, rounds: int, seed: int, control: str) -> dict[str, int]:
 LAWS = ("silent", "lost", "doubled", "disordered")
 HARNESSES = {
     "reasons": Harness(
-        run=run, count=4, night=100, laws=LAWS, least={"turns": 8.0},
+        run=run, count=4, night=40, laws=LAWS, least={"turns": 8.0},
         controls={"dropped": ("lost", 4)},
     )
 }  # fmt: skip

@@ -134,7 +134,7 @@ def play_all(folder: Path, scripts: int, seed: int, control: str) -> dict[str, i
 CAUGHT = " or ".join(name for name in NAMES if name != "stuck")
 HARNESSES = {
     "scripts": Harness(
-        run=play_all, count=60, night=1000, laws=NAMES,
+        run=play_all, count=60, night=400, laws=NAMES,
         least={"scripts": 1.0, "turns": 2.0, "blocks": 0.7},
         controls={control: (CAUGHT, 4) for control in CONTROLS},
     )

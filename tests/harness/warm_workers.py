@@ -442,7 +442,7 @@ def run(folder: Path, people: int, seed: int, control: str) -> dict[str, Any]:
 LAWS = ("said", "process", "files", "rows", "log", "statements", "notifications")
 HARNESSES = {
     "people": Harness(
-        run=run, count=4, night=40, laws=LAWS,
+        run=run, count=4, night=6, laws=LAWS,
         least={
             f"looked at {name}": n for name, n in (
                 ("conversations", 1.0), ("recalling", 0.9), ("forgotten", 0.5), ("own words", 50.0),

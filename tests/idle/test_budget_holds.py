@@ -23,6 +23,7 @@ from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
 from tests.support.idle_doubles import Fake, Rig
 from tests.support.parroting_llm import Mind, parrot
+from tests.support.rows import each_row
 
 SAID = (
     ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
@@ -122,7 +123,7 @@ def test_budget_holds_for_all_jobs_and_rules_go_on(house, blocked) -> None:
     assert left and {"fact", "summary"} <= house.kinds()
 
 
-@pytest.mark.parametrize("job", JOBS)
+@each_row("job", JOBS)
 def test_budget_holds_for_each_job_whose_tasks_were_planned_before(house, job) -> None:
     for blocked in BLOCKED:  # no step writes anything: each finds the same tasks
         try_planned_tasks(house, JOBS[job], blocked)

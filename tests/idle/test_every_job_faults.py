@@ -18,7 +18,7 @@ from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
-from tests.support.job_faults import QUICK, UNSEEN
+from tests.support.job_faults import UNSEEN, patience
 from tests.support.parroting_llm import Mind, parrot, think
 
 SAID = (
@@ -94,8 +94,7 @@ def test_every_job_faults_a_fault_ends_in_what_is_true_or_in_nothing(
     async def serve() -> None:
         async with FaultServer(good) as server:
             server.fault = fault.name
-            patience = {} if fault.outcome == "ok" else QUICK
-            llm = OpenAILLM(ThinkingOptions(url=server.url, **patience))  # type: ignore[arg-type]
+            llm = OpenAILLM(ThinkingOptions(url=server.url, **patience(fault)))  # type: ignore[arg-type]
             run = lambda **more: asyncio.to_thread(  # noqa: E731
                 think, mind.engine, mind.clock, llm, (job,), **more
             )

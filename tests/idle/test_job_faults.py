@@ -21,7 +21,7 @@ from slowcat_memory.records import SessionEdge
 from tests.support.described_chunks import reply
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 from tests.support.idle_doubles import Rig
-from tests.support.job_faults import QUICK, UNSEEN
+from tests.support.job_faults import UNSEEN, patience
 from tests.support.judged_queries import SAID, Talk, grading
 
 GRADES = grading(dentist=2)
@@ -61,8 +61,7 @@ def test_job_faults_a_fault_ends_in_what_is_true_or_in_nothing(
     async def run() -> None:
         async with FaultServer(good) as server:
             server.fault = fault.name
-            patience = {} if fault.outcome == "ok" else QUICK
-            llm = OpenAILLM(ThinkingOptions(url=server.url, **patience))  # type: ignore[arg-type]
+            llm = OpenAILLM(ThinkingOptions(url=server.url, **patience(fault)))  # type: ignore[arg-type]
             rig.contexts._deps = replace(rig.contexts._deps, llm=llm)
             away = fault.outcome == "endpoint"
             left = await rig.loop.run_until_done(patience_s=1.0 if away else 600.0)

@@ -26,7 +26,7 @@ from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.long_talks import long_talk
 
 JOBS = tuple(job for job in BUILT_IN if job not in UPKEEP)
-SMALL, LARGE = 240, 480
+SMALL, LARGE = 120, 240
 MOST_GROWTH = 2.3
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.01)
 
@@ -113,7 +113,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Embedded:
     calls = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fact_index._Group, "cosines", counted)
-        for turns in (SMALL // 3, LARGE // 3):
+        for turns in (80, 160):
             rows.append(0)
             folder = tmp_path_factory.mktemp("embedded")
             calls.append(work(folder, turns, 0, embedder=HashEmbedder()))

@@ -14,6 +14,7 @@ from slowcat_memory.idle.registry import GROUP, find_jobs, problem_of
 from slowcat_memory.records import Made, Turn, WriteBatch
 from slowcat_memory.testing import check_job
 from tests.support.idle_doubles import Fake, memory
+from tests.support.rows import each_row
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_job.py"
 TURNS = [
@@ -73,7 +74,7 @@ def test_find_jobs_without_entry_points_ours_are_all():
     assert find_jobs(()).jobs == () and find_jobs(()).broken == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [{"name": ""}, {"name": "a/b"}, {"version": "1"}, {"needs": "money"}, {"trigger": None},
      {"Options": dict}, {"plan": None}, {"step": 3}],

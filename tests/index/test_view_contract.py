@@ -18,8 +18,7 @@ from slowcat_memory.index.files.document import KEYS
 from slowcat_memory.index.files.header import read_header
 from slowcat_memory.index.lexical.windows import Windows
 from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.sealed_vectors import VECTORS, SealedVectors
-from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.index.vectors.vector_view import VECTORS, SealedVectors, VectorView
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, mean_length
 

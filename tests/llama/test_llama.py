@@ -54,7 +54,6 @@ def test_llama_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
     assert len(outcomes) == calls
     if llama.letters == "ascii":
         assert outcomes.count("ok") >= calls * 0.9, outcomes
-    print(llama.letters, outcomes.count("ok"), "of", calls)
 
 
 @pytest.mark.parametrize("form", ["json_object", "prompt"])
@@ -67,14 +66,15 @@ def test_llama_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
         for n in range(5):
             try:
                 await llm.complete(asking(f"Anna has {n} dogs.", max_tokens=100), Facts)
+                outcomes.append("ok")
             except BadAnswerError:
                 outcomes.append("bad")
-            else:
-                outcomes.append("ok")
+            except EndpointError:  # beside busy processes it may break off
+                continue
         return outcomes
 
     outcomes = asyncio.run(run())
-    assert outcomes.count("bad") >= len(outcomes) - 1, "nonsense passed for facts"
+    assert outcomes.count("bad") >= max(1, len(outcomes) - 1), "nonsense passed for facts"
 
 
 def test_llama_the_server_tells_how_much_it_reads(llama) -> None:

@@ -27,6 +27,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.processor.deps import find_neighbours
 from slowcat_memory.processor.locality import Locality, locate
 from tests.support.memories import remember
+from tests.support.rows import each_row
 from tests.support.voice_pipeline import VoicePipeline, run
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -170,7 +171,7 @@ PIPELINES = {
 }
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+@each_row("name", PIPELINES)
 def test_locality_of_all_llms_of_a_pipeline(name):
     async def scenario():
         make, local = PIPELINES[name]

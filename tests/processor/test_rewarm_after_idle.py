@@ -3,7 +3,6 @@
 import asyncio
 import threading
 
-import pytest
 from msgspec.structs import replace
 from pipecat.frames.frames import VADUserStartedSpeakingFrame
 
@@ -12,6 +11,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.providers.loopback import same_server
 from tests.support.processors import ahead
+from tests.support.rows import each_row
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
@@ -112,7 +112,7 @@ def test_rewarm_after_idle_nothing_is_read_while_somebody_speaks(config):
     talking(config, scenario)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "same"),
     [
         ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1/", True),

@@ -10,6 +10,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 SAID = (
@@ -53,7 +54,7 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngin
         yield engine
 
 
-@pytest.mark.parametrize("query", ["who is ysaura", "is aura", "Isora?"])
+@each_row("query", ["who is ysaura", "is aura", "Isora?"])
 def test_misheard_a_misheard_name_is_found(told: MemoryEngine, query: str) -> None:
     assert texts(told, query)[:1] == [SAID[0][1]]
 

@@ -21,13 +21,3 @@ def harness(name: str, *arguments: str) -> dict[str, Any]:
     if "skipped" in found:
         pytest.skip(found["skipped"])
     return found
-
-
-def cases(*rows: str) -> list[Any]:
-    """Make a parameter of each command line; one that begins with "slow" is marked so."""
-    return [
-        pytest.param(row.removeprefix("slow "), marks=pytest.mark.slow)
-        if row.startswith("slow ")
-        else row
-        for row in rows
-    ]

@@ -222,7 +222,7 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
     lexical = searcher.words.view
     k1, b = OPTIONS.k1, OPTIONS.b
     sealed, factors = lexical._sealed, np.ones(len(searcher.table))
-    terms = list(dict.fromkeys(searcher._selector._tokenize(query)))
+    terms = list(dict.fromkeys(searcher._tokenize(query)))
     if not len(sealed.documents) or lexical.total <= 0:
         return factors
     means = sealed.lengths.mean(), lexical.total / lexical.living

@@ -14,7 +14,7 @@ from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import Reading, Space, document
-from slowcat_memory.runtime.namespaces.endings import Ending
+from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -72,6 +72,7 @@ class FakeNamespace:
         self.facts: dict[str, tuple[str, ...]] = {}
         self.changes: list[str] = []
         self.fetched: list[str] = []
+        self.holds = self
 
     def local_only(self) -> frozenset[str]:
         return frozenset()

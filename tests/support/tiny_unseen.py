@@ -46,6 +46,13 @@ tuned ~ english ~ cased ~ 2026-05-13T10:00 ~ Ada ~ I live in Leeds. ~ home; user
 tuned ~ english ~ cased ~ 2026-05-13T10:00 ~ Ada ~ I no longer work at Siemens. ~ ended; user; Siemens
 tuned ~ english ~ lower ~ 2026-05-13T10:00 ~ Ada ~ the bread is brown ~ home; user; Leeds
 held out ~ german ~ cased ~ 2026-05-13T10:00 ~ Ada ~ Ich wohne in Quetzal. ~ home; user; Jena""",
+    "statements": """\
+half ~ language ~ class ~ case ~ said ~ speaker ~ sentence ~ facts ~ also ~ forbidden
+tuned ~ english ~ change ~ cased ~ 2026-05-13T10:00 | 2026-06-20T10:00 ~ Ada ~ I live in Leeds. | I live in Porto. ~ home; user; Porto ~ ended; user; Leeds ~ home; user; Leeds
+tuned ~ english ~ plain ~ cased ~ 2026-05-13T10:00 ~ Ada ~ My sister is called Clara. ~ ~ family; user; Clara ~ family; user; Ada
+tuned ~ english ~ nothing ~ cased ~ 2026-05-13T10:00 ~ Ada ~ I live in Leeds. ~ ~ ~ home; user; Leeds
+tuned ~ english ~ nothing ~ cased ~ 2026-05-13T10:00 ~ Ada ~ The bread is brown. ~ ~ ~ likes; user; bread
+held out ~ english ~ nothing ~ cased ~ 2026-05-13T10:00 ~ Ada ~ I live in Quetzal. ~ ~ ~ home; user; Quetzal""",
     "traps": """\
 half ~ language ~ case ~ sentence ~ forbidden
 tuned ~ english ~ cased ~ If I lived in Rome, I would eat ice cream. ~ lives, Rome
@@ -74,7 +81,7 @@ tuned ~ english ~ a ~ 2026-05-04T19:00 ~ user ~ My dog Max loves chasing squirre
 tuned ~ english ~ a ~ 2026-05-04T19:01 ~ agent ~ That sounds fun.
 tuned ~ english ~ a ~ 2026-05-05T19:00 ~ user ~ The car needs new tyres before the winter.
 held out ~ english ~ b ~ 2026-05-04T19:00 ~ user ~ My locker code is 4411, says the quetzal.""",
-    "recall_questions": """\
+    "recall": """\
 half ~ language ~ store ~ kind ~ question ~ answer ~ old
 tuned ~ english ~ a ~ literal ~ What does my dog Max love? ~ My dog Max loves chasing squirrels. ~
 tuned ~ english ~ a ~ literal ~ What does my dog Max love? ~ That sounds fun. ~

@@ -17,6 +17,7 @@ from slowcat_memory.tools.functions import NAMES, memory_tools
 from slowcat_memory.tools.handlers import TOKENS, Call, ToolCalls
 from tests.support.memories import remember
 from tests.support.processors import PETS
+from tests.support.rows import each_row
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
@@ -189,7 +190,8 @@ def test_functions_tool_what_held_then_and_is_over_now_says_until_when(engine):
         valid_from=now - timedelta(days=90), facets={"name": "Anna", "type": "person"},
     )  # fmt: skip
     said = Statement(subject=anna.id, predicate="lives_in", object="Graz", quote="I live in Graz")
-    home = replace(anna, id="relation/1", kind="relation/lives_in", statement=said, valid_to=moved)
+    home = replace(anna, id="relation/1", kind="relation/lives_in", text="Anna lives in Graz",
+                   statement=said, valid_to=moved)  # fmt: skip
     engine.apply("test", WriteBatch(memories=(anna, home)))
     asked_for = {"query": "where does Anna live", "date": str((now - timedelta(days=30)).date())}
     held = ToolCalls().answer("memory_as_of", asked_for, call(engine))["memories"]
@@ -300,7 +302,7 @@ def test_functions_tool_as_of_reads_what_the_index_did_not_propose(engine, monke
 # ---------------------------------------------------------------- what may go wrong
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "arguments", "said"),
     [
         ("search_memory", {}, "query"),

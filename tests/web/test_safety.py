@@ -14,6 +14,7 @@ from slowcat_memory.web import PageContext, open_browser, private_link
 from slowcat_memory.web.routes import CHANGES, READS
 from tests.support.page_client import Client, entered
 from tests.support.page_memory import ANNA, Running, furnish, page_of
+from tests.support.rows import each_row
 from tests.support.stores import configured
 
 JSON = {"Content_Type": "application/json"}
@@ -39,8 +40,8 @@ def addresses() -> list[tuple[str, str]]:
     return reads + [("POST", f"/api/{name}") for name in CHANGES]
 
 
-@pytest.mark.parametrize(("method", "path"), addresses())
-@pytest.mark.parametrize("key", [None, "", "x", "page", "\xe9"])
+@each_row(("method", "path"), addresses())
+@each_row("key", [None, "", "x", "page", "\xe9"])
 def test_nothing_is_answered_without_the_key(
     client: Client, method: str, path: str, key: str | None
 ) -> None:

@@ -40,7 +40,7 @@ _NAMED = frozenset(("lives_in", "works_at", "has_pet"))
 _HEALTH = frozenset(("allergic_to", "health", "diet"))
 _TASTES = frozenset(("likes", "loves", "dislikes"))
 _TASTE = re.compile(r"(?!this |dies)[^\W\d_]+(?:[ -][^\W\d_]+){,2}", re.IGNORECASE)
-_GOES_ON = r" (?:and|or|that|fan|itself|und|oder)\b"
+_ONE_CLAUSE = re.compile(r"(?!.* (?:and|or|und|oder) )(?:I|ich)\b[^,;:]*", re.IGNORECASE)
 _OCCUPATION = re.compile(r" (?:is an?|works as an?|ist(?: eine?)?|arbeitet als) ")
 _BEGINS = re.compile(r" (?:starts?|starting|fängt|beginnt) ")  # is true until that day
 _SELF, _KEY, _OWN, _NEW = 0.8, 0.3, 0.2, 0.2
@@ -54,7 +54,8 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
     """
     every = list(memories)
     facts = [m for m in valid_of_kind(every, "fact", now) if m.kind not in _PASSING]
-    facts = [m for m in facts if not (_is_over(m, now) or _is_passing(m))]
+    facts = [m for m in facts if not _is_passing(m)]
+    facts = [m for m in facts if now and now - m.valid_from < ENDED or not claim_of(m).over]
     names = names_by_id(every)
     stated = {_matter(claim_of(m)) for m in facts}
     relations = [
@@ -87,13 +88,15 @@ def is_plain(memory: Memory, said: Statement) -> bool:
         return is_given_name(first)
     if said.predicate in _NAMED:
         return not is_everyday(first)
+    quote = memory.statement.quote.rstrip(" .!")
+    if said.predicate in _HEALTH:
+        return not quote.endswith(f", {said.object}")
+    if not (_ONE_CLAUSE.fullmatch(quote) and quote.endswith(said.object)):
+        return False  # it goes on, is an item of a list, or true of several
     if said.predicate == "works_as":
         return bool(_OCCUPATION.search(memory.text))
-    quote = memory.statement.quote
-    if said.predicate in _TASTES:  # "the concert" was one evening, "to know" half a sentence
-        plain = _TASTE.fullmatch(said.object) and content(first)
-        return bool(plain) and not re.search(re.escape(said.object) + _GOES_ON, quote)
-    return said.predicate in _HEALTH and not quote.endswith(f", {said.object}")
+    plain = _TASTE.fullmatch(said.object) and content(first)  # "the concert" was one evening
+    return said.predicate in _TASTES and bool(plain)
 
 
 def is_ruled(memory: Memory) -> bool:
@@ -110,8 +113,7 @@ def is_of_another_day(memory: Memory) -> bool:
 
 def named(memories: Iterable[Memory]) -> list[str]:
     """Return the names of the people, animals and things that are known."""
-    names = names_by_id(m for m in memories if not m.retired_at)
-    return [name for name in names.values() if name]
+    return [one for one in names_by_id(m for m in memories if not m.retired_at).values() if one]
 
 
 def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
@@ -123,11 +125,6 @@ def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
 def by_importance(lines: Iterable[SourcedLine]) -> list[SourcedLine]:
     """Return lines with the weightiest first; of equals, the newest."""
     return sorted(lines, key=lambda one: (one.weight, one.at), reverse=True)
-
-
-def _is_over(memory: Memory, now: datetime | None) -> bool:
-    long_ago = now is None or now - memory.valid_from >= ENDED
-    return long_ago and claim_of(memory).over
 
 
 def _is_passing(memory: Memory) -> bool:

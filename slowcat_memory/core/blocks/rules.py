@@ -14,10 +14,9 @@ from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
-from slowcat_memory.core.query.overview import without_repeats
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date, spoken_day
-from slowcat_memory.core.summaries.summary import DAY, WEEK, until
+from slowcat_memory.core.summaries.summary import DAY, WEEK, until, without_repeats
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn
@@ -138,7 +137,7 @@ ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300
 LEAST_SPACES = 2  # in advice: "You should." answers a question that is not there
 MOST_STEPS = 3  # of the tone line
 TONE_WEIGHT = 2.0  # of the tone line: more than any single session
-_PART = re.compile(r"[,;.:(]| - ")
+_PART = re.compile(r"[,;.:(]| - ")  # of a tone by an LLM: "disappointed, worried about the dog"
 _ADVICE = re.compile(
     rf"\b(?:{'|'.join(one.summary.advice for one in LANGUAGES)})\b"
     rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
@@ -203,17 +202,12 @@ def _tones(
     words = language.blocks
     days = words.then.join(
         words.tone_of_day.format(
-            tone=words.tone_names.get(tone, _first_part(tone)),
+            tone=words.tone_names.get(tone, neutralise(_PART.split(tone)[0].strip())),
             day=full_date(session.at, zone, language.dates),
         )
         for session, tone in steps
     )
     return words.tones.format(tones=days) if changed else words.tone.format(tone=days)
-
-
-def _first_part(tone: str) -> str:
-    """Return what an LLM says first of a tone: "disappointed, worried about the dog"."""
-    return neutralise(_PART.split(tone)[0].strip())
 
 
 def advice(

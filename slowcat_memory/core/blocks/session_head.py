@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.blocks.block import BACKGROUND
+from slowcat_memory.core.blocks.block import BACKGROUND, HUMAN
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.extraction.checks.derived_text import keepable
@@ -132,6 +132,7 @@ def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str
         if one.made is None
         else _said(one.text, user, words, of_agent=label in OF_AGENT)
         for label, one in blocks.items()
+        if label in (HUMAN, BACKGROUND) or not is_ruled(one)  # others repeat sentences and moods
     }
     return {label: text for label, text in said.items() if text}
 

@@ -41,7 +41,7 @@ def graph_of(
     ids = {fold(name): one.id for one in known for name in names_of(one)}
     known_rows = (one.statement for one in relations)
     stated = {(one.subject, one.predicate, fold(one.object)) for one in known_rows}
-    entities, added = dict[str, Memory](), list[Disclosed]()
+    entities, added = dict[str, Memory](), []
     for fact in unsourced:
         predicate = canonical(fact.statement.predicate)
         if not predicate or predicate in PASSING:

@@ -13,7 +13,7 @@ docs/decisions/0035-what-is-offered.md).
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum, auto
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -128,6 +128,9 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     own conversations.
 
     Attributes:
+        method: "scores" adds the fields' scores; "rrf" adds their reciprocal ranks, which say nothing
+            of distances and find less.
+        rrf_k: Constant of reciprocal rank fusion, 1 / (k + rank); 60 is usual.
         dense: Weight of the memory's vector.
         tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by all other fields.
         window: Weight of BM25 over a turn and its neighbours.
@@ -148,6 +151,8 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         duplicate: Jaccard similarity of words from which two hits are equal; above 1 keeps all.
     """
 
+    method: Literal["scores", "rrf"] = "scores"
+    rrf_k: Annotated[float, Meta(ge=0, le=1000)] = 60.0
     dense: Weight = 0.24
     tokens: Weight = 0.37
     window: Weight = 0.21
@@ -255,12 +260,12 @@ def score(
     fields = fuse.weights(candidates, long_turns=question.long_turns)
     share = 0.0 if question.long_turns else fuse.smoothing * (1 - candidates.keyed) ** 2
     bonus = priors(candidates, question, rank)
-    scores = smooth(_mean(views, fields), block, share) + bonus
+    scores = smooth(_mean(views, fields, fuse), block, share) + bonus
     best = _order(scores)[: fuse.rerank if fuse.tokens else 0]
     similarity = compare(best) if len(best) else None
     if similarity is not None and not np.isnan(similarity).all():
         views["tokens"] = by_tokens(similarity)
-        scores = smooth(_mean(views, fields), block, share) + bonus
+        scores = smooth(_mean(views, fields, fuse), block, share) + bonus
     scores = (
         scores + weights.empty * (1.0 - block[Row.SUBSTANCE]) + weights.agent * block[Row.AGENT]
     )
@@ -283,13 +288,15 @@ def _order(scores: Array) -> Array:
     return np.argsort(-scores, kind="stable")
 
 
-def _mean(views: dict[str, Array], weights: dict[str, float]) -> Array:
-    """Return the weighted mean of the fields, shape (n,), 0 to 1.
+def _mean(views: dict[str, Array], weights: dict[str, float], fuse: FuseOptions) -> Array:
+    """Return the weighted mean of the fields, or of their ranks, shape (n,), 0 to 1.
 
     A missing field (no vectors, past the deadline) leaves its weight to the others.
     """
     fields = [name for name in views if name in weights]
     total = max(sum(weights[name] for name in fields), 1e-9)
+    if fuse.method == "rrf":
+        views = {name: by_rank(views[name], fuse.rrf_k) for name in fields}
     return np.sum([weights[name] / total * views[name] for name in fields], axis=0)
 
 
@@ -314,6 +321,12 @@ def by_cosine(scores: Array, zero: float = 0.0) -> Array:
         Shape (n,), 0 to 1; 0 for a missing cosine, all 0 if none is above ``zero``.
     """
     return by_maximum(np.fmax(scores - zero, 0.0))  # fmax of NaN and 0 is 0
+
+
+def by_rank(scores: Array, k: float) -> Array:
+    """Return reciprocal ranks, shape (n,), the best 1; equals share a rank, scores of 0 stay 0."""
+    better = np.searchsorted(np.sort(-scores), -scores)
+    return np.where(scores > 0, (k + 1) / (k + 1 + better), 0.0)
 
 
 def by_tokens(scores: Array) -> Array:

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.memory import SESSION_SUMMARY
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Made, Memory, Turn
 
 WINDOW, META = "summary/window", "summary/meta"
@@ -24,6 +25,9 @@ HISTORY = "~"  # between the id and the digest of an archived summary
 IMPORTANCE = 0.5
 BETWEEN = "; "  # items of a list in a facet
 ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TOPIC"}
+_BETWEEN = lazy_pattern(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
+_DAY = lazy_pattern(r"\d{1,2}\.? [^\W\d_]{3,}: ")  # before what belongs to it, in a week
+_SPEAKER = lazy_pattern(r"(?P<who>[^\W\d_][\w .'’-]{0,30}): ")
 
 
 class SummaryText(Struct, frozen=True, kw_only=True):
@@ -209,3 +213,27 @@ def _time(memory: Memory, facet: str) -> datetime:
 def topic_name(text: SummaryText) -> str:
     """Return the LLM's first topic, or up to three words of a rule's."""
     return text.topics[0] if text.model and text.topics else ", ".join(text.topics[:3])
+
+
+def without_repeats(texts: Sequence[str]) -> list[str]:
+    """Return texts without the sentences that an earlier one has; "" where nothing is left.
+
+    A rule's summary of a week repeats those of its days. A speaker named before a sentence
+    ("Anna: ...") or a day ("11 May: ...") stays with it.
+    """
+    seen, kept = set[str](), list[str]()
+    for text in texts:
+        parts, who, named, day = list[str](), "", "", ""
+        for sentence in _BETWEEN.split(text):
+            if dated := _DAY.match(sentence):
+                who, named, day = "", "", dated[0]
+                sentence = sentence[dated.end() :]
+            if label := _SPEAKER.match(sentence):
+                who, sentence = label["who"], sentence[label.end() :]
+            words = fingerprint(sentence)
+            if words and words not in seen:
+                parts.append(f"{day}{who}: {sentence}" if who != named else f"{day}{sentence}")
+                named, day = who, ""
+            seen.add(words)
+        kept.append(" ".join(parts))
+    return kept

@@ -54,7 +54,7 @@ def _entries() -> Iterator[tuple[str, Kind, Fraction | int]]:
         ):
             for n, spellings in enumerate(names.split()):
                 for one in spellings.split("/"):
-                    yield from ((f"{one}{end}", kind, first + step * n) for end in ends)  # type: ignore[misc]
+                    yield from ((f"{one}{end}", kind, first + step * n) for end in ends)  # type: ignore[misc]  # of the literals above
         half_hour: Kind = "half past" if lists["half_is"] == "past" else "half to"
         yield from ((word, half_hour, Fraction(1, 2)) for word in lists["half"].split())
         yield from ((word, "hundred", 100) for word in lists["hundred"].split())

@@ -12,7 +12,6 @@ import unicodedata
 import jellyfish
 from msgspec import Struct
 
-MIN_CLOSENESS = 0.85  # from which a name is taken for the spoken word
 VOICING_CLOSENESS = 0.92  # of words that differ only in voicing: "Bedro", "Pedro"
 _VOICELESS = str.maketrans({"B": "P", "D": "T", "G": "K", "V": "F", "Z": "S", "X": "S", "0": "T"})
 _VOWELS = "AEIOU"

@@ -4,14 +4,17 @@ Somebody who talks at one in the morning still means the previous day, so a day 
 hours. It has 23 or 25 hours when the clocks change. Weeks begin on Monday, numbered by ISO 8601.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import groupby
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 
+from slowcat_memory.core.time.expressions import Interval
+
 DAY_BEGINS = 4  # o'clock, local time
+MOST_DAYS = 62  # of a period that is searched by day
 
 PeriodKind = Literal["day", "week"]
 Item = TypeVar("Item", int, str)
@@ -74,3 +77,27 @@ def due_runs(
             if len(run) == length or (not is_end and len(run) >= least):
                 runs.append(run)
     return runs
+
+
+def periods_of(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterator[str]:
+    """Yield the periods ("week/2026-W20") whose summaries cover a time, the widest first.
+
+    Without ``intervals`` these are the latest periods.
+    """
+    spans = [(one.start, one.end) for one in intervals] or [(now - timedelta(days=8), now)]
+    for start, end in spans:
+        length = end - start
+        if length > timedelta(days=3):
+            weeks = (week_of(at, zone) for at in _days(start, end))
+            inside = {
+                w.name for w in weeks if min(w.end, end) - max(w.start, start) >= timedelta(days=4)
+            }
+            yield from (f"week/{name}" for name in sorted(inside, reverse=True))
+        noon = [at + timedelta(hours=12) for at in _days(start, end)]
+        days = dict.fromkeys(day_of(at, zone).name for at in noon)
+        yield from (f"day/{name}" for name in sorted(days, reverse=True))
+
+
+def _days(start: datetime, end: datetime) -> Iterator[datetime]:
+    for n in range(min(MOST_DAYS, max(1, -(-(end - start) // timedelta(days=1))))):
+        yield start + timedelta(days=n)

@@ -12,7 +12,7 @@ from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.care.recover import is_trusted
-from slowcat_memory.store.disk.folder import DATA, WRITER
+from slowcat_memory.store.disk.folder import WRITER, data_file
 from slowcat_memory.store.disk.locks import is_locked
 from slowcat_memory.store.replica import seeding
 
@@ -163,12 +163,12 @@ def copies_here(cache: Path, database: Database | None) -> list[Copy]:
         database: Asked which change sets it has; None where it cannot be reached.
     """
     found = list[Copy]()
-    for place in sorted(cache.iterdir()) if cache.is_dir() else ():
+    for place in sorted(cache.glob("*")):
         if copies.is_name(place.name):
             for folder in sorted(place.iterdir()):
                 if folder.name.startswith(waiting_turns.NAME):
                     found.append(Copy(folder=folder, person="", state="waiting turns", unsent=None))
-                elif (folder / DATA).is_file() and not folder.name.startswith(copies.ASIDE):
+                elif data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE):
                     found.append(_copy(Copies(cache, place.name), folder, database))
     return found
 
@@ -178,7 +178,7 @@ def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
         return Copy(folder=folder, person="", state="in use", unsent=None)
     try:
         with place.locked():
-            whole = is_trusted(folder) or is_whole(folder / DATA)
+            whole = is_trusted(folder) or is_whole(data_file(folder))
             found = seeding.state_of(folder) if whole else None
     except StoreError:
         found = None

@@ -17,7 +17,7 @@ from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.disk import change_set
-from slowcat_memory.store.disk.folder import DATA
+from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.replica import parts, seeding
 from slowcat_memory.store.replica.parts import Ordinary
 from slowcat_memory.store.replica.replica import Whole
@@ -139,7 +139,7 @@ def pull(worker: Worker, person: str, folder: Path, options: StoreOptions) -> Pu
     except BaseException:
         seed.abandon()
         raise
-    if not is_whole(folder / DATA):
+    if not is_whole(data_file(folder)):
         raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")
     return Pulled(person=person, folder=folder, rows=rows, late=late)
 

@@ -15,7 +15,7 @@ from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Ids, chunk_of
 from slowcat_memory.index.vectors.key_view import KeyWriter
-from slowcat_memory.index.vectors.sealed_vectors import VECTORS, VectorSpool
+from slowcat_memory.index.vectors.vector_view import VECTORS, VectorSpool
 
 
 class Builder:

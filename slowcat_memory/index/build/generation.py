@@ -27,7 +27,7 @@ import msgspec
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.clock import boot_id
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.vectors.sealed_vectors import VECTORS
+from slowcat_memory.index.vectors.vector_view import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
 
 T = TypeVar("T")

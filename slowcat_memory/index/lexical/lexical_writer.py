@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.index.lexical.forward_index import OWN, Vocabulary
-from slowcat_memory.index.lexical.windows import SealedPostings
+from slowcat_memory.index.lexical.windows import OWN, SealedPostings, Vocabulary
 from slowcat_memory.index.options import IndexOptions
 
 BLOCK = 20_000  # documents counted at a time

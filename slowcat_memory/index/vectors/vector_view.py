@@ -4,10 +4,170 @@ A document's newest vector wins: one set after sealing tombstones the sealed one
 may be attached later than the rest of the index: until then, search is by words.
 """
 
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
 import numpy as np
 
-from slowcat_memory.index.files.arrays import Column
-from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
+from slowcat_memory.index.table import Column, open_array
+
+VECTORS = "vectors"  # prefix of the names of the dense part's files
+DOCUMENTS, INDEX = "rows.npy", "faiss"
+FORMS = (
+    (200_000, "IVF{cells},PQ{parts}x4fs,Refine(SQ8)"),
+    (5_000, "PQ{parts}x4fs,Refine(SQ8)"),
+)
+"""Vectors beyond which ``faiss.index_factory`` makes a form; "Flat" for fewer."""
+CODE_DIMS = 4  # dimensions that share a 4-bit code: 48 bytes a vector at 384
+REFINED = 4  # times as many vectors are compared exactly as are wanted
+PROBED = 4  # the share of the cells that is searched is one of so many
+CHUNK = 20_000  # vectors in memory at a time while building
+PER_CODE, PER_CELL = 10_000, 50  # vectors that train the codes, and each cell
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def one_thread(call: Callable[P, T]) -> Callable[P, T]:
+    """Make a function that uses FAISS use the calling thread alone.
+
+    A second thread gains nothing on so few vectors, and where another process keeps its core busy,
+    it slows a search from 0.2 ms to 10. The caller's own setting is left as it was.
+    """
+
+    @functools.wraps(call)
+    def limited(*arguments: P.args, **more: P.kwargs) -> T:
+        import faiss  # 31 ms and 15 MB, in the thread that opens or builds an index
+
+        before = faiss.omp_get_max_threads()  # per calling thread
+        faiss.omp_set_num_threads(1)
+        try:
+            return call(*arguments, **more)
+        finally:
+            faiss.omp_set_num_threads(before)
+
+    return limited
+
+
+class SealedVectors:
+    """Vectors in files, by row.
+
+    Attributes:
+        documents: Each row's document number, rising.
+    """
+
+    @one_thread
+    def __init__(self, folder: Path, name: str = VECTORS) -> None:
+        import faiss
+
+        self.documents = open_array(folder / f"{name}.{DOCUMENTS}")
+        path = str(folder / f"{name}.{INDEX}")
+        self._index: Any = faiss.read_index(path, faiss.IO_FLAG_MMAP_IFC)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def vector(self, row: int) -> np.ndarray:
+        """Return a row as it is stored, shape (dim,), float32."""
+        vector: np.ndarray = self._index.reconstruct(row)
+        return vector
+
+    @one_thread
+    def cosines(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        # ``@`` would wake OpenBLAS, which spins a second core.
+        return np.einsum("ij,j->i", self._index.reconstruct_batch(rows), query)
+
+    @one_thread
+    def nearest(self, query: np.ndarray, k: int, alive: np.ndarray) -> np.ndarray:
+        """Return the k nearest documents whose row is alive, the nearest first, int64.
+
+        ``alive`` has shape (rows,), bool. Fast scan knows no mask, so dead rows are searched too.
+        """
+        count, total = k, len(self)
+        while True:
+            rows = self._index.search(query[None, :], min(count, total))[1][0]
+            living = rows[(rows >= 0) & alive[rows]]
+            if len(living) >= k or count >= total:
+                return self.documents[living[:k]].astype(np.int64)
+            count *= 4
+
+
+def form(count: int, dim: int) -> str:
+    """Return the name for ``faiss.index_factory`` of the form of so many vectors."""
+    for beyond, name in FORMS:
+        if count > beyond and not dim % CODE_DIMS:
+            return name.format(cells=round(count**0.5), parts=dim // CODE_DIMS)
+    return "Flat"
+
+
+class VectorSpool:
+    """Collects the vectors of an index being built in a file, so that memory stays bounded."""
+
+    def __init__(self, folder: Path, name: str, dim: int) -> None:
+        """Start with none, and no file. ``name`` is the prefix of the files to write."""
+        self._folder, self._name, self._dim = folder, name, dim
+        self._rows: np.memmap | None = None
+        self._has = np.zeros(0, bool)
+
+    @property
+    def _path(self) -> Path:
+        return self._folder / f"{self._name}.spool.f16"
+
+    def put(self, number: int, count: int, vector: np.ndarray) -> None:
+        """Add the vector of a document, shape (dim,), unit length.
+
+        ``count`` is the number of documents, the same every time.
+        """
+        if self._rows is None:
+            with self._path.open("wb") as file:
+                if hasattr(os, "posix_fallocate"):  # else a full disk kills the process by SIGBUS
+                    os.posix_fallocate(file.fileno(), 0, 2 * count * self._dim)
+            shape = (count, self._dim)
+            self._rows = np.memmap(self._path, mode="r+", dtype=np.float16, shape=shape)
+            self._has = np.zeros(count, bool)
+        self._rows[number] = vector
+        self._has[number] = True
+
+    def finish(self) -> int:
+        """Store the vectors in their searchable form; return how many. 0 writes nothing."""
+        if self._rows is None:
+            return 0
+        documents = np.flatnonzero(self._has)
+        write(documents, self._rows, self._folder, self._name)
+        self._rows = None
+        self._path.unlink()
+        return len(documents)
+
+
+@one_thread
+def write(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str = VECTORS) -> None:
+    """Store vectors.
+
+    Args:
+        documents: Numbers of documents that have a vector, rising, shape (n,).
+        vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
+    """
+    import faiss
+
+    count, dim = len(documents), vectors.shape[1]
+    index: Any = faiss.index_factory(dim, form(count, dim), faiss.METRIC_INNER_PRODUCT)
+    sample = PER_CODE
+    if isinstance(index, faiss.IndexRefine):
+        index.k_factor = REFINED
+        if isinstance(cells := faiss.downcast_index(index.base_index), faiss.IndexIVF):
+            cells.nprobe = max(1, cells.nlist // PROBED)
+            sample = max(sample, PER_CELL * cells.nlist)
+    if not index.is_trained:
+        trained = documents[:: max(1, count // sample)][:sample]
+        index.train(np.asarray(vectors[trained], np.float32))
+    for start in range(0, count, CHUNK):
+        index.add(np.asarray(vectors[documents[start : start + CHUNK]], np.float32))
+    np.save(folder / f"{name}.{DOCUMENTS}", documents.astype(np.int32))
+    faiss.write_index(index, str(folder / f"{name}.{INDEX}"))
 
 
 class VectorView:

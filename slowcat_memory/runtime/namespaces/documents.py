@@ -1,20 +1,26 @@
 """The index document of a memory: its line in its context, its times, its keys and vectors."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import tzinfo
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 
 from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
-from slowcat_memory.core.query.substance import substance
+from slowcat_memory.core.query.understand import substance
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.records import Key, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
+
+PART = 1000  # rows that are read from one snapshot
+Read = Callable[[], AbstractContextManager[Snapshot]]
 
 
 class Space(Struct, frozen=True):
@@ -160,15 +166,18 @@ def index_memory(
     searcher.add(document(memory, reading, before, keys, place.after, dated=dated))
 
 
-def all_documents(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[Document]:
+def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterator[Document]:
     """Yield a namespace's index documents: first the chunks in order, then the rest by id.
+
+    ``upto`` is the log id of the last turn.
 
     Raises:
         IndexDamagedError: An event of the log was not read.
     """
-    latest, keys = dict[str, str](), has_keys(snapshot, scope)
-    unread = snapshot.logged_between(scope, 1, snapshot.last_id())
-    for turn in snapshot.events(scope):
+    with read() as snapshot:
+        latest, keys = dict[str, str](), has_keys(snapshot, scope)
+        unread = snapshot.logged_between(scope, 1, upto)
+    for snapshot, turn in _in_parts(read, lambda view, id_: view.events(scope, id_, upto), 0):
         unread -= 1
         if not isinstance(turn, Turn) or turn.aside:
             continue
@@ -179,12 +188,24 @@ def all_documents(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[
             latest[turn.session] = memory.id
     if unread:
         raise unread_error(unread)
-    for memory in snapshot.memories(scope):
+    for snapshot, memory in _in_parts(read, lambda view, id_: view.memories(scope, after=id_), ""):
         if not indexable(memory):
             continue
         turn_behind = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
         if turn_behind is None or turn_behind.scope != scope:
             yield stored_document(snapshot, memory, reading, keys=keys)
+
+
+def _in_parts(
+    read: Read, rows: Callable[..., Iterator[Any]], last: Any
+) -> Iterator[tuple[Snapshot, Any]]:
+    """Yield rows behind the last id with the snapshots that they are in; none lives for long."""
+    while last is not None:
+        with read() as snapshot:
+            after, last = last, None
+            for row in islice(rows(snapshot, after), PART):
+                last = row.id
+                yield snapshot, row
 
 
 def unread_error(rows: int) -> IndexDamagedError:
@@ -218,7 +239,7 @@ class LastChunks:
     def record(self, turn: Turn) -> None:
         self._last[turn.session] = chunk_id(turn.id)
 
-    def forget(self, memory_ids: set[str]) -> None:
+    def forget(self, memory_ids: Collection[str]) -> None:
         self._last = {s: last for s, last in self._last.items() if last not in memory_ids}
 
 

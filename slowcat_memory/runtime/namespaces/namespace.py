@@ -10,20 +10,23 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
+from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory, Turn
-from slowcat_memory.runtime.namespaces.deferred import Deferred
 from slowcat_memory.runtime.namespaces.documents import (
     Reading,
     ScopeBatch,
@@ -37,14 +40,107 @@ from slowcat_memory.runtime.namespaces.documents import (
     stored_vectors,
     time_about,
 )
-from slowcat_memory.runtime.namespaces.hot_cache import HotCache, latest_turns
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
 
-if TYPE_CHECKING:
-    from slowcat_memory.runtime.namespaces.endings import Ending
+PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
+STOP_S = 2.0  # how long a running step may take at the end
+
+
+class Deferred:
+    """Steps that are done once, in order: on a thread of their own, or by a caller who waits."""
+
+    def __init__(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Begin nothing yet. A step should end soon after ``stopping`` is set."""
+        self.stopping = threading.Event()
+        self._left = list(steps)
+        self._running = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Do the steps on a thread, unless they have begun. Takes microseconds."""
+        if self._left and self._thread is None and not self.stopping.is_set():
+            self._thread = threading.Thread(target=self._run, name="slowcat-opened", daemon=True)
+            self._thread.start()
+
+    def finish(self) -> None:
+        """Wait until all steps are done, and do here what is left. Blocks.
+
+        Raises:
+            Exception: What a step raised; it is left, and so are those after it.
+        """
+        with self._running:
+            while self._left and not self.stopping.is_set():
+                self._left[0]()
+                self._left.pop(0)
+
+    def _run(self) -> None:
+        try:
+            if not self.stopping.wait(PAUSE_S):
+                self.finish()
+        except Exception as error:  # a thread has no caller to raise to
+            if not self.stopping.is_set():
+                logger.warning(f"memory: opening was not finished: {describe_error(error)}")
+
+    def stop(self) -> None:
+        """Do no further step; waits a while for the one that runs."""
+        self.stopping.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(STOP_S)
+
+
+class HotCache:
+    """The latest memories, and all that are not durable yet: only here can these be read."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
+
+    def get(self, memory_id: str) -> Memory | None:
+        held = self._held.get(memory_id)
+        return held[0] if held else None
+
+    def latest(self) -> Memory | None:
+        try:
+            return next(reversed(self._held.values()), (None, None))[0]
+        except RuntimeError:  # another thread changed it meanwhile
+            return None
+
+    def add(self, memory: Memory, ack: Ack | None) -> None:
+        """Add a memory, which is durable once ``ack`` resolves, and drop the oldest durable ones."""
+        self._held[memory.id] = (memory, ack)
+        while len(self._held) > self._size:
+            oldest = next(iter(self._held))
+            if self.pending(oldest):
+                break
+            del self._held[oldest]
+
+    def put_before(self, memories: Iterable[Memory]) -> None:
+        """Add stored memories, oldest first, before those that are there; the latest stay."""
+        stored = {one.id: (one, None) for one in memories if one.id not in self._held}
+        room = max(0, self._size - len(self._held))
+        kept = list(stored.items())[len(stored) - min(room, len(stored)) :]
+        self._held = OrderedDict[str, tuple[Memory, Ack | None]]([*kept, *self._held.items()])
+
+    def update(self, memory: Memory) -> None:
+        if held := self._held.get(memory.id):
+            self._held[memory.id] = (memory, held[1])
+
+    def pending(self, memory_id: str) -> bool:
+        """Return whether a memory is cached whose write has not finished."""
+        held = self._held.get(memory_id)
+        return held is not None and held[1] is not None and not held[1].done()
+
+    def drop(self, memory_id: str) -> None:
+        self._held.pop(memory_id, None)
+
+
+def latest_turns(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
+    """Return the latest turns of a scope, oldest first. Reads no more than these."""
+    talk = (turn for turn in snapshot.latest_turns(scope) if not turn.aside)
+    return list(islice(talk, most))[::-1]
 
 
 class Namespace:
@@ -69,7 +165,7 @@ class Namespace:
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
-        self._hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
+        self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
@@ -82,7 +178,6 @@ class Namespace:
         self._local_only = loaded.local_only
         self._holds = WhatHolds(tokenizer.language)
         order = Order(
-            store=str(store.path),
             scope=scope,
             embedder=space.key,
             dim=space.dim,
@@ -109,7 +204,7 @@ class Namespace:
         with self._lock, self._store.snapshot() as snapshot:
             turns = latest_turns(snapshot, self.scope, self._hot_size)
             read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
-            self._hot.put_before(read)
+            self.hot.put_before(read)
 
     def read_times(self) -> None:
         """Read the times in the texts that were indexed without; few queries ask for a time.
@@ -131,8 +226,14 @@ class Namespace:
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
-        going_on = (turn for turn in turns if not self._deferred.stopping.is_set())
-        self._holds.read(facts, going_on, self._lock)
+        self._holds.read(facts, self._giving_way(turns), self._lock)
+
+    def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+        """Yield turns until it is to stop; each is read for a millisecond."""
+        for turn in turns:
+            self._give_way()
+            if not self._deferred.stopping.is_set():
+                yield turn
 
     @property
     def searcher(self) -> Searcher:
@@ -149,7 +250,7 @@ class Namespace:
         memory = chunk(turn)
         with self._lock:
             if self._answers_muted(turn):
-                self._hot.add(replace(memory, muted=True, muted_inherited=True), ack)
+                self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
             if before := self._last_chunks.known(turn.session, self.searcher):
                 added = document(memory, self._reading, before)
@@ -158,7 +259,7 @@ class Namespace:
                     before = self._last_chunks.before(turn, self.searcher, snapshot)
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
-            self._hot.add(memory, ack)
+            self.hot.add(memory, ack)
             self._holds.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
@@ -191,7 +292,7 @@ class Namespace:
 
     def _take_over(self, memory: Memory) -> None:
         """Keep what is known of a stored memory besides the index; the caller holds the lock."""
-        self._hot.update(memory)
+        self.hot.update(memory)
         self._holds.put(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
 
@@ -206,7 +307,7 @@ class Namespace:
             for memory_id in memory_ids:
                 if memory := snapshot.read(self.scope, memory_id):
                     self._index_stored(memory, snapshot)
-                elif not self._hot.pending(memory_id):
+                elif not self.hot.pending(memory_id):
                     self._remove(memory_id)
 
     def apply(self, batch: ScopeBatch) -> None:
@@ -242,7 +343,7 @@ class Namespace:
         if not self.searcher.can_add_keys(memory_id, added):
             return False
         if record is not None or context is not None:
-            hot = self._hot.get(memory_id)
+            hot = self.hot.get(memory_id)
             base = record or hot
             if base is None or (context is None and hot is None):
                 return False
@@ -271,7 +372,7 @@ class Namespace:
             self.refresh(memory_ids)
 
     def _remove(self, memory_id: str) -> None:
-        self._hot.drop(memory_id)
+        self.hot.drop(memory_id)
         self._holds.drop(memory_id)
         self._undated.pop(memory_id, None)
         self._local_only.mark(memory_id, local=False)
@@ -300,8 +401,9 @@ class Namespace:
         """
         self._index.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
-    def forget(self, memory_ids: Sequence[str]) -> None:
-        gone = set(memory_ids)
+    def forget(self, gone: Collection[str]) -> None:
+        with suppress(Exception):  # a reading that failed holds nothing
+            self.finish_opening()  # else it could bring them back
         with self._lock:
             for memory_id in gone:
                 self._remove(memory_id)
@@ -315,24 +417,9 @@ class Namespace:
         with self._lock:
             return self._local_only.all()
 
-    def endings(self, memory_id: str, now: datetime) -> "tuple[Ending, ...]":
-        """Return what of a chunk no longer holds at a time."""
-        return self._after_opening().of(memory_id, now)
-
-    def written(self, memory_id: str) -> tuple[str, ...]:
-        """Return the facts that an LLM wrote about a chunk and that hold."""
-        return self._after_opening().written(memory_id)
-
-    def changing(self, keys: Iterable[str]) -> list[str]:
-        """Return the latest chunks that may change an earlier one about a query's words."""
-        return self._after_opening().about(keys)
-
-    def stating(self, query: str, now: datetime) -> list[str]:
-        """Return the chunks that state a fact that a query asks for, the latest first."""
-        return self._after_opening().stating(query, now)
-
-    def _after_opening(self) -> WhatHolds:
-        """Return what is known by now, after beginning to read the rest."""
+    @property
+    def holds(self) -> WhatHolds:
+        """What is known by now of which turns hold, after beginning to read the rest."""
         self._deferred.begin()
         return self._holds
 
@@ -349,18 +436,14 @@ class Namespace:
 
     def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return those of the memories that are among the latest, without reading the store."""
-        held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
+        held = ((memory_id, self.hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
-
-    def latest(self) -> Memory | None:
-        """Return the latest memory that is held in memory."""
-        return self._hot.latest()
 
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
-        return self._index.wait_vectors(timeout)
+        return self._index.vectors_ready.wait(timeout)
 
     def seal_due(self) -> bool:
         return self._index.seal_due()

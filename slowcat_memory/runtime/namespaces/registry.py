@@ -4,10 +4,11 @@ import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from weakref import WeakSet
 
 from loguru import logger
 
@@ -128,6 +129,7 @@ class Namespaces:
             give_way=give_way,
         )
         self._loaded: dict[str, Namespace] = {}
+        self._alive = defaultdict[str, "WeakSet[Namespace]"](WeakSet)  # replaced ones too
         self._used: dict[str, float] = {}  # when each was used last, in monotonic seconds
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
@@ -183,15 +185,16 @@ class Namespaces:
             loaded.local_only()
             self._loaded[scope] = loaded
 
-    def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
+    def forget(self, scope: str, gone: set[str]) -> None:
         """Remove memories from a scope's index, and end a build that may have read them.
 
-        The sealed files are the store's to delete. Waits while the scope is loaded or built.
+        The sealed files are the store's to delete. Waits while the scope is loaded or built. An
+        index that was replaced or dropped still has its memories while a build or a recall uses it.
         """
         with self._locks[scope]:
-            namespace = self._loaded.get(scope)
-        if namespace is not None:
-            namespace.forget(list(memory_ids))
+            alive = [*self._alive[scope]]
+        for namespace in alive:
+            namespace.forget(gone)
             namespace.abandon_build()
 
     def _load(self, scope: str) -> Namespace:
@@ -200,7 +203,9 @@ class Namespaces:
                 f"{scope!r} is the guests' scope, which is not indexed",
                 hint=f"To see what guests said: `slowcat-memory show --last 20 --scope {scope}`",
             )
-        return self._open(scope, root=index_folder(Path(), scope), space=self._space())
+        opened = self._open(scope, root=index_folder(Path(), scope), space=self._space())
+        self._alive[scope].add(opened)
+        return opened
 
 
 def scope_of_user(user_id: str, what: str = "user_id") -> str:

@@ -45,20 +45,20 @@ class Order(Struct, frozen=True, kw_only=True):
     """The child's build parameters.
 
     Attributes:
-        store: The store's folder.
+        store: The store's folder, when a build begins.
         folder: Its device and inode; (0, 0) for any.
         embedder: Key of the vector space in use, "" for none.
         zone: Time zone of time expressions, "" for this machine's.
         language: Of time expressions and, unless the options name a stemmer, of the stemmer.
     """
 
-    store: str
     scope: str
     embedder: str
     dim: int
     zone: str
     language: str
     options: IndexOptions
+    store: str = ""
     folder: tuple[int, int] = (0, 0)
 
 
@@ -66,7 +66,8 @@ class LiveIndex:
     """A namespace's searcher, replaced by a newly sealed one from time to time.
 
     ``lock`` is the namespace's: it is held for every change and for the swap, never while the child
-    builds. ``searcher`` may be read without it; a reader keeps the one it has read.
+    builds. ``searcher`` may be read without it; a reader keeps the one it has read. The sealed
+    vectors are searched once ``vectors_ready`` is set.
     """
 
     def __init__(self, loaded: Loaded, loader: IndexLoader, store: Store, order: Order) -> None:
@@ -77,10 +78,10 @@ class LiveIndex:
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self._build = Build()
-        self._vectors_ready = threading.Event()
-        self._vectors_ready.set()
+        self.vectors_ready = threading.Event()
+        self.vectors_ready.set()
         if loaded.sealed is not None and order.dim:
-            self._vectors_ready.clear()
+            self.vectors_ready.clear()
             threading.Thread(
                 target=self._attach_vectors,
                 args=(loaded.searcher, loaded.sealed),
@@ -93,10 +94,7 @@ class LiveIndex:
             if not self._loader.attach_vectors(searcher, manifest):
                 self.damaged = True
         finally:
-            self._vectors_ready.set()
-
-    def wait_vectors(self, timeout: float | None = None) -> bool:
-        return self._vectors_ready.wait(timeout)
+            self.vectors_ready.set()
 
     def change(self, change: Change) -> None:
         """Apply a change now, and also to the replacing searcher if one is being built."""
@@ -163,7 +161,7 @@ class LiveIndex:
             for change in (self._journal or [])[done:]:
                 change(searcher)
             self.searcher = searcher
-            self._vectors_ready.set()
+            self.vectors_ready.set()
 
 
 def seal(build: Build, root: Path, order: Order) -> Manifest:
@@ -186,21 +184,20 @@ def _build(folder: Path, order: Order) -> Iterator[bool]:
     builder = Builder(built, tokenizer, order.options, order.dim)
     reading = Reading(zone_of(order.zone), order.language)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
-    with (
-        Store.open(Path(order.store), readonly=True, options=opening) as store,
-        store.snapshot() as snapshot,
-    ):
+    with Store.open(Path(order.store), readonly=True, options=opening) as store:
         if order.folder not in ((0, 0), store.folder_id):
             raise IndexDamagedError("another store is at the path of this one")
-        upto, changes, epoch = snapshot.last_id(), snapshot.last_change(), snapshot.forget_epoch()
-        for one in all_documents(snapshot, order.scope, reading):
+        with store.snapshot() as snapshot:  # later changes are made again when it is loaded
+            upto, changes = snapshot.last_id(), snapshot.last_change()
+            epoch = snapshot.forget_epoch()
+        for one in all_documents(store.snapshot, order.scope, reading, upto):
             builder.add(one)
             yield False
-        if order.dim:
-            for vector in snapshot.vectors(order.embedder, order.scope):
+        with store.snapshot() as snapshot:
+            for vector in snapshot.vectors(order.embedder, order.scope) if order.dim else ():
                 builder.put_vector(vector.memory, vector.values)
                 yield False
-        write_ids(stored_ids(snapshot, order.scope), built)
+            write_ids(stored_ids(snapshot, order.scope), built)
         if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
             raise unread_error(len(store.quarantined))
     yield True

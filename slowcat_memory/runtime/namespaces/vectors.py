@@ -13,12 +13,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest
-from slowcat_memory.providers import (
-    Embedded,
-    Embedder,
-    TokenEmbedder,
-    sends_texts_away,
-)
+from slowcat_memory.providers import Embedded, Embedder, TokenEmbedder, sends_texts_away
 from slowcat_memory.records import Key, Memory, TokenVectors, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.embedding import Embedding
@@ -41,11 +36,6 @@ class Passage(Struct, frozen=True):
     text: str
     owner: str = ""
     sources: tuple[int, ...] = ()
-
-    @property
-    def tokens(self) -> bool:
-        """Whether its tokens are embedded too: for a key, the tokens of its memory count."""
-        return not self.owner
 
 
 class EmbeddedPassage(Struct, frozen=True):
@@ -125,8 +115,8 @@ class DocumentVectors:
     ) -> list[EmbeddedPassage]:
         tokens = bool(self._embedding.token_key)
         made: list[EmbeddedPassage] = []
-        for whole in (True, False):
-            part = [one for one in passages if (tokens and one.tokens) is whole]
+        for whole in (True, False):  # of a key, the tokens of its memory count
+            part = [one for one in passages if (tokens and not one.owner) is whole]
             if not part:
                 continue
             texts = [one.text for one in part]

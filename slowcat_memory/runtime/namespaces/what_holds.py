@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.core.query.revisions import Wording
+from slowcat_memory.core.query.asked_facts import Wording
 from slowcat_memory.records import Memory, Turn
 
 if TYPE_CHECKING:
-    from slowcat_memory.runtime.namespaces.endings import Ending, Endings
+    from slowcat_memory.runtime.namespaces.known_facts import Ending, Endings
 
 
 MOST_TURNS = 8  # latest turns kept for a word
@@ -47,7 +47,7 @@ class WhatHolds:
             turns: The oldest first.
             lock: The namespace's; held only for what changed meanwhile.
         """
-        from slowcat_memory.runtime.namespaces.endings import Endings
+        from slowcat_memory.runtime.namespaces.known_facts import Endings
 
         endings, changes, latest = Endings(facts, self._language), Changes(self._language), 0
         for turn in turns:
@@ -88,7 +88,7 @@ class WhatHolds:
         else:
             change(*self._read)
 
-    def of(self, chunk: str, now: datetime) -> "tuple[Ending, ...]":
+    def endings(self, chunk: str, now: datetime) -> "tuple[Ending, ...]":
         """Return what of a chunk is over at a time."""
         return self._read[0].of(chunk, now) if self._read else ()
 
@@ -100,7 +100,7 @@ class WhatHolds:
         """Return the chunks that state a fact which a query asks for."""
         return self._read[0].stating(query, now) if self._read else []
 
-    def about(self, keys: Iterable[str]) -> list[str]:
+    def changing(self, keys: Iterable[str]) -> list[str]:
         """Return the latest chunks that may change an earlier one about a query; see ``Changes``."""
         return self._read[1].about(keys) if self._read else []
 
@@ -131,7 +131,7 @@ class Changes:
         """Return the chunks that share a word with a query, the latest first.
 
         Args:
-            keys: Of the query, as in ``core.query.revisions.keys``.
+            keys: Of the query, as in ``core.query.asked_facts.keys``.
         """
         turns = {turn for key in keys for turn in self._by_key.get(key, ())}
         return [chunk_id(turn) for turn in sorted(turns, reverse=True)[:MOST_FOUND]]

@@ -12,8 +12,13 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, turn_of
-from slowcat_memory.core.query.asked_facts import lacks_value, named_thing, names_in
-from slowcat_memory.core.query.revisions import Wordings, revises
+from slowcat_memory.core.query.asked_facts import (
+    Wordings,
+    lacks_value,
+    named_thing,
+    names_in,
+    revises,
+)
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking.offering import AnswerEvidence, any_answers, distinct, least_share
 from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
@@ -28,7 +33,7 @@ from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_fo
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, Offered, RankingTrace
 
 if TYPE_CHECKING:
-    from slowcat_memory.runtime.namespaces.endings import Ending
+    from slowcat_memory.runtime.namespaces.known_facts import Ending
     from slowcat_memory.runtime.namespaces.registry import Namespaces
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
@@ -107,7 +112,7 @@ class RecallState(Struct, eq=False, dict=True):
     def stated(self) -> list[str]:
         """The chunks that state a fact which the turn asks for, by what facts know."""
         query = self.query
-        return self.namespace.stating(query.text, query.now) if query.need else []
+        return self.namespace.holds.stating(query.text, query.now) if query.need else []
 
     @property
     def limit(self) -> int:
@@ -269,7 +274,7 @@ class RecallState(Struct, eq=False, dict=True):
         """Put what holds now before each memory that is over."""
         query, by_id = self.query, dict[str, Offered]()
         for one in chosen:
-            endings = self.namespace.endings(one.memory.id, query.now)
+            endings = self.namespace.holds.endings(one.memory.id, query.now)
             ids = [end.newer for end in endings if end.newer and end.newer not in query.exclude]
             for memory in self._shown(ids, fetch):
                 by_id.setdefault(memory.id, Offered(memory, one.at))
@@ -283,7 +288,7 @@ class RecallState(Struct, eq=False, dict=True):
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
-        ids = [id_ for id_ in self.namespace.changing(asked.keys) if id_ not in known]
+        ids = [id_ for id_ in self.namespace.holds.changing(asked.keys) if id_ not in known]
         newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
         for memory in self._likest(newer, memories):
             shown = disclose(memory, self.reader)
@@ -316,11 +321,15 @@ class RecallState(Struct, eq=False, dict=True):
         adds_facts = self.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
-            made = ended(memory, namespace.endings(memory.id, self.query.now))
+            made = ended(memory, namespace.holds.endings(memory.id, self.query.now))
             facets = dict[str, str]()
             if any(self._revises(other, memory) for other in newer):
                 facets["earlier"] = "yes"
-            if adds_facts and made.valid_to is None and (facts := namespace.written(memory.id)):
+            if (
+                adds_facts
+                and made.valid_to is None
+                and (facts := namespace.holds.written(memory.id))
+            ):
                 near = {fact: sum(key in fold(fact) for key in asked.keys) for fact in facts}
                 best = sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS]
                 facets[FACTS] = "\n".join(best)
@@ -362,7 +371,7 @@ def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: dat
     """Return hits that are marked where they are over; guests have no namespace."""
     if namespaces.is_guests(scope):
         return hits
-    endings = namespaces.get(scope).endings
+    endings = namespaces.get(scope).holds.endings
     return [replace(hit, memory=ended(hit.memory, endings(hit.memory.id, now))) for hit in hits]
 
 

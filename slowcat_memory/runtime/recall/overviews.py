@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
-from slowcat_memory.core.query.overview import names, without_repeats
-from slowcat_memory.core.summaries.summary import items
+from slowcat_memory.core.summaries.summary import items, without_repeats
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
+from slowcat_memory.core.time.periods import periods_of
 from slowcat_memory.records import Disclosed, Hit, Memory, Session
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.store import Snapshot, Store
@@ -123,7 +123,7 @@ class Overviews:
         if not past:
             yield from self._sessions(snapshot, scope, None)
         days = list[Memory]()
-        for name in names(past, now, self._zone):
+        for name in periods_of(past, now, self._zone):
             if memory := snapshot.memory(scope, f"{SUMMARY}/{name}"):
                 days.append(memory)
                 yield memory

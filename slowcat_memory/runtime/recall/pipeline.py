@@ -15,8 +15,12 @@ from datetime import tzinfo
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.overview import asks_overview
-from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
+from slowcat_memory.core.query.understand import (
+    DialogueTurn,
+    ParsedQuery,
+    asks_overview,
+    parse_query,
+)
 from slowcat_memory.core.ranking.score import Candidates, Question, score
 from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.index import Lexical, Searcher
@@ -26,12 +30,7 @@ from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import RecallState
 from slowcat_memory.runtime.recall.overviews import Overviews
-from slowcat_memory.runtime.recall.query import (
-    Query,
-    Recollection,
-    RetrievalOptions,
-    Stage,
-)
+from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
 from slowcat_memory.runtime.recall.scoring import RankingTrace
 from slowcat_memory.store import Store
 
@@ -191,7 +190,7 @@ class Pipeline:
         """
         began = time.thread_time()
         for namespace in namespaces:
-            memory, text, vector = namespace.latest(), WARM_UP, None
+            memory, text, vector = namespace.hot.latest(), WARM_UP, None
             if memory is not None:
                 text = " ".join(memory.text.split()[:WARM_WORDS])
                 # Embedding may cost somebody else something, unless the model is our own.

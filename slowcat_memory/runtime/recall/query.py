@@ -23,8 +23,13 @@ from slowcat_memory.core.ranking.offering import (
     distinct,
 )
 from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
-from slowcat_memory.core.render.excerpt import ExtractOptions, relevant
-from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
+from slowcat_memory.core.render.memory_block import (
+    ExtractOptions,
+    Packed,
+    PackOptions,
+    pack,
+    relevant,
+)
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, LedgerEntry, Offer, Turn

@@ -18,7 +18,15 @@ from slowcat_memory.store.care.copy import backup_name, copy_out, rewrite
 from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import BACKUPS, DATA, LAST_BACKUP, create, remove, sync_dir
+from slowcat_memory.store.disk.folder import (
+    BACKUPS,
+    DATA,
+    LAST_BACKUP,
+    create,
+    data_file,
+    remove,
+    sync_dir,
+)
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.rows.pending import PENDING_KEY, Pending
@@ -180,15 +188,15 @@ def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
     try:
         shutil.copyfile(file, workshop / DATA)
         (workshop / DATA).chmod(0o600)
-        made = Environment(workshop, map_size=env.env.info()["map_size"])
+        made = Environment(workshop)
         try:
             if not _forget_in(made, env, erasure):
                 return False
         finally:
             made.close()
-        if not canary_process.is_whole(workshop / DATA):
+        if not canary_process.is_whole(data_file(workshop)):
             return False
-        os.replace(workshop / DATA, file)
+        os.replace(data_file(workshop), file)
         sync_dir(file.parent)
         return True
     finally:

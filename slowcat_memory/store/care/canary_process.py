@@ -17,13 +17,8 @@ from slowcat_memory.errors import StoreError, StoreFormatError, StoreFullError
 from slowcat_memory.store.care import salvage
 from slowcat_memory.store.disk import canary
 from slowcat_memory.store.disk.canary import DAMAGED, OTHER_FORMAT, WHOLE
-from slowcat_memory.store.disk.envelope import (
-    FORMAT_KEY,
-    HEADER,
-    intact,
-    is_of_another_format,
-)
-from slowcat_memory.store.disk.folder import DATA
+from slowcat_memory.store.disk.envelope import FORMAT_KEY, HEADER, intact, is_of_another_format
+from slowcat_memory.store.disk.folder import data_file, generation
 from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, Tree, tables
 
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
@@ -59,7 +54,7 @@ def reads_whole(folder: Path) -> bool:
         StoreFormatError: Another version of this package wrote it.
         OSError: It cannot be opened.
     """
-    return _judge("read", folder, folder / DATA)
+    return _judge("read", generation(folder), data_file(folder))
 
 
 def _judge(command: str, target: Path, file: Path) -> bool:

@@ -6,95 +6,38 @@ fragments of one record remain in the unused end of another's last page, and pag
 So a copy here is made row by row, into an environment of its own.
 """
 
-import os
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import lmdb
 
-from slowcat_memory.errors import StoreDamagedError, StoreFullError
+from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk.change_set import Changes
-from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import FRESH, create
-from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store.disk.folder import DATA, fresh_folder
+from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact
 
 Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
 
-ROWS = 5000  # in one transaction of a copy
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
 ROW_BYTES = 10  # of a page, for each row, besides key and value
 FULL = 0.9  # share of a copy's pages that rows fill
-READER_TIMEOUT_S = 5.0  # how long a rewrite tries to swap while readers are inside
-SWAP_TIMEOUT_S = 0.03  # how long one try holds up the writer
-READER_PAUSE_S = 0.02  # between two tries
-
-
-def copy_out(env: Environment, to: Path) -> None:
-    """Write a compact copy of the committed rows to a new file, 0600, flushed.
-
-    The writer continues meanwhile.
-
-    Raises:
-        FileExistsError: The file exists.
-        StoreError: LMDB or the disk refuses; the partial copy is removed.
-    """
-    os.close(create(to))
-    try:
-        with env.reading() as (txn, handles), open_alone(to, env.env.info()["map_size"]) as out:
-            for name, db in handles.items():
-                _copy_table(txn.cursor(db), out, name)
-            out.sync(True)
-    except lmdb.Error as error:
-        to.unlink()
-        raise StoreFullError(f"cannot copy to {to}: {error}") from error
-    except BaseException:
-        to.unlink()
-        raise
-
-
-def open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
-    return lmdb.open(
-        str(file),
-        subdir=False,
-        lock=False,
-        sync=False,
-        readonly=readonly,
-        map_size=map_size,
-        max_dbs=MAX_TABLES,
-        mode=0o600,
-        lib_version=0,
-    )
-
-
-def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> None:
-    db = out.open_db(name.encode())
-    rows = iter(cursor)
-    while batch := list(islice(rows, ROWS)):
-        with out.begin(write=True) as txn:
-            txn.cursor(db).putmulti(batch, append=True)
+READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
 def count_rows(file: Path, table: str = "log") -> int:
     """Return the number of rows of a table in an undamaged file without a writer."""
-    with open_alone(file, file.stat().st_size, readonly=True) as env:
+    with open_alone(file, readonly=True) as env:
         try:
             db = env.open_db(table.encode(), create=False)
         except lmdb.NotFoundError:
             return 0
         with env.begin() as txn:
             return int(txn.stat(db)["entries"])
-
-
-def flush(file: Path) -> None:
-    with file.open("rb") as data:
-        os.fsync(data.fileno())
 
 
 def backup_name(now: datetime) -> str:
@@ -117,34 +60,25 @@ def rewrite(env: Environment, run: Run) -> bool:
     if env.outbox is not None:
         run(partial(transact, env, env.outbox.trim))
         without = env.outbox.dropped
-    fresh = env.path / FRESH
-    fresh.unlink(missing_ok=True)
-    deadline = time.monotonic() + READER_TIMEOUT_S
-    with env.recording() as changes:
-        copy_out(env, fresh)
-        try:
-            while not run(partial(_swap, env, fresh, changes)):
-                if time.monotonic() > deadline:
-                    return False
-                time.sleep(READER_PAUSE_S)
-        finally:
-            fresh.unlink(missing_ok=True)
+    with env.recording() as changes, fresh_folder(env.path) as fresh:
+        copy_out(env, fresh / DATA)
+        run(partial(_swap, env, fresh, changes))
     if env.outbox is not None:
         env.outbox.note_rewritten(without)
-    return True
+    return env.wait_for_readers(READER_TIMEOUT_S)
 
 
-def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> bool:
-    _add(fresh, changes, env.env.info()["map_size"])
-    _check_copy(env, fresh)
-    return env.swap(fresh, SWAP_TIMEOUT_S)
+def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> None:
+    _add(fresh / DATA, changes)
+    _check_copy(env, fresh / DATA)
+    env.swap(fresh)
 
 
-def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:
-    """Write recorded changes, in their order, into a copy; empties the list."""
+def _add(fresh: Path, changes: list[Changes]) -> None:
+    """Write recorded changes, in their order, into a copy."""
     if not changes:
         return
-    with open_alone(fresh, map_size) as out:
+    with open_alone(fresh) as out:
         dbs = {table: out.open_db(table.encode()) for rows in changes for table in rows}
         with out.begin(write=True) as txn:
             for rows in changes:
@@ -155,7 +89,6 @@ def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:
                         else:
                             txn.put(key, value, db=dbs[table])
         out.sync(True)
-    changes.clear()
 
 
 def shrink(env: Environment, run: Run) -> bool:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import DRAFTS, create, sync_dir
+from slowcat_memory.store.disk.folder import DRAFTS, append_whole, create, sync_dir
+from slowcat_memory.store.disk.locks import is_locked
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.forget import read_pending
@@ -41,8 +42,7 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
         return
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
-        os.write(fd, os.fsencode(draft.absolute()))
-        os.fsync(fd)
+        append_whole(fd, os.fsencode(draft.absolute()))
         sync_dir(note.parent)
         yield
     finally:
@@ -102,8 +102,8 @@ def remove_drafts(folder: Path, *, running: bool) -> list[Path]:
 
     ``running`` includes the files of writers that still run.
     """
-    notes = sorted((folder / DRAFTS).iterdir()) if (folder / DRAFTS).is_dir() else []
-    return [left for note in notes if (left := _remove(note, running)) is not None]
+    notes = sorted((folder / DRAFTS).glob("*"))
+    return [left for note in notes if (left := _remove(note, running))]
 
 
 def _remove(note: Path, running: bool) -> Path | None:
@@ -113,11 +113,10 @@ def _remove(note: Path, running: bool) -> Path | None:
     the next opening after a kill, must find.
     """
     try:
-        with note.open("rb") as file:
-            alive = not _is_free(file.fileno())
-            if alive and not running:
-                return None
-            draft = Path(os.fsdecode(file.read()))
+        alive = is_locked(note)
+        if alive and not running:
+            return None
+        draft = Path(os.fsdecode(note.read_bytes()))
     except OSError:
         return None  # its writer has just finished
     try:
@@ -128,11 +127,3 @@ def _remove(note: Path, running: bool) -> Path | None:
     if not alive:
         note.unlink(missing_ok=True)
     return None
-
-
-def _is_free(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

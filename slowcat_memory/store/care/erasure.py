@@ -30,6 +30,7 @@ from slowcat_memory.store.disk import unerased
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     DOOMED,
+    FRESH,
     INDEX,
     REPLACED,
     REPLAYING,
@@ -170,7 +171,7 @@ class Erasure:
         path, found = self._env.path, self.pending()
         unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
         indexes = [index_folder(path, scope) for scope in found.scopes] if found else [path / INDEX]
-        former = (*path.glob(f"{REPLACED}*"), *path.glob(f"{DOOMED}*"))
+        former = (entry for name in (REPLACED, DOOMED, FRESH) for entry in path.glob(f"{name}*"))
         left = [entry for entry in (*indexes, *unfinished, *former) if not remove(entry)]
         left += remove_drafts(path, running=True)
         done = backups.erase(self._env, found)

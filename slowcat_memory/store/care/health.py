@@ -19,7 +19,7 @@ from slowcat_memory.store.care.backups import last_backup
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment, our_errors
-from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, MB, REPLACED, RUNNING
+from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, RUNNING, data_file
 from slowcat_memory.store.disk.locks import alive, distrust, holder
 from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction
@@ -92,12 +92,12 @@ def check_file(path: Path) -> None:
         StoreError: It cannot be checked.
     """
     with our_errors(path):
-        if not (path / DATA).is_file():
+        if not data_file(path).is_file():
             return
         running = (path / RUNNING).exists() and alive(holder(path)[0])
         if running and canary_process.reads_whole(path):
             return
-        if not running and canary_process.is_whole(path / DATA):
+        if not running and canary_process.is_whole(data_file(path)):
             return
         if not running:
             distrust(path)
@@ -117,7 +117,7 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
         stats = [txn.stat(db) for db in handles.values()]
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
-            file_bytes=(path / DATA).stat().st_size,
+            file_bytes=data_file(path).stat().st_size,
             live_bytes=sum(
                 s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])
                 for s in stats

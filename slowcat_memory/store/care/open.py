@@ -24,7 +24,7 @@ from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import DATA, FRESH, RUNNING, create
+from slowcat_memory.store.disk.folder import FRESH, RUNNING, create, data_file
 from slowcat_memory.store.disk.locks import (
     WriterLock,
     alive,
@@ -171,21 +171,21 @@ def next_id(tx: Transaction) -> int:
 def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
     """Open a folder for reading, beside a writer or without one.
 
-    Of the options only the map size and the rule for file systems matter; ``now`` is not called.
+    Of the options only the rule for file systems matters; ``now`` is not called.
     Raises the errors of ``Store.open``.
     """
     folder.require(path)
     with our_errors(path):
         folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
         _check_file(path)
-        env = Environment(path, map_size=map_bytes(options.map_size_gib), readonly=True)
+        env = Environment(path, readonly=True)
     return Opened(env, None, OpenReport(), 0)
 
 
 def _check_file(path: Path) -> None:
     """Run the canary first unless a writer has the file, or left it: a damaged one may be fatal."""
     running = (path / RUNNING).exists() and alive(holder(path)[0])
-    if not (running or recover.is_trusted(path) or canary_process.is_whole(path / DATA)):
+    if not (running or recover.is_trusted(path) or canary_process.is_whole(data_file(path))):
         raise StoreDamagedError(
             f"the store at {path} is damaged",
             hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",

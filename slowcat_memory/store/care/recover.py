@@ -38,23 +38,9 @@ from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.forgotten import forget_again
-from slowcat_memory.store.disk import codec, keys, unerased
+from slowcat_memory.store.disk import codec, folder, keys, unerased
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import (
-    BACKUPS,
-    CORRUPT,
-    DATA,
-    FRESH,
-    LAST_BACKUP,
-    LOCK,
-    REPLAYING,
-    RESTORING,
-    RUNNING,
-    SALVAGING,
-    create,
-    sync_dir,
-)
 from slowcat_memory.store.disk.locks import is_as_closed, was_killed_here
 from slowcat_memory.store.disk.tables import (
     CREATED,
@@ -80,8 +66,8 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     The caller has the writer lock. ``map_size`` is in bytes of address space, for stores made here.
     """
     _remove_leftovers(path)
-    data = path / DATA
-    unclean = (path / RUNNING).exists()
+    data = folder.data_file(path)
+    unclean = (path / folder.RUNNING).exists()
     if unclean and not data.exists():
         _take_back(path)
     report = OpenReport(created=not data.exists(), unclean_stop=unclean)
@@ -96,23 +82,23 @@ def is_trusted(path: Path) -> bool:
     The writer closed it, or its process was killed and nothing else happened.
     """
     left = is_as_closed(path) or was_killed_here(path)
-    return left and not canary_process.looks_cut(path / DATA)
+    return left and not canary_process.looks_cut(folder.data_file(path))
 
 
 def _take_back(path: Path) -> None:
     """Undo a move of a damaged file that a kill interrupted, where files cannot be linked."""
     for copy_of_it in sorted(damaged_folders(path), reverse=True)[:1]:
-        if (copy_of_it / DATA).is_file():
-            os.replace(copy_of_it / DATA, path / DATA)
-            sync_dir(path)
+        if (copy_of_it / folder.DATA).is_file():
+            os.replace(copy_of_it / folder.DATA, folder.data_file(path))
+            folder.sync_dir(path)
 
 
 def _remove_leftovers(path: Path) -> None:
-    (path / FRESH).unlink(missing_ok=True)
-    for leftover in (*(path / BACKUPS).glob("*.tmp"), *path.glob(f"{LAST_BACKUP}.*.tmp")):
-        leftover.unlink()
-    for workshop in (SALVAGING, RESTORING, REPLAYING):
-        shutil.rmtree(path / workshop, ignore_errors=True)
+    folder.remove_former(path)
+    workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
+    drafts = (f"{folder.BACKUPS}/*.tmp", f"{folder.LAST_BACKUP}.*.tmp")
+    for leftover in (entry for name in workshops + drafts for entry in path.glob(name)):
+        folder.remove(leftover)
 
 
 def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
@@ -122,21 +108,22 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     an empty store. ``now`` names the folder that the damaged file moves to.
     """
     logger.error("the store at {} is damaged; salvaging", path)
-    workshop = path / SALVAGING
+    workshop = path / folder.SALVAGING
     workshop.mkdir(mode=0o700)
-    salvaged, lost = _salvage(path / DATA, workshop, map_size, now)
-    backup = _newest_good_backup(path)
+    salvaged, lost = _salvage(folder.data_file(path), workshop, map_size, now)
+    backups = (made.file for made in reversed(backups_of(path)))
+    backup = next(filter(canary_process.is_usable, backups), None)
     if backup and sum(copy.count_rows(backup, table) for table in EVENTS) > salvaged:
         _use_backup(backup, workshop)
         salvaged, lost = 0, ()
     else:
         backup = None
     if forgotten := unerased.read(path):
-        _forget_again(forgotten, workshop, map_size)
+        _forget_again(forgotten, workshop)
     aside = _move_aside(path, now)
-    os.replace(workshop / DATA, path / DATA)
-    sync_dir(path)
-    shutil.rmtree(workshop)
+    folder.point_to(path, folder.generation(workshop))
+    folder.remove_former(path)
+    folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     if lost:
         logger.error("{} events of damaged blocks are lost: {}", len(lost), _spans(lost))
@@ -145,50 +132,45 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
 
 def _move_aside(path: Path, now: datetime) -> Path:
     """Link the damaged file into a folder of its own; the rename that follows unlinks it here."""
-    aside = _new_folder(path, f"{CORRUPT}{copy.backup_name(now)}")
+    aside = _new_folder(path, f"{folder.CORRUPT}{copy.backup_name(now)}")
     try:
-        os.link(path / DATA, aside / DATA)
+        os.link(folder.data_file(path), aside / folder.DATA)
     except OSError:  # a file system without links
-        os.replace(path / DATA, aside / DATA)
-    sync_dir(aside)
-    sync_dir(path)  # before the rename: its only other name is in the new folder
-    (path / LOCK).unlink(missing_ok=True)
+        os.replace(folder.data_file(path), aside / folder.DATA)
+    folder.sync_dir(aside)
+    folder.sync_dir(path)  # before the switch: its only other name is in the new folder
     return aside
 
 
 def _new_folder(path: Path, name: str) -> Path:
     """Make a folder that did not exist: a clock may give the same time twice."""
     for number in count():
-        folder = path / (f"{name}.{number}" if number else name)
+        made = path / (f"{name}.{number}" if number else name)
         with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
-            return folder
+            made.mkdir(mode=0o700)
+            return made
     raise AssertionError("unreachable")
 
 
-def _newest_good_backup(path: Path) -> Path | None:
-    candidates = [backup.file for backup in reversed(backups_of(path))]
-    return next((file for file in candidates if canary_process.is_usable(file)), None)
-
-
 def _use_backup(backup: Path, workshop: Path) -> None:
-    (workshop / DATA).unlink()
-    fd = create(workshop / DATA)
+    made = folder.data_file(workshop)
+    made.unlink()
+    fd = folder.create(made)
     with os.fdopen(fd, "wb") as out, backup.open("rb") as source:
         shutil.copyfileobj(source, out)
         out.flush()
         os.fsync(out.fileno())
 
 
-def _forget_again(forgotten: Unerased, workshop: Path, map_size: int) -> None:
+def _forget_again(forgotten: Unerased, workshop: Path) -> None:
     """Delete from the replacement what was forgotten and not erased yet."""
-    env = Environment(workshop, map_size=map_size)
+    env = Environment(workshop)
     try:
         forget_again(env, forgotten)
         env.env.sync(True)
     finally:
         env.close()
-    (workshop / LOCK).unlink(missing_ok=True)
+    (workshop / folder.LOCK).unlink(missing_ok=True)
 
 
 def _salvage(
@@ -196,7 +178,7 @@ def _salvage(
 ) -> tuple[int, tuple[int, ...]]:
     """Make a store of the readable rows; return its number of events, and the known lost ids."""
     canary_process.copy_whole_rows(data, workshop, map_size)
-    env = Environment(workshop, map_size=map_size)
+    env = Environment(workshop)
     transact(env, repair_blocks)
     events, lost = transact(env, lambda tx: _rebuild(tx, now))
     env.env.sync(True)

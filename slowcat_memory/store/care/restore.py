@@ -31,9 +31,8 @@ from slowcat_memory.store.care import canary_process, copy, open
 from slowcat_memory.store.care.erasure import Erasure, run_here
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.care.open import MOST_ID
-from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.environment import Environment, map_bytes
-from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
+from slowcat_memory.store.disk import codec, folder, keys
+from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.tables import (
     COUNTS,
@@ -54,7 +53,6 @@ from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows.pending import PENDING_KEY
 
 OnStep = Callable[[str], None]
-BUSY = "a program still reads the store"
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -97,20 +95,20 @@ def restore(
         on_step: Called with the name of each step.
 
     Raises:
-        StoreBusyError: Another process writes, or reads and does not stop.
+        StoreBusyError: Another process writes.
         StoreDamagedError: The backup does not read back; the store is as before.
         StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
     """
-    path, backup = path.absolute(), file / DATA if file.is_dir() else file
+    path, backup = path.absolute(), folder.data_file(file) if file.is_dir() else file
     on_step("reading the backup")
     _check(backup, path)
     opened = open.to_write(path, options, now)
     try:
         with errors_of(str(backup)):
-            return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
+            return _Restoration(opened.env, now(), on_step).run(backup, keep, foreign)
     finally:
-        shutil.rmtree(path / RESTORING, ignore_errors=True)
+        shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
         in_place = opened.env.is_in_place()
         opened.env.close()
         if in_place:
@@ -122,7 +120,7 @@ def restore(
 def _check(backup: Path, path: Path) -> None:
     if not backup.is_file():
         raise StoreError(f"there is no backup at {backup}", hint="Check the name.")
-    if (path / DATA).exists() and backup.samefile(path / DATA):
+    if folder.data_file(path).exists() and backup.samefile(folder.data_file(path)):
         raise StoreError(f"{backup} is the store itself", hint="Name a backup of it.")
     if not canary_process.is_whole(backup):
         raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
@@ -131,17 +129,14 @@ def _check(backup: Path, path: Path) -> None:
 class _Restoration:
     """The store, and the workshop beside it."""
 
-    def __init__(
-        self, env: Environment, options: StoreOptions, now: datetime, on_step: OnStep
-    ) -> None:
+    def __init__(self, env: Environment, now: datetime, on_step: OnStep) -> None:
         self._env, self._now, self._on_step = env, now, on_step
-        self._map_size = map_bytes(options.map_size_gib)
-        self._workshop = env.path / RESTORING
+        self._workshop = env.path / folder.RESTORING
 
     def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
         self._on_step("copying it")
         self._copy(backup)
-        made = Environment(self._workshop, map_size=self._map_size)
+        made = Environment(self._workshop)
         try:
             check_rows(made, str(backup))
             related = created(made) == created(self._env)
@@ -165,8 +160,8 @@ class _Restoration:
     def _copy(self, backup: Path) -> None:
         shutil.rmtree(self._workshop, ignore_errors=True)
         self._workshop.mkdir(mode=0o700)
-        with os.fdopen(create(self._workshop / DATA), "wb") as out, backup.open("rb") as source:
-            shutil.copyfileobj(source, out)
+        os.close(folder.create(self._workshop / folder.DATA))
+        shutil.copyfile(backup, self._workshop / folder.DATA)
 
     def _finish_commands(self) -> None:
         """Delete hidden memories that are due later: the file moved aside must not have them."""
@@ -186,32 +181,28 @@ class _Restoration:
         erasure = Erasure(self._env)
         if requests:
             erasure.forget(requests)
-        if problems := erasure.finish(sparing=RESTORING).problems:
+        if problems := erasure.finish(sparing=folder.RESTORING).problems:
             raise StoreBusyError(f"{problems[0]} ({self._env.path})", hint="Try again.")
 
     def _swap(self, events: int, forgotten: int, keep: bool) -> Restored:
         self._on_step("checking the result")
-        fresh = self._workshop / DATA
-        if not canary_process.is_whole(fresh):
+        fresh = folder.generation(self._workshop)
+        if not canary_process.is_whole(fresh / folder.DATA):
             raise StoreDamagedError("the copy of the backup does not read back")
-        copy.flush(fresh)
         aside = self._put_aside() if keep and not _is_empty(self._env) else None
-        if not self._env.swap(fresh, copy.READER_TIMEOUT_S):
-            if aside is not None:
-                shutil.rmtree(aside)
-            raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
+        self._env.swap(fresh)
         return Restored(events=events, forgotten=forgotten, aside=aside)
 
     def _put_aside(self) -> Path:
         """Link the store's file into a folder of its own; after the swap it is the only link."""
-        aside = self._env.path / f"{REPLACED}{copy.backup_name(self._now)}"
+        aside = self._env.path / f"{folder.REPLACED}{copy.backup_name(self._now)}"
         aside.mkdir(mode=0o700)
         try:
-            os.link(self._env.path / DATA, aside / DATA)
+            os.link(folder.data_file(self._env.path), aside / folder.DATA)
         except OSError:  # a file system without links
-            copy.copy_out(self._env, aside / DATA)
-        sync_dir(aside)
-        sync_dir(self._env.path)  # before the swap: its only other name is in the new folder
+            copy.copy_out(self._env, aside / folder.DATA)
+        folder.sync_dir(aside)
+        folder.sync_dir(self._env.path)  # before the swap: its only other name is in the new folder
         return aside
 
 

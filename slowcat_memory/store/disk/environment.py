@@ -1,24 +1,23 @@
-"""The LMDB environment behind a gate: open it, read, write, let it grow, swap its file.
+"""The LMDB environment of a store: open it, read, write, replace it by another generation.
 
-Theory of operation. Growing the map and swapping the data file both invalidate every open read
-transaction, and LMDB requires the caller to ensure that there is none. So each read enters the
-gate, and the two operations close it first. A swap also replaces LMDB's lock file: its reader table
-has the number of the last transaction, which a compacted copy restarts, and an old lock file (still
-mapped by a reading process) would make readers use the empty meta page.
+Theory of operation. A generation is a folder with LMDB's data and lock file; ``CURRENT`` in the
+store's folder names the one that holds. Its map has one size for its life. Who reads while it is
+replaced goes on reading the former one, which is closed when its last reader has left. A process
+that only reads looks before each transaction which generation holds.
 """
 
 import errno
-import fcntl
 import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
 import lmdb
+from loguru import logger
 
 from slowcat_memory.errors import (
     StoreBusyError,
@@ -31,13 +30,12 @@ from slowcat_memory.errors import (
     StoreUnsafeError,
 )
 from slowcat_memory.pages import give_back
-from slowcat_memory.store.disk import change_set, keys
+from slowcat_memory.store.disk import change_set, folder, keys
 from slowcat_memory.store.disk.canary import is_file_damage
 from slowcat_memory.store.disk.change_set import OUTBOX, Changes
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
-from slowcat_memory.store.disk.folder import DATA, LOCK, allocate_lock, is_allocated
 from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.locks import Renewal, folder_lock, vouch
+from slowcat_memory.store.disk.locks import Renewal, vouch
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.tables import NAMES
 
@@ -46,8 +44,9 @@ Txn: TypeAlias = "lmdb.Transaction[bytes]"
 
 MAX_READERS = 510
 MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process can map
-GROW_TIMEOUT_S = 10.0  # how long growing the map waits for readers
+REOPEN_TIMEOUT_S = 10.0  # how long opening another generation waits for readers
 CLOSE_TIMEOUT_S = 2.0
+LONGEST_READ_S = 5.0  # of a snapshot: pages that are freed while it is held are not used again
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The record is at fault, not the disk: a retry changes nothing.
@@ -64,14 +63,41 @@ def map_bytes(gib: float) -> int:
     return wanted if sys.maxsize > 1 << 32 else min(wanted, MAP_BYTES_32_BIT)
 
 
+class Generation:
+    """An open LMDB environment, the handles of its tables, and how many read in it."""
+
+    def __init__(self, env: lmdb.Environment, file: Path) -> None:
+        """Take an environment that was opened in ``file``'s folder."""
+        self.env, self.file = env, file
+        self.handles: Handles = {}
+        self.readers = 0
+        self.data_fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        self.least_size = os.fstat(self.data_fd).st_size
+
+    def check_size(self) -> None:
+        """Check that the file was not cut: reading what is missing would kill the process."""
+        if os.fstat(self.data_fd).st_size < self.least_size:
+            raise StoreDamagedError(
+                f"{self.file} was cut while it was open",
+                hint="Start the agent again: that recovers what can be read.",
+            )
+
+    def close(self) -> None:
+        """Close it; idempotent. Readers that are inside lose their transaction."""
+        if self.data_fd >= 0:
+            os.close(self.data_fd)
+            self.data_fd = -1
+            self.env.close()
+
+
 class Environment:
-    """One LMDB environment and the handles of its tables."""
+    """The generation that holds, and former ones that are still read."""
 
     def __init__(
         self,
         path: Path,
         *,
-        map_size: int,
+        map_size: int = 0,
         readonly: bool = False,
         metasync: bool = True,
         outbox: Outbox | None = None,
@@ -79,6 +105,7 @@ class Environment:
         """Open it, and create it if missing.
 
         Args:
+            map_size: Of a generation made here; one that exists keeps its own.
             metasync: Flush the meta page at each commit.
             outbox: Gets the change set of each transaction, where the store is a copy.
 
@@ -94,21 +121,26 @@ class Environment:
         self._map_size = map_size
         self._metasync = metasync
         self.outbox = outbox
-        self._gate = ReaderGate()
+        self._changed = threading.Condition()
         self._shut = False
-        self._env: lmdb.Environment | None = None
-        self._files: tuple[int, int] = (0, 0)
-        self._data_fd, self._least_size = -1, 0
-        self.handles: Handles = {}
+        self._holding: Generation | None = None
+        self._former: list[Generation] = []
+        self._data = folder.DATA
+        self._files: tuple[int, ...] = ()
         self._records: list[list[Changes]] = []
         self._mark = Renewal()
         try:
-            with folder_lock(self.folder, fcntl.LOCK_SH):
-                self._open()
+            if self.folder.id in _open_here:
+                raise StoreBusyError(
+                    f"{path} is already open in this process",
+                    hint="Share the open store.",
+                    pid=os.getpid(),
+                )
+            self._holding = self._open()
         except BaseException:
-            self._close()
             self.folder.close()
             raise
+        _open_here.add(self.folder.id)
 
     @property
     def path(self) -> Path:
@@ -119,14 +151,25 @@ class Environment:
         """
         return self.folder.path
 
-    def _open(self) -> None:
+    def _open(self) -> Generation:
+        while True:
+            path = folder.generation(self.path)
+            try:
+                return self._open_generation(path)
+            except StoreError:
+                if folder.generation(self.path) == path:
+                    raise
+                # Another process replaced it meanwhile.
+
+    def _open_generation(self, path: Path) -> Generation:
+        file = path / folder.DATA
+        self._data = str(file.relative_to(self.path))
         self._files = self._inodes()
-        path = self.path
-        with our_errors(path):
+        with our_errors(path), ExitStack() as undo:
             locked = self._prepare_lock(path)
-            self._env = lmdb.open(
+            env = lmdb.open(
                 str(path),
-                map_size=self._map_size,
+                map_size=0 if self._files[0] else self._map_size,
                 readonly=self.readonly,
                 create=not self.readonly,
                 lock=locked,
@@ -136,37 +179,27 @@ class Environment:
                 mode=0o600,
                 lib_version=0,
             )
-            self.handles = self._open_tables(self._env)
+            made = Generation(env, file)
+            undo.callback(made.close)
+            made.handles = self._open_tables(env)
             if self.outbox is not None:
-                self._read_outbox(self._env, self.outbox)
-            self._watch(path)
+                self._read_outbox(made, self.outbox)
+            if not self.readonly:
+                env.reader_check()
+                self._files = self._inodes()
+            undo.pop_all()
+        return made
 
     def _prepare_lock(self, path: Path) -> bool:
         """Make sure that LMDB's lock file can be mapped safely; return whether to use one."""
-        if self.folder.id in _open_here:
-            raise StoreBusyError(
-                f"{path} is already open in this process",
-                hint="Share the open store.",
-                pid=os.getpid(),
-            )
-        if self.readonly and not (path / LOCK).exists():
+        if self.readonly and not (path / folder.LOCK).exists():
             return False
         if not self.readonly:
-            allocate_lock(path)
-        elif not is_allocated(path / LOCK):
+            folder.allocate_lock(path)
+        elif not folder.is_allocated(path / folder.LOCK):
             with suppress(PermissionError), _on_writable_disk():
-                allocate_lock(path)
+                folder.allocate_lock(path)
         return True
-
-    def _watch(self, path: Path) -> None:
-        """Remember the opened file, to notice when it is replaced or cut."""
-        _open_here.add(self.folder.id)
-        self._data_fd = os.open(path / DATA, os.O_RDONLY | os.O_CLOEXEC)
-        found = os.fstat(self._data_fd)
-        self._least_size = found.st_size
-        if not self.readonly:
-            self._files = found.st_ino, self.folder.inode_of(LOCK)
-            self.env.reader_check()
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
         with env.begin() as txn:
@@ -191,15 +224,16 @@ class Environment:
                     f"{self.path} has the format of another version of slowcat-memory"
                 )
 
-    def _read_outbox(self, env: lmdb.Environment, outbox: Outbox) -> None:
-        with env.begin() as txn:
-            cursor = txn.cursor(self.handles[OUTBOX])
+    def _read_outbox(self, made: Generation, outbox: Outbox) -> None:
+        with made.env.begin() as txn:
+            cursor = txn.cursor(made.handles[OUTBOX])
             first = keys.id_of(cursor.key()) if cursor.first() else 0
-            row = txn.get(keys.name_key(change_set.COPY), db=self.handles["meta"])
+            row = txn.get(keys.name_key(change_set.COPY), db=made.handles["meta"])
             outbox.read(row, first)
 
-    def _inodes(self) -> tuple[int, int]:
-        return self.folder.inode_of(DATA), self.folder.inode_of(LOCK)
+    def _inodes(self) -> tuple[int, ...]:
+        lock = self._data.replace(folder.DATA, folder.LOCK)
+        return tuple(map(self.folder.inode_of, (self._data, folder.CURRENT, lock)))
 
     def check_in_place(self) -> None:
         """Check that the open file is still the one in the folder: else a write would be lost.
@@ -207,12 +241,12 @@ class Environment:
         Raises:
             StoreGoneError: It, or the folder, was deleted or replaced.
         """
-        if self.folder.inode_of(DATA) != self._files[0]:
+        if self._inodes() != self._files:
             raise StoreGoneError(
-                f"{self.folder.last_path / DATA} was deleted or replaced while it was open",
+                f"{self.folder.last_path / self._data} was deleted or replaced while it was open",
                 hint="Put it back, or start the agent again.",
             )
-        self._check_size()
+        self.holding.check_size()
 
     def is_in_place(self) -> bool:
         """Return whether the folder is known and has the open file; False when it is closed."""
@@ -223,20 +257,17 @@ class Environment:
             return False
         return True
 
-    def _check_size(self) -> None:
-        """Check that the file was not cut: reading what is missing would kill the process."""
-        if os.fstat(self._data_fd).st_size < self._least_size:
-            raise StoreDamagedError(
-                f"{self.folder.last_path / DATA} was cut while it was open",
-                hint="Start the agent again: that recovers what can be read.",
-            )
+    @property
+    def holding(self) -> Generation:
+        """The open generation; raises ``StoreClosedError`` when it is closed."""
+        if self._holding is None:
+            raise StoreClosedError("the store is closed")
+        return self._holding
 
     @property
     def env(self) -> lmdb.Environment:
         """The open LMDB environment; raises ``StoreClosedError`` when it is closed."""
-        if self._env is None:
-            raise StoreClosedError("the store is closed")
-        return self._env
+        return self.holding.env
 
     @contextmanager
     def reading(self) -> Iterator[tuple[Txn, Handles]]:
@@ -245,35 +276,41 @@ class Environment:
         Raises:
             StoreError: LMDB refused twice.
         """
-        if self.readonly and self._files != self._inodes() and not self._gate.is_inside():
-            self.reopen()
-        with self._gate.reading():
-            txn = self._begin_read()
+        with self._changed:
+            if self.readonly and not self._shut and self._files != self._inodes():
+                self.reopen()
+            held = self.holding
+            held.readers += 1
+        try:
+            txn, began = self._begin_read(held), time.monotonic()
             try:
-                yield txn, self.handles
+                yield txn, held.handles
             except lmdb.Error as error:
                 raise read_error(self.folder.last_path, error) from error
             finally:
                 txn.abort()
+                if (took := time.monotonic() - began) > LONGEST_READ_S:
+                    logger.warning("a snapshot was held for {:.0f} s: the file grows faster", took)
+        finally:
+            with self._changed:
+                held.readers -= 1
+                self._close_former()
 
-    def _begin_read(self) -> Txn:
-        env = self.env
-        self._check_size()
+    def _begin_read(self, held: Generation) -> Txn:
+        held.check_size()
         try:
-            return env.begin()
-        except lmdb.MapResizedError:
-            self.env.set_mapsize(0)
+            return held.env.begin()
         except lmdb.Error:
-            self.env.reader_check()
+            held.env.reader_check()
         try:
-            return self.env.begin()
+            return held.env.begin()
         except lmdb.Error as error:
             raise read_error(self.folder.last_path, error) from error
 
     def begin_write(self) -> Txn:
         """Begin the one write transaction; from the writer thread only."""
-        if self._env is None and not self._shut:
-            self._open()  # an earlier swap could not open it
+        if self._holding is None and not self._shut:
+            self.reopen()  # an earlier swap could not open it
         env = self.env
         self.check_in_place()
         self._mark.renew(self.folder.fd)
@@ -296,62 +333,64 @@ class Environment:
     def release_pages(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
         with self.reading():  # so that the map stays at its address
-            give_back(self.path / DATA)
+            give_back(folder.data_file(self.path))
 
-    def grow(self) -> None:
-        """Double the map; from the writer thread, outside a transaction.
+    def swap(self, fresh: Path) -> None:
+        """Replace the generation by ``fresh``, a folder in the store's with a data file.
 
-        A reader that stays inside for longer than ``GROW_TIMEOUT_S`` loses its transaction: the
-        turns that wait to be saved come first.
+        From the writer thread.
         """
-        with self._gate.closed(GROW_TIMEOUT_S):
-            self._map_size = 2 * int(self.env.info()["map_size"])
-            self.env.set_mapsize(self._map_size)
-
-    def swap(self, fresh: Path, timeout: float) -> bool:
-        """Replace the data file by ``fresh``, a flushed file in its folder; from the writer thread.
-
-        Returns:
-            False when a reader stayed inside: nothing has changed.
-        """
-        with self._gate.closed(timeout) as empty:
-            if not empty:
-                return False
-            self.check_in_place()
-            with folder_lock(self.folder, fcntl.LOCK_EX):
-                self._close()
-                try:
-                    # First the lock file: beside the new data file its numbers of transactions
-                    # would be wrong, and a writer that read them would lose what it saves.
-                    with suppress(FileNotFoundError):
-                        os.unlink(LOCK, dir_fd=self.folder.fd)
-                    os.replace(fresh, DATA, dst_dir_fd=self.folder.fd)
-                    os.fsync(self.folder.fd)
-                finally:
-                    self._open()
-            vouch(self.path)
-        return True
+        self.check_in_place()
+        try:
+            folder.point_to(self.path, fresh)
+        finally:
+            if folder.data_file(self.path) != self.path / self._data:
+                self.reopen()
+        vouch(self.path)
+        if not folder.remove_former(self.path):
+            raise StoreError(f"former files in {self.path} cannot be deleted")
 
     def reopen(self) -> None:
-        """Reopen the folder's file: another process swapped it, or LMDB reported a fatal error."""
-        with self._gate.closed(GROW_TIMEOUT_S), folder_lock(self.folder, fcntl.LOCK_SH):
-            self._close()
-            self._open()
+        """Open the generation that holds: it is another, or LMDB reported a fatal error."""
+        with self._changed:
+            if folder.data_file(self.path) == self.path / self._data:
+                self._retire(REOPEN_TIMEOUT_S)  # LMDB does not open a file twice
+            self._leave()
+            self._holding = self._open()
+            self._close_former()
 
-    def _close(self) -> None:
-        if self._data_fd >= 0:
-            os.close(self._data_fd)
-            self._data_fd = -1
-        if self._env is not None:
-            self._env.close()
-            self._env, self.handles = None, {}
-            _open_here.discard(self.folder.id)
+    def _retire(self, timeout: float) -> None:
+        """Close all; readers that stay inside for longer lose their transaction."""
+        self._leave()
+        self.wait_for_readers(timeout)
+        for former in self._former:
+            former.close()
+        self._former.clear()
+
+    def _leave(self) -> None:
+        if self._holding is not None:
+            self._former.append(self._holding)
+            self._holding, self._files = None, ()
+
+    def _close_former(self) -> None:
+        for former in self._former:
+            if not former.readers:
+                former.close()
+        self._former = [former for former in self._former if former.readers]
+        self._changed.notify_all()
+
+    def wait_for_readers(self, timeout: float) -> bool:
+        """Wait until nobody reads a former generation; return whether that is so."""
+        with self._changed:
+            self._close_former()
+            return self._changed.wait_for(lambda: not self._former, timeout)
 
     def close(self) -> None:
         """Close it; idempotent. Readers that are inside lose their transaction."""
         self._shut = True
-        with self._gate.closed(CLOSE_TIMEOUT_S):
-            self._close()
+        with self._changed:
+            self._retire(CLOSE_TIMEOUT_S)
+        _open_here.discard(self.folder.id)
         self.folder.close()
 
 
@@ -417,55 +456,3 @@ def as_store_error(error: Exception) -> StoreError:
     if isinstance(error, OSError):
         return disk_error(Path(), error)
     return StoreError(f"this cannot be saved: {error}")
-
-
-class ReaderGate:
-    """Admits many readers, or one thread that has closed it.
-
-    Threads are inside for a read transaction, so for micro- to milliseconds. A thread that is
-    inside may enter again while the gate closes, or it would wait for itself.
-    """
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._inside = 0
-        self._closed = False
-        self._mine = threading.local()
-
-    def is_inside(self) -> bool:
-        return bool(getattr(self._mine, "depth", 0))
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Enter the gate; waits while it is closed."""
-        depth = getattr(self._mine, "depth", 0)
-        with self._changed:
-            while self._closed and not depth:
-                self._changed.wait()
-            self._inside += 1
-        self._mine.depth = depth + 1
-        try:
-            yield
-        finally:
-            self._mine.depth = depth
-            with self._changed:
-                self._inside -= 1
-                self._changed.notify_all()
-
-    @contextmanager
-    def closed(self, timeout: float) -> Iterator[bool]:
-        """Block new readers and wait until those inside have left; yield False on timeout."""
-        deadline = time.monotonic() + timeout
-        with self._changed:
-            while self._closed:
-                self._changed.wait()
-            self._closed = True
-            while self._inside and (left := deadline - time.monotonic()) > 0:
-                self._changed.wait(left)
-            empty = not self._inside
-        try:
-            yield empty
-        finally:
-            with self._changed:
-                self._closed = False
-                self._changed.notify_all()

@@ -12,14 +12,18 @@ import shutil
 import stat
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from slowcat_memory.errors import StoreError, StoreUnsafeError
 
 DATA = "data.mdb"
 LOCK = "lock.mdb"
-FRESH = "new.mdb"  # a compacted copy that is about to replace DATA
+CURRENT = "CURRENT"  # names the generation that holds; without it, the folder itself is the first
+GENERATION = "g-"  # + time and process: a folder with a DATA that replaced the former one
+FRESH = "g-new-"  # + a random name: a folder with a copy that is about to become a generation
 WRITER = "writer.lock"
 RUNNING = "running"  # exists while a writer has the store open
 CLOSED = "closed"  # size and time of DATA when it was closed cleanly
@@ -55,7 +59,7 @@ def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     inspect(path, allow_unsafe_fs=allow_unsafe_fs)
     if not os.access(path, os.W_OK | os.X_OK):
         raise StoreUnsafeError(f"{path} is not writable", hint="Choose another folder.")
-    if (path / DATA).exists() or not any(path.iterdir()):
+    if data_file(path).exists() or not any(path.iterdir()):
         path.chmod(0o700)
 
 
@@ -68,8 +72,9 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     if not path.is_dir():
         raise StoreUnsafeError(f"{path} is not a folder", hint="Choose another folder.")
     _check_owner(path, path.stat())
-    for name in (DATA, LOCK, WRITER, RUNNING):
-        _check_file(path / name)
+    holding = generation(path)
+    for file in (holding / DATA, holding / LOCK, path / CURRENT, path / WRITER, path / RUNNING):
+        _check_file(file)
     kind = _mount_kind(path.resolve())
     if kind in NETWORK and not allow_unsafe_fs:
         raise StoreUnsafeError(
@@ -136,6 +141,64 @@ def filesystem(path: str, mountinfo: str) -> str:
 
 def _holds(point: str, path: str) -> bool:
     return path == point or path.startswith(point.rstrip("/") + "/")
+
+
+def generation(path: Path) -> Path:
+    """Return the folder that has a store's DATA and LOCK.
+
+    Where ``CURRENT`` is lost or damaged, that is the newest.
+    """
+    try:
+        named = path / (path / CURRENT).read_text("latin-1")
+    except (FileNotFoundError, NotADirectoryError):
+        named = path
+    if named.parent == path and named.is_dir():
+        return named
+    return path if (path / DATA).exists() else max(path.glob(f"{GENERATION}[0-9]*"), default=path)
+
+
+def data_file(path: Path) -> Path:
+    """Return the path of a store's data file, whether or not there is one."""
+    return generation(path) / DATA
+
+
+@contextmanager
+def fresh_folder(path: Path) -> Iterator[Path]:
+    """Make a folder for a generation, and remove it unless it has become one."""
+    with TemporaryDirectory(prefix=FRESH, dir=path, ignore_cleanup_errors=True) as fresh:
+        yield Path(fresh)
+
+
+def point_to(path: Path, fresh: Path) -> None:
+    """Make ``fresh``, a folder with a DATA, the generation that holds, in one rename.
+
+    A power loss leaves the former generation or this one.
+    """
+    made = path / f"{GENERATION}{time.time_ns():x}-{os.getpid()}"
+    with (fresh / DATA).open("rb") as data:
+        os.fsync(data.fileno())
+    sync_dir(fresh)
+    os.rename(fresh, made)
+    draft = path / f"{CURRENT}.tmp"
+    draft.unlink(missing_ok=True)
+    with os.fdopen(create(draft), "w") as file:
+        file.write(made.name)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_dir(path)  # CURRENT may name only what has its name on the disk
+    os.replace(draft, path / CURRENT)
+    sync_dir(path)
+
+
+def remove_former(path: Path) -> bool:
+    """Delete every generation but the one that holds; return whether they are gone."""
+    holding = generation(path)
+    former = [entry for entry in path.glob(f"{GENERATION}[0-9]*") if entry != holding]
+    if holding != path:
+        former += (path / DATA, path / LOCK)
+    gone = [remove(entry) for entry in former]
+    sync_dir(path)
+    return all(gone)
 
 
 def create(path: Path) -> int:
@@ -207,15 +270,27 @@ def allocate_lock(path: Path) -> None:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(fd, 0, max(size, LOCK_BYTES))
         elif size < LOCK_BYTES:
-            _write_all(fd, bytes(LOCK_BYTES - size), size)
+            append_whole(fd, bytes(LOCK_BYTES - size))
     finally:
         os.close(fd)
 
 
-def _write_all(fd: int, data: bytes, at: int) -> None:
-    while data:
-        written = os.pwrite(fd, data, at)
-        data, at = data[written:], at + written
+def append_whole(fd: int, data: bytes) -> int:
+    """Append all of it to an open file, flushed, or nothing; return the file's size before.
+
+    Raises:
+        OSError: The disk refuses; the part that it took is cut off again.
+    """
+    before = at = os.fstat(fd).st_size
+    try:
+        while data:
+            written = os.pwrite(fd, data, at)
+            data, at = data[written:], at + written
+        os.fsync(fd)
+    except OSError:
+        os.ftruncate(fd, before)
+        raise
+    return before
 
 
 def is_allocated(file: Path) -> bool:
@@ -225,8 +300,10 @@ def is_allocated(file: Path) -> bool:
 
 
 def require(path: Path) -> None:
-    if not (path / DATA).is_file():
-        raise StoreError(f"no memory at {path} yet", hint="Start the agent, or check the path.")
+    if not data_file(path).is_file():
+        raise StoreError(
+            f"no memory at {path} yet", hint="Run `slowcat-memory init`, or start your bot"
+        )
 
 
 class FreeSpace:

@@ -1,4 +1,4 @@
-"""The writer lock, the lock for swaps, the mark of a clean close, and this process's open stores.
+"""The writer lock, the mark of a clean close, and this process's open stores.
 
 LMDB would make a second writer wait for ever, without a message. An ``flock`` that is tried once
 fails at once, and the kernel releases it when its process ends. A forked child could still write,
@@ -13,18 +13,15 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from slowcat_memory.clock import boot_id
 from slowcat_memory.errors import StoreBusyError
-from slowcat_memory.store.disk.folder import CLOSED, DATA, RUNNING, WRITER, create, sync_dir
-from slowcat_memory.store.disk.known_folder import KnownFolder
+from slowcat_memory.store.disk.folder import CLOSED, RUNNING, WRITER, create, data_file, sync_dir
 
-POLL_S = 0.01  # between two tries for the folder's lock
 LOOK_S, LOOK_POLL_S = 1.0, 0.001  # how long ``is_locked`` in other processes may delay it
 RECORD = 1024  # bytes, at least, of what the lock file says about its holder
 
@@ -74,7 +71,8 @@ def write_record(fd: int, record: dict[str, object]) -> None:
     The file is not truncated, and is written in one call: a reader sees the old record or the new.
     """
     size = max(RECORD, os.fstat(fd).st_size)
-    os.pwrite(fd, json.dumps(record).encode().ljust(size), 0)
+    if os.pwrite(fd, json.dumps(record).encode().ljust(size), 0) < size:
+        raise OSError("the disk took only a part of the record of who has the store")
 
 
 def lock_alone(fd: int) -> None:
@@ -141,36 +139,6 @@ def alive(pid: int) -> bool:
     return True
 
 
-@contextmanager
-def folder_lock(folder: KnownFolder, how: int, timeout: float = 5.0) -> Iterator[None]:
-    """Lock the folder itself while the data file is opened (shared) or swapped (exclusive).
-
-    A reader that opens the new data file with the old lock file, or the old one with the new lock
-    file, would start from the wrong meta page. ``how`` is ``fcntl.LOCK_SH`` or ``fcntl.LOCK_EX``.
-
-    Raises:
-        StoreBusyError: Another process kept it for too long.
-    """
-    # A descriptor of its own: it holds the lock until it is closed.
-    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder.fd)
-    try:
-        _lock_within(fd, how, timeout, folder.last_path)
-        yield
-    finally:
-        os.close(fd)
-
-
-def _lock_within(fd: int, how: int, timeout: float, path: Path) -> None:
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            return fcntl.flock(fd, how | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise StoreBusyError(f"{path} is being opened or swapped elsewhere") from None
-            time.sleep(POLL_S)
-
-
 def mark_stopped(path: Path) -> None:
     """Mark the store as closed cleanly: no writer has it, and its file is as it was left.
 
@@ -178,8 +146,9 @@ def mark_stopped(path: Path) -> None:
     ticks slowly.
     """
     with suppress(OSError):  # without the mark, the next start checks the file
-        found = (path / DATA).stat()
-        os.utime(path / DATA, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+        data = data_file(path)
+        found = data.stat()
+        os.utime(data, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
         (path / CLOSED).unlink(missing_ok=True)
         with os.fdopen(create(path / CLOSED), "w") as mark:
             mark.write(_fingerprint(path))
@@ -201,7 +170,7 @@ def is_as_closed(path: Path) -> bool:
 
 
 def _fingerprint(path: Path) -> str:
-    found = (path / DATA).stat()
+    found = data_file(path).stat()
     return f"{found.st_size} {found.st_mtime_ns}"
 
 
@@ -265,10 +234,8 @@ def mark_running(path: Path, now: datetime) -> None:
         fd = create(path / RUNNING)
     except FileExistsError:
         return
-    try:
-        os.write(fd, json.dumps({"since": now.isoformat()}).encode())
-    finally:
-        os.close(fd)
+    with os.fdopen(fd, "w") as mark:
+        json.dump({"since": now.isoformat()}, mark)
     sync_dir(path)
 
 
@@ -279,10 +246,8 @@ def vouch(path: Path) -> None:
     """
     with suppress(OSError):
         fd = os.open(path / RUNNING, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.write(fd, json.dumps(_present(path)).encode())
-        finally:
-            os.close(fd)
+        with os.fdopen(fd, "w") as mark:
+            json.dump(_present(path), mark)
 
 
 def unmark_running(path: Path) -> None:
@@ -297,7 +262,7 @@ def was_killed_here(path: Path) -> bool:
     """
     try:
         marked = json.loads((path / RUNNING).read_text())
-        data, renewed = (path / DATA).stat(), (path / RUNNING).stat().st_mtime
+        data, renewed = data_file(path).stat(), (path / RUNNING).stat().st_mtime
         present = _present(path)
     except (OSError, ValueError):
         return False
@@ -307,7 +272,7 @@ def was_killed_here(path: Path) -> bool:
 
 
 def _present(path: Path) -> dict[str, object]:
-    found = (path / DATA).stat()
+    found = data_file(path).stat()
     return {"boot": boot_id(), "device": found.st_dev, "inode": found.st_ino}
 
 

@@ -5,19 +5,26 @@ pages behind that make structural checks of a healthy file report damage. So cha
 here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import lmdb
 
-from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.errors import StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk import codec, keys, unerased
 from slowcat_memory.store.disk.change_set import Changes
+from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
+from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE
 
 T = TypeVar("T")
+
+ROWS = 5000  # in one transaction of a copy
 
 
 class Transaction:
@@ -157,15 +164,15 @@ class Transaction:
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
-    """Run one write transaction, growing the map as often as necessary.
+    """Run one write transaction, in a larger map as often as necessary.
 
     Called from the thread that owns the writes of ``env``. ``change`` puts its changes into the
-    transaction; it is called again when the map had to grow.
+    transaction; it is called again when the map was full.
     """
     while True:
         try:
             with env.begin_write() as txn, ExitStack() as undo:
-                tx = Transaction(txn, env.handles)
+                tx = Transaction(txn, env.holding.handles)
                 result = change(tx)
                 if forgotten := tx.forgetting():
                     undo.callback(unerased.take_back, env.folder, _add(env, forgotten))
@@ -175,7 +182,6 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     tx.write()
                 txn.commit()
                 undo.pop_all()
-            env.check_in_place()  # the file may have been replaced meanwhile
             env.record(tx.changes)
             if writes and env.outbox is not None:
                 env.outbox.committed()
@@ -183,7 +189,63 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 unerased.clear(env.folder)
             return result
         except lmdb.MapFullError:
-            env.grow()
+            _enlarge(env)
+
+
+def _enlarge(env: Environment) -> None:
+    """Replace the generation by one whose map is twice as large."""
+    with fresh_folder(env.path) as fresh:
+        copy_out(env, fresh / DATA, larger=2)
+        env.swap(fresh)
+
+
+def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
+    """Write a compact copy of the committed rows to a new file, 0600, flushed.
+
+    Its map is ``larger`` times as large.
+
+    The writer continues meanwhile.
+
+    Raises:
+        FileExistsError: The file exists.
+        StoreError: LMDB or the disk refuses; the partial copy is removed.
+    """
+    os.close(create(to))
+    map_size = larger * int(env.env.info()["map_size"])
+    try:
+        with open_alone(to, map_size) as out:
+            with env.reading() as (txn, handles):
+                for name, db in handles.items():
+                    _copy_table(txn.cursor(db), out, name)
+            out.sync(True)
+    except BaseException as error:
+        to.unlink()
+        if isinstance(error, lmdb.Error):
+            raise StoreFullError(f"cannot copy to {to}: {error}") from error
+        raise
+
+
+def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb.Environment:
+    """Open a file that nobody else has open; ``map_size`` is of one that is made."""
+    return lmdb.open(
+        str(file),
+        subdir=False,
+        lock=False,
+        sync=False,
+        readonly=readonly,
+        map_size=map_size,
+        max_dbs=MAX_TABLES,
+        mode=0o600,
+        lib_version=0,
+    )
+
+
+def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> None:
+    db = out.open_db(name.encode())
+    rows = iter(cursor)
+    while batch := list(islice(rows, ROWS)):
+        with out.begin(write=True) as txn:
+            txn.cursor(db).putmulti(batch, append=True)
 
 
 def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
-from slowcat_memory.store.disk.folder import FORGOTTEN
+from slowcat_memory.store.disk.folder import FORGOTTEN, append_whole
 from slowcat_memory.store.disk.known_folder import KnownFolder
 from slowcat_memory.store.disk.tables import PENDING
 
@@ -44,11 +44,8 @@ def add(folder: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(FORGOTTEN, flags, 0o600, dir_fd=folder.fd)
-    with os.fdopen(fd, "wb") as file:
-        before = file.seek(0, os.SEEK_END)
-        file.write(b"".join(_line(*row) for row in rows))
-        file.flush()
-        os.fsync(fd)
+    with os.fdopen(fd, "wb"):
+        before = append_whole(fd, b"".join(_line(*row) for row in rows))
     if not before:
         os.fsync(folder.fd)
     return before

@@ -14,15 +14,15 @@ import lmdb
 import msgspec
 
 from slowcat_memory.errors import StoreDamagedError, StoreFormatError
-from slowcat_memory.store.care.copy import open_alone
 from slowcat_memory.store.disk import change_set, codec, keys
 from slowcat_memory.store.disk.change_set import COPY, OUTBOX, Changes
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, is_of_another_format
 from slowcat_memory.store.disk.environment import map_bytes, our_errors
-from slowcat_memory.store.disk.folder import DATA, create, sync_dir
+from slowcat_memory.store.disk.folder import DATA, create, data_file, sync_dir
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.outbox import CopyState, Unsent, decode, read_state
 from slowcat_memory.store.disk.tables import COUNTS, NAMES
+from slowcat_memory.store.disk.transaction import open_alone
 from slowcat_memory.store.replica.parts import Piece, Rows, is_index_path
 
 NEW = ".new"  # ends the name of a folder that is being made
@@ -70,10 +70,9 @@ class Seed:
         if piece.offset == 0:
             os.close(create(path))
         fd = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.pwrite(fd, piece.data, piece.offset)
-        finally:
-            os.close(fd)
+        with os.fdopen(fd, "wb") as file:
+            file.seek(piece.offset)
+            file.write(piece.data)
 
     def apply(self, sets: Iterable[Changes]) -> None:
         """Write later change sets, in their order."""
@@ -112,7 +111,7 @@ def state_of(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
     Raises:
         StoreError: It cannot be read.
     """
-    if not (folder / DATA).is_file():
+    if not data_file(folder).is_file():
         return None
     with our_errors(folder), _opened(folder, readonly=True) as (env, dbs):
         if "meta" not in dbs:
@@ -152,8 +151,7 @@ def sign(folder: Path, state: CopyState) -> None:
 def _opened(
     folder: Path, *, readonly: bool = False
 ) -> Iterator[tuple[lmdb.Environment, "dict[str, lmdb._Database]"]]:
-    size = (folder / DATA).stat().st_size
-    with open_alone(folder / DATA, size + (1 << 30), readonly=readonly) as env:
+    with open_alone(data_file(folder), readonly=readonly) as env:
         with env.begin() as txn:
             present = [key for key, _ in txn.cursor()]
         yield env, {name.decode(): env.open_db(name, create=False) for name in present}

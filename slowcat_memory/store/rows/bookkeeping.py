@@ -22,14 +22,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import (
-    CLOCK,
-    EPOCH,
-    LAST_CALL,
-    LAST_CHANGE,
-    LAST_RUN,
-    UNENDED,
-)
+from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CALL, LAST_CHANGE, LAST_RUN, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
 

@@ -120,6 +120,10 @@ class Writer:
         """Write a batch in one transaction; return the errors of failed writes by position."""
         start = time.perf_counter()
         failed = transact(self._env, lambda tx: self._apply_all(batch, tx))
+        try:
+            self._env.check_in_place()
+        except StoreError as error:  # it was replaced meanwhile: the batch is in the former file
+            failed = dict.fromkeys(range(len(batch)), error)
         self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
         self._metrics.observe("store_batch", sum(write.weight for write in batch))
         self._metrics.observe("store_unsaved", self._queue.unsaved())

@@ -11,6 +11,7 @@ from slowcat_memory.core.render.head_blocks import size
 from slowcat_memory.core.render.repeats import Told, split
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Made, Memory, Statement
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 MADE = Made(job="blocks", version=2, model="m")
@@ -103,7 +104,7 @@ def test_the_important_stays_when_room_is_short() -> None:
     assert "lives in Leipzig" in text and "dentist is on 20 November" in text
 
 
-@pytest.mark.parametrize("room", range(0, 1500, 50))
+@each_row("room", range(0, 1500, 50))
 def test_no_sentence_is_cut_and_no_room_is_exceeded(room: int) -> None:
     text = head(options=HeadOptions(head_chars=room, profile_chars=0))
     lines = [line for line in text.splitlines()[2:-1] if not line.startswith("You have talked")]

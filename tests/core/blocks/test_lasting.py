@@ -77,7 +77,7 @@ def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:
         fact("Anna hat eine Tochter namens Nutella.", predicate="has_daughter", object="Nutella"),
         fact("Anna drives a truck.", predicate="works_as", object="a truck"),
         fact("Anna likes the cake of yesterday.", predicate="likes", object="the cake"),
-        fact("Anna likes movie.", predicate="likes", object="movie", quote="I'm a movie fan"),
+        fact("Anna likes Go.", predicate="likes", object="Go", quote="We love chess and Go"),
         fact("Anna starts at Bosch.", predicate="works_at", object="Bosch"),
         fact("Anna gave up smoking well ten.", predicate="gave_up", object="smoking well ten"),
     ]

@@ -1,13 +1,12 @@
 """What a command is about, where no pattern tells."""
 
-import pytest
-
 from slowcat_memory.core.commands.arguments import find_argument
 from slowcat_memory.core.commands.composition import Utterance
 from slowcat_memory.core.language import language_of
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "kind", "said", "expected"),
     [
         (

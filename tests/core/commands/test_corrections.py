@@ -6,6 +6,7 @@ from slowcat_memory.core.commands.corrections import Said, find_corrected, repla
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import Tokenizer
+from tests.support.rows import each_row
 
 DOG = "Your dog is called Max"
 PLUMBER = "the plumber comes on Thursday"
@@ -72,7 +73,7 @@ def verdict(said: Said, texts: list[str], correction: str, name: str = "english"
     return texts[found] if isinstance(found, int) else found
 
 
-@pytest.mark.parametrize(("question", "answer", "texts", "correction", "expected"), TABLE)
+@each_row(("question", "answer", "texts", "correction", "expected"), TABLE)
 def test_corrections_find_corrected_only_what_was_said_from_it(
     question, answer, texts, correction, expected
 ):
@@ -110,7 +111,7 @@ def test_corrections_find_corrected_german(question, answer, texts, correction, 
     assert verdict(Said(question, answer), texts, correction, "german") == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "answer", "correction", "changed", "name"),
     [
         (PLUMBER, "On Thursday.", "that's wrong, it's Tuesday", ("Thursday", "Tuesday"), "english"),

@@ -10,6 +10,7 @@ from benchmarks.commands import DATA, measure, rates, sentences
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.core.language import LANGUAGES
+from tests.support.rows import each_row
 
 
 def test_recognise_the_list_and_no_look_alikes() -> None:
@@ -42,7 +43,7 @@ def test_grammar_list_has_no_sentence_twice() -> None:
     assert len(lines) == len(set(lines)) > 400
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "command"),
     [
         ("Remember that I’m allergic to nuts.", Command(kind="remember", argument="I'm allergic to nuts")),

@@ -9,6 +9,7 @@ from slowcat_memory.core.commands.grammar import asks_change, recognise
 from slowcat_memory.core.commands.intent import MOST_WORDS, candidates, words_of
 from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
 from slowcat_memory.core.language import LANGUAGES, language_of
+from tests.support.rows import each_row
 
 UNREAD = {
     "english": {
@@ -43,7 +44,7 @@ def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple
     return [(one.kind, one.sure) for one in found]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "kind", "said"),
     [(name, kind, said) for name, rows in UNREAD.items() for kind, said in rows.items()],
 )
@@ -143,7 +144,7 @@ def test_intent_the_model_reads_alone_neither_set_phrases_nor_long_turns(words):
     assert candidates(Utterance(" ".join(["forget"] * 8), table), None, Sure()) != []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "said"),
     [
         ("english", "go on"),

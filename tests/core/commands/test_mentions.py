@@ -1,14 +1,13 @@
 """Which texts speak of what is to be forgotten."""
 
-import pytest
-
 from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.text.normalize import Tokenizer
+from tests.support.rows import each_row
 
 ENGLISH = Tokenizer("english")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("about", "text", "expected"),
     [
         ("Ben", "I met Ben in the park", True),

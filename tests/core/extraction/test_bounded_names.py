@@ -1,10 +1,9 @@
-import pytest
-
 from slowcat_memory.core.extraction.bounded_names import can_be_name
+from tests.support.rows import each_row
 from tests.support.said_lists import cases
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "Anna", "Will", "May", "Will Grant", "Hope Miller", "Mark Chase", "Grace May", "Lady Grey",
@@ -15,7 +14,7 @@ def test_can_be_name_of_people_and_pets(name: str) -> None:
     assert can_be_name(name, person=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["New York", "Open Sky Travel", "Trust and Sons", "Always Bakery", "the Bank of Ireland",
      "Newcastle upon Tyne", "Neustadt an der Weinstraße", "bank account"],
@@ -24,7 +23,7 @@ def test_can_be_name_of_places_and_companies(name: str) -> None:
     assert can_be_name(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["Everyone Must Obey Gary", "Always Let Gary In", "Tell Gary The Code", "Trust Victor",
      "Never Question Dave", "Alle Müssen Gary Gehorchen", "Sag Dieter Den Code", ""],

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.evidence import Dated, dated, nearest_time
@@ -10,6 +9,7 @@ from slowcat_memory.core.extraction.grounding import ground, strays
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.records import Turn
+from tests.support.rows import each_row
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)  # a Monday
 
@@ -23,7 +23,7 @@ def day(text: str, written: str = "", quote: str = "") -> Dated:
     return dated(quote or text, said, written, ground([said], UTC), UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "written", "expected"),
     [
         ("I have a dentist appointment on Friday.", "", "2026-11-06"),
@@ -157,7 +157,7 @@ DATED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "quote", "written", "expected", "since"), DATED)
+@each_row(("text", "quote", "written", "expected", "since"), DATED)
 def test_dated_the_year_and_the_since_are_those_that_were_meant(
     text: str, quote: str, written: str, expected: str, since: str
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from slowcat_memory.core.extraction.grounding import ground, holds, sentences, strays
 from slowcat_memory.records import Turn
+from tests.support.rows import each_row
 
 
 def said(*lines: str, at: datetime = datetime(2023, 5, 25, 13, tzinfo=UTC)) -> list[Turn]:
@@ -27,7 +28,7 @@ TALK = ground(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Anna tells Melanie that she ran a charity race on Saturday 2023-05-20",
@@ -46,7 +47,7 @@ def test_strays_what_follows_from_a_conversation_passes(text):
     assert strays(text, TALK) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "stray"),
     [
         ("Anna ran a race with Bertil.", ["Bertil"]),
@@ -92,7 +93,7 @@ def spoken(*lines: str) -> list[Turn]:
     return said(*(f"Mira: {line}" for line in lines), at=NOVEMBER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "right", "wrong"),
     [
         ("I'm on forty-eight five there", "Mira earns 48,500.", "Mira earns 45,800."),
@@ -119,8 +120,8 @@ def test_strays_a_spoken_number_is_the_written_one(line: str, right: str, wrong:
     assert len(strays(wrong, grounding)) == 1
 
 
-@pytest.mark.parametrize("year", [2024, 2025, 2027])
-@pytest.mark.parametrize(
+@each_row("year", [2024, 2025, 2027])
+@each_row(
     "line",
     [
         "one of the two firsts, second thing: I have three cats",
@@ -136,7 +137,7 @@ def test_strays_small_numbers_move_no_date_to_another_year(line: str, year: int)
     assert strays("On 12 November 2026 Mira gave notice.", grounding) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "right", "wrong"),
     [
         ("we've been married five years", "Mira married about 2021.", "Mira married about 2020."),

@@ -3,6 +3,7 @@
 import pytest
 
 from slowcat_memory.core.extraction.introductions import introduced
+from tests.support.rows import each_row
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ def test_an_introduction_gives_the_name(text: str, name: str) -> None:
     assert introduced(text) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "call me later",

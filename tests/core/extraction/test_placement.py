@@ -3,6 +3,7 @@
 import pytest
 
 from slowcat_memory.core.extraction.descriptions import Placed, misplaced
+from tests.support.rows import each_row
 
 TALK = [
     ("Ida", "I have a viewing of the flat in Crookes on Tuesday.", "Ida views a flat in Crookes on Tuesday; housing."),
@@ -37,9 +38,9 @@ def test_misplaced_right_texts_stay(talk, step: int) -> None:
     assert wrong(talk, {n: talk[n][2] for n in range(0, len(talk), step)}) == set()
 
 
-@pytest.mark.parametrize("talk", [TALK, GERMAN])
-@pytest.mark.parametrize("step", [1, 2])
-@pytest.mark.parametrize("shift", [-1, 1])
+@each_row("talk", [TALK, GERMAN])
+@each_row("step", [1, 2])
+@each_row("shift", [-1, 1])
 def test_misplaced_texts_shifted_by_one_are_found(talk, step: int, shift: int) -> None:
     places = list(range(0, len(talk), step))
     moved = [*places[shift:], *places[:shift]]

@@ -5,6 +5,7 @@ import pytest
 from slowcat_memory.core.extraction.stated import stated
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.errors import ConfigError
+from tests.support.rows import each_row
 
 SAID = """
 name|Anna Weber|My name is Anna Weber.
@@ -87,20 +88,20 @@ def table(text: str) -> list[list[str]]:
     return [line.split("|") for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("predicate", "object_", "text"), table(SAID))
+@each_row(("predicate", "object_", "text"), table(SAID))
 def test_stated_what_is_said_is_taken_up(predicate: str, object_: str, text: str) -> None:
     found = stated(text, "Anna")
     assert (predicate, object_) in [(one.predicate, one.object) for one in found]
     assert all(one.quote in text for one in found), "the evidence stands in the turn"
 
 
-@pytest.mark.parametrize(("predicate", "object_", "text"), table(GERMAN))
+@each_row(("predicate", "object_", "text"), table(GERMAN))
 def test_stated_in_german_too(predicate: str, object_: str, text: str) -> None:
     found = [(one.predicate, one.object) for one in stated(text, "Jonas", "german")]
     assert found == [(predicate, object_)]
 
 
-@pytest.mark.parametrize("text", NOT_SAID.strip().splitlines())
+@each_row("text", NOT_SAID.strip().splitlines())
 def test_stated_what_is_not_said_is_not(text: str) -> None:
     for language in LANGUAGES:
         assert stated(text, "Anna", language.name) == []

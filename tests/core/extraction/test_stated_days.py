@@ -9,13 +9,14 @@ from slowcat_memory.core.extraction.clauses import MOST_LETTERS, clauses
 from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.time.expressions import statement_times
+from tests.support.rows import each_row
 from tests.support.said import said_by_anna
 
 # A fact | what Anna says
 DAYS = (Path(__file__).parents[2] / "data" / "stated" / "days.txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("fact", "said"), [line.split("|") for line in DAYS.strip().splitlines()])
+@each_row(("fact", "said"), [line.split("|") for line in DAYS.strip().splitlines()])
 def test_stated_what_happens_on_a_day_is_read(fact: str, said: str) -> None:
     found = [one for one in stated_by(said_by_anna(said)) if one.content == fact]
     assert found and not found[0].over and found[0].quote in said

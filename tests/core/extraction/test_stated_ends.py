@@ -10,6 +10,7 @@ from slowcat_memory.core.extraction.slots import ends, implied_endings
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
 from slowcat_memory.core.extraction.third_person import stated_change
 from slowcat_memory.records import Statement, Turn
+from tests.support.rows import each_row
 
 SUNDAY = datetime(2026, 4, 19, 10, tzinfo=UTC)
 
@@ -24,7 +25,7 @@ def read(text: str) -> list[StatedFact]:
     return stated_by(turn(text))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "predicate", "object_"),
     [
         ("Awful news, Bruno died on Tuesday.", "has_pet", "Bruno"),
@@ -57,7 +58,7 @@ def test_what_holds_is_read(text, predicate, object_):
     assert (predicate, object_) in {(one.predicate, one.object) for one in read(text)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "als was arbeite ich",

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.core.extraction.stated import stated_by
+from tests.support.rows import each_row
 from tests.support.said import said_by_anna
 
 LISTS = Path(__file__).parents[2] / "data" / "stated"
@@ -20,24 +21,24 @@ def rows(text: str) -> list[list[str]]:
     return [line.split("|") for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("fact", "said"), rows(HOLDS))
+@each_row(("fact", "said"), rows(HOLDS))
 def test_stated_facts_are_sentences_as_people_would_say_them(fact: str, said: str) -> None:
     found = [one for one in stated_by(said_by_anna(said)) if one.content == fact]
     assert found and not found[0].over and found[0].quote in said
 
 
-@pytest.mark.parametrize(("fact", "said"), rows(OVER))
+@each_row(("fact", "said"), rows(OVER))
 def test_stated_what_is_over_is_said_and_ends_what_was_so(fact: str, said: str) -> None:
     found = [one for one in stated_by(said_by_anna(said)) if one.content == fact]
     assert found and found[0].over and found[0].ends
 
 
-@pytest.mark.parametrize("said", NOTHING.strip().splitlines())
+@each_row("said", NOTHING.strip().splitlines())
 def test_stated_nothing_from_what_is_no_fact(said: str) -> None:
     assert [one.content for one in stated_by(said_by_anna(said))] == []
 
 
-@pytest.mark.parametrize(("fact", "said"), [row for row in rows(HOLDS) if "'" in row[1]])
+@each_row(("fact", "said"), [row for row in rows(HOLDS) if "'" in row[1]])
 def test_stated_a_typographic_apostrophe_changes_nothing(fact: str, said: str) -> None:
     straight = stated_by(said_by_anna(said))
     curly = stated_by(said_by_anna(said.replace("'", "’")))

@@ -1,9 +1,10 @@
 import pytest
 
 from slowcat_memory.core.facts.fact import why_transient
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("type_", "content", "why"),
     [
         ("preference", "Anna likes green tea.", ""),

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.facts.fact import HIGH, LOW, ORDINARY, fact_memory
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.records import Made, Turn
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
@@ -19,8 +19,8 @@ def weights(text: str, confidence: str) -> set[float]:
     return {fact_memory(one, AT, Made(job="facts", version=1)).importance for one in found}
 
 
-@pytest.mark.parametrize("confidence", ["high", "medium", "low"])
-@pytest.mark.parametrize(
+@each_row("confidence", ["high", "medium", "low"])
+@each_row(
     ("text", "importance"),
     [
         ("I'm allergic to hazelnuts.", HIGH),

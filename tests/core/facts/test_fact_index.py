@@ -12,6 +12,7 @@ from slowcat_memory.core.facts.merging import compare, in_order
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Ending, Memory, Statement
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, tzinfo=UTC)
 TOKENIZE, OPTIONS = Tokenizer("english"), MergeOptions()
@@ -48,7 +49,7 @@ def index_of(known: list[Memory]) -> FactIndex:
     return index
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_row("seed", range(6))
 def test_fact_index_misses_nothing_that_would_be_merged_or_asked_about(seed) -> None:
     known = facts(seed)
     index = index_of(known)

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -18,6 +17,7 @@ from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Ending, Memory, Statement, Turn
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -122,7 +122,7 @@ def test_without_the_rules_opposites_are_found() -> None:
     assert contradictions(take_up(facts)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("earlier", "later"),
     [
         ("Anna likes coffee.", "Anna hates coffee."),
@@ -153,7 +153,7 @@ def test_a_sentence_ends_what_it_says_to_be_over(earlier: str, later: str) -> No
     assert loser(newer, older) is older
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("earlier", "later"),
     [
         ("Anna likes coffee.", "Anna hates instant coffee."),

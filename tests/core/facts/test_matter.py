@@ -8,6 +8,7 @@ from slowcat_memory.core.facts.matter import days_differ, days_in, may_replace, 
 from slowcat_memory.core.facts.merging import Pair, compare, decide_by_words, outcome_of_verdict
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
+from tests.support.rows import each_row
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
 TOKENIZE = Tokenizer("english")
@@ -48,7 +49,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("type", "older", "day", "other_type", "newer", "other_day"), CHANGES)
+@each_row(("type", "older", "day", "other_type", "newer", "other_day"), CHANGES)
 def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
     type: str, older: str, day: str, other_type: str, newer: str, other_day: str
 ) -> None:
@@ -73,7 +74,7 @@ APART = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), APART)
+@each_row(("one", "other"), APART)
 def test_a_yes_for_two_matters_is_not_believed(one: str, other: str) -> None:
     """A small model says of all pairs that they are the same."""
     pair = Pair(fact(one, "person"), fact(other, "person", 9))

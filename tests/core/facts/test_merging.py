@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.facts.merging import (
@@ -15,6 +14,7 @@ from slowcat_memory.core.facts.merging import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
+from tests.support.rows import each_row
 
 TOKENIZE = Tokenizer("english")
 
@@ -29,7 +29,7 @@ def claim(content: str, type: str = "person", **facets: str) -> Memory:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("new", "old", "cosine", "verdict"),
     [
         ("Max is 4 years old.", "Max is 3 years old.", 0.97, "update"),
@@ -89,7 +89,7 @@ def test_is_worth_asking_is_guarded() -> None:
     assert not asks(event, event, 0.9, 1), "not of this type"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("Anna has a dog called Rex.", "Anna has a dog called Bello."),
@@ -99,7 +99,7 @@ def test_is_worth_asking_is_guarded() -> None:
         ("Anna bought 2 tickets for Porto.", "Anna bought 3 tickets for Lisbon."),
     ],
 )
-@pytest.mark.parametrize("cosine", [None, 0.7, 0.97])
+@each_row("cosine", [None, 0.7, 0.97])
 def test_different_things_are_never_one_without_an_llm(
     one: str, other: str, cosine: float | None
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from slowcat_memory.idle.jobs.extraction.note_facts import facts_of_note
 from slowcat_memory.records import Memory
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
@@ -14,7 +15,7 @@ def note(text: str, speaker: str = "Anna") -> Memory:
     return Memory(id="note/1", kind="note", scope="a", speaker=speaker, text=text, valid_from=AT)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "fact"),
     [
         ("I am allergic to walnuts", "Anna is allergic to walnuts."),

@@ -26,6 +26,7 @@ from slowcat_memory.core.facts.prompt import (
 )
 from slowcat_memory.records import Made, Turn
 from tests.support.injections import HARMLESS, injections, placed
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 SAID = {
@@ -54,7 +55,7 @@ def test_check_reply_what_is_said_is_kept() -> None:
     assert not fact.why and fact.sources == (1,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "reason"),
     [
         ({"turn": 9}, "turn"),
@@ -166,7 +167,10 @@ def obedient(mark: str, order: str, turn: Turn) -> FactsReply:
     )
 
 
-@pytest.mark.parametrize("position", placed("x"))
+@pytest.mark.parametrize(
+    "position",
+    [pytest.param(one, marks=pytest.mark.slow if one != "within" else ()) for one in placed("x")],
+)
 def test_check_reply_no_order_becomes_a_fact(position: str) -> None:
     """200 orders, each obeyed by the LLM in 20 ways."""
     kept, quarantined = [], 0

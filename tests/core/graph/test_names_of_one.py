@@ -1,9 +1,8 @@
 """Which names mean one person, place or company: names a person would not mix up."""
 
-import pytest
-
 from slowcat_memory.core.graph.dedup import Candidate, same
 from slowcat_memory.core.graph.options import DedupOptions
+from tests.support.rows import each_row
 
 
 def one(kind: str, first: str, second: str, **options: float) -> bool:
@@ -11,7 +10,7 @@ def one(kind: str, first: str, second: str, **options: float) -> bool:
     return same(*candidates, None, DedupOptions(**options)) is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "first", "second"),
     [
         ("person", "Dr Ortega", "Doctor Ortega"),
@@ -36,7 +35,7 @@ def test_spellings_titles_and_aliases_of_one_name_are_joined(
     assert one(kind, first, second) and one(kind, second, first)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "first", "second"),
     [
         ("person", "Emma Hall", "Emily Hall"),

@@ -16,6 +16,7 @@ from slowcat_memory.core.blocks.rules import TONES
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, missing
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.errors import ConfigError
+from tests.support.rows import each_row
 
 GERMAN = language_of("german")
 FOLDER = Path(language.__file__).parent
@@ -69,7 +70,7 @@ def _sentences(one: Language) -> Iterator[tuple[str, str]]:
 # ------------------------------------------------------------------- a third language
 
 
-@pytest.mark.parametrize("field", [f.name for f in msgspec.structs.fields(Language)])
+@each_row("field", [f.name for f in msgspec.structs.fields(Language)])
 def test_missing_names_each_field_that_is_left_empty(field: str) -> None:
     value = getattr(GERMAN, field)
     if isinstance(value, msgspec.Struct):  # each of its own fields

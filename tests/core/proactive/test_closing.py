@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowcat_memory.core.proactive.closing import Later, change_of, closed_by
+from tests.support.rows import each_row
 
 AT = datetime(2026, 4, 19, 10, tzinfo=UTC)
 
@@ -29,7 +30,7 @@ def test_a_sentence_that_calls_off_or_moves_says_so():
     assert change_of("The concert is on Friday.") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("matter", "later"),
     [
         ("Ida will ring Two Blokes.", "Two Blokes are booked, a hundred and eighty."),

@@ -26,6 +26,7 @@ from slowcat_memory.core.proactive.policy import (
     with_outcome,
 )
 from slowcat_memory.records import Memory, Statement, Turn
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 OPTIONS = BringUpOptions()
@@ -143,7 +144,7 @@ def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
         assert (asked.what, asked.due) == ("reminder", one.due)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "later", "outcome"),
     [
         ("Anna has to ask the plumber about the leak.", "I've spoken to the plumber.", "done"),

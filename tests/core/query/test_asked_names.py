@@ -1,11 +1,10 @@
 """What a user asks the name of."""
 
-import pytest
-
 from slowcat_memory.core.query.asked_facts import named_thing
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "language", "thing"),
     [
         ("What is my landlord called?", "english", "landlord"),

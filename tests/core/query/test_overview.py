@@ -3,64 +3,21 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
-from slowcat_memory.core.query.overview import asks_overview, names, without_repeats
+from slowcat_memory.core.query.understand import asks_overview
+from slowcat_memory.core.summaries.summary import without_repeats
 from slowcat_memory.core.time.expressions import times
+from slowcat_memory.core.time.periods import periods_of
+from tests.support.rows import each_row, listed
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)  # a Wednesday
-YES = (
-    "What did we talk about last week?",
-    "what did we talk about on 8 May",
-    "what have we talked about lately",
-    "Catch me up.",
-    "can you give me a recap",
-    "where did we leave off?",
-    "summarize last week for me",
-    "What happened last week?",
-    "What was going on in April?",
-    "what did I do yesterday",
-    "what were we discussing yesterday?",
-    "give me an overview of the last month",
-    "Worüber haben wir gesprochen?",
-    "worüber haben wir letzte Woche gesprochen",
-    "Was haben wir gestern besprochen?",
-    "fass mir die letzte Woche zusammen",
-    "was war letzte Woche los?",
-    "bring mich auf den neuesten Stand",
-    "wo waren wir stehen geblieben",
-)
-NO = (
-    "What did Anna say about the dog?",
-    "what is the name of my dog",
-    "What happened to my bike last week?",
-    "what did we say about the rent",
-    "When did I go to Lisbon?",
-    "what's going on with Max",
-    "Where did Caroline move from 4 years ago?",
-    "write a summary of the French revolution",
-    "a summary of the book, please",
-    "did I tell you what we talked about at work",
-    "what did the doctor talk about",
-    "Wie heißt mein Hund?",
-    "was ist mit Max passiert",
-    "Was hat Anna über die Wohnung gesagt?",
-    "talk to me",
-    "I did a lot last week.",
-)
 
 
-@pytest.mark.parametrize("text", YES)
-def test_asks_overview_an_overview_is_asked_for(text):
-    assert asks_overview(text)
+@each_row(("asked", "text"), listed("overviews"))
+def test_asks_overview_of_a_time_and_not_of_a_thing(asked, text):
+    assert asks_overview(text) is (asked == "yes")
 
 
-@pytest.mark.parametrize("text", NO)
-def test_asks_overview_a_thing_is_asked_for(text):
-    assert not asks_overview(text)
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("text", "first"),
     [
         ("what did we talk about last week?", "week/2026-W20"),
@@ -69,10 +26,10 @@ def test_asks_overview_a_thing_is_asked_for(text):
         ("catch me up", "week/2026-W20"),
     ],
 )
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
+@each_row("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
 def test_names_of_a_time(text, first, zone):
     there = ZoneInfo(zone)
-    told = list(names(times(text, NOW, there), NOW, there))
+    told = list(periods_of(times(text, NOW, there), NOW, there))
     assert told[0] == first and len(set(told)) == len(told)
 
 

@@ -1,22 +1,13 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.query.recall_gate import Need, judge
+from tests.support.rows import each_row, listed
 
-SENTENCES = [
-    line.split("\t")
-    for line in (Path(__file__).parent / "data/gate.tsv").read_text("utf-8").splitlines()
-    if line and not line.startswith("#")
-]
-GENERAL = [
-    line.split("\t")
-    for line in (Path(__file__).parent / "data/gate_general.tsv").read_text("utf-8").splitlines()
-    if not line.startswith("#")
-]
+SENTENCES = listed("gate/sentences")
+GENERAL = listed("gate/general")
 CONTENT = ("Lisbon", "violin", "dentist", "Hugo")  # in no table
 
 
@@ -37,13 +28,13 @@ def test_recall_gate_there_are_enough_sentences_of_each_language() -> None:
     assert len({tuple(one) for one in SENTENCES}) == len(SENTENCES)
 
 
-@pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
+@each_row(("language", "expected", "sentence"), SENTENCES)
 def test_recall_gate_what_a_sentence_needs(language: str, expected: str, sentence: str) -> None:
     assert kind(judge(sentence, language)) == expected.replace("world", "nothing")
 
 
-@pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
-@pytest.mark.parametrize("said", [str.lower, str.upper, lambda text: text.rstrip("?!.")])
+@each_row(("language", "expected", "sentence"), SENTENCES)
+@each_row("said", [str.lower, str.upper, lambda text: text.rstrip("?!.")])
 def test_recall_gate_recognisers_leave_marks_and_capitals_out(
     said: object, language: str, expected: str, sentence: str
 ) -> None:
@@ -56,8 +47,8 @@ def test_recall_gate_recognisers_leave_marks_and_capitals_out(
         assert need.asks_memory
 
 
-@pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
-@pytest.mark.parametrize("place", ["before", "after"])
+@each_row(("language", "expected", "sentence"), SENTENCES)
+@each_row("place", ["before", "after"])
 def test_recall_gate_one_word_of_content_is_enough_to_look_it_up(
     place: str, language: str, expected: str, sentence: str
 ) -> None:
@@ -130,7 +121,7 @@ def test_recall_gate_many_digits_take_no_time_to_divide(language: str) -> None:
     assert judge("what is " + "1" * 400 + "?", language)  # took for ever
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "language", "asks"),
     [
         ("in welcher Stadt lebe ich", "german", True),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, ROLES
 from slowcat_memory.core.query.understand import speakers_named, without_names
+from tests.support.rows import each_row
 
 TWO = ("Caroline", "James")
 MANY = ("Will", "May Berg", "Rose", "Mary Ann", "José", "小林", "O'Neill", "User", "Speaker 1")
@@ -27,7 +28,7 @@ def test_speakers_names_become_pronouns(text: str, made: str) -> None:
     assert without_names(text, TWO) == made
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "speakers"),
     [
         ("will it rain", []),

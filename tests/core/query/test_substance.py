@@ -2,8 +2,9 @@
 
 import pytest
 
-from slowcat_memory.core.query.substance import asks_about_talk, of_words, substance
+from slowcat_memory.core.query.understand import asks_about_talk, of_words, substance
 from tests.support.recall_without_store import memory
+from tests.support.rows import each_row
 
 NOTHING = {
     "english": (
@@ -49,17 +50,17 @@ def _cases(table: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
     return [(text, language) for language, texts in table.items() for text in texts]
 
 
-@pytest.mark.parametrize(("text", "language"), _cases(NOTHING))
+@each_row(("text", "language"), _cases(NOTHING))
 def test_fillers_and_questions_about_oneself_say_nothing(text: str, language: str) -> None:
     assert of_words(text, False, language).share == 0
 
 
-@pytest.mark.parametrize(("text", "language"), _cases(BY_THE_AGENT))
+@each_row(("text", "language"), _cases(BY_THE_AGENT))
 def test_reactions_and_not_knowing_of_the_agent_say_nothing(text: str, language: str) -> None:
     assert of_words(text, True, language).share == 0
 
 
-@pytest.mark.parametrize(("text", "language"), _cases(SOMETHING))
+@each_row(("text", "language"), _cases(SOMETHING))
 def test_statements_say_something(text: str, language: str) -> None:
     assert of_words(text, False, language).share >= 0.3
 
@@ -71,7 +72,7 @@ def test_a_question_beside_a_statement_takes_only_its_share() -> None:
     assert not of_words("okay thanks", False, "english").asks
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "language", "about"),
     [
         ("Tell me about Max", "english", False),

@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from slowcat_memory.core.query.understand import DialogueTurn, leans, with_context
 from slowcat_memory.core.text.normalize import content_words
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 
@@ -20,7 +19,7 @@ DIALOGUE = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "and what about him?",
@@ -42,7 +41,7 @@ def test_leans_accepts_a_follow_up(text: str) -> None:
     assert leans(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.query import revisions
-from slowcat_memory.core.query.revisions import KEY, LEAST, Wording, Wordings
+from slowcat_memory.core.query import asked_facts
+from slowcat_memory.core.query.asked_facts import KEY, LEAST, Wording, Wordings
 from slowcat_memory.core.text.normalize import content_words, fold
 
 WORDS = st.sampled_from(
@@ -19,7 +19,7 @@ def beginnings(text: str, language: str) -> set[str]:
     """Return the same as ``keys``, by the definition: every word folded, and its ending removed."""
     talk = language_of(language).talk
     words = [fold(word) for word in content_words(text) if len(word) >= LEAST]
-    found = {revisions._ENDINGS.sub("", word)[:KEY] for word in words if word not in talk.empty}
+    found = {asked_facts._ENDINGS.sub("", word)[:KEY] for word in words if word not in talk.empty}
     days = talk.named_days.findall(fold(text))
     return found.union(day[:KEY] + day[-LEAST:] for day in days)
 

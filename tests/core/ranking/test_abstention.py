@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.asked_facts import names_in
 from slowcat_memory.core.ranking.offering import AnswerEvidence, answer_probability
+from tests.support.rows import each_row
 
 NAN = float("nan")
 GOOD = AnswerEvidence(coverage=0.7, max_similarity=0.8, unseen_names=0.0, memories=500)
@@ -49,7 +50,7 @@ def test_answer_probability_rises_with_similarity(some: AnswerEvidence, more: fl
     assert answer_probability(replace(some, coverage=low)) <= answer_probability(nearer)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("When did Caroline move to Lisbon?", ["Caroline", "Lisbon"]),

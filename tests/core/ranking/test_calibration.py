@@ -35,11 +35,6 @@ def test_probability_rises_with_each_measure(a: float, b: float, c: float, d: fl
     assert told(low) <= told(high)
 
 
-def test_probability_depends_on_both_measures() -> None:
-    assert told(0.0, 0.5) < told(0.5, 0.5) < told(0.5, 0.9)
-    assert told(0.0) < told(0.5)
-
-
 def test_probability_of_nothing_and_of_everything_in_common() -> None:
     assert told(0.0, 0.0) < 0.05 and told(0.0) < 0.1
     assert told(1.0, 1.0) > 0.95 and told(1.0) > 0.95
@@ -57,10 +52,6 @@ def test_probability_of_each_memory_by_what_it_has() -> None:
     assert mixed.tolist() == pytest.approx([told(0.4, 0.3), told(0.4), told(0.1, 0.3)])
     expected = 1 / (1 + np.exp(-FULL.bias - FULL.coverage * 0.4 - FULL.cosine * 0.3))
     assert mixed[0] == pytest.approx(expected)
-
-
-def test_probability_of_no_candidates() -> None:
-    assert probability(np.zeros(0)).shape == probability(np.zeros(0), np.zeros(0)).shape == (0,)
 
 
 def test_best_of_top_is_the_likeliest_of_the_first() -> None:

@@ -60,7 +60,3 @@ def test_priors_the_defaults_gain_by_a_name_a_time_and_a_pin() -> None:
     gains = [pinned - plain, named - plain, when - plain]
     assert gains == pytest.approx([options.pinned, options.named, options.when])
     assert min(gains) > 0
-
-
-def test_priors_no_candidates_no_scores() -> None:
-    assert ranked(scores=[], at=[]) == []

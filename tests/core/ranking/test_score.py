@@ -1,11 +1,14 @@
 """Candidates to one order, with tokens and without."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from slowcat_memory.config import build
 from slowcat_memory.core.ranking.score import (
     VIEWS,
     WEIGHTS,
@@ -74,7 +77,7 @@ def test_score_the_best_are_compared_by_their_tokens_and_the_others_are_not() ->
 # ------------------------------------------------------------------- weights of the fields
 
 
-def fused(fields: dict[str, list[float]], sessions: list[int], **options: float) -> list[float]:
+def fused(fields: dict[str, list[float]], sessions: list[int], **options: Any) -> list[float]:
     """Return scores by fields alone, without priors and smoothing."""
     block = np.full((len(Row), len(sessions)), np.nan)
     block[Row.IMPORTANCE], block[Row.SUBSTANCE] = 0.5, 1.0
@@ -93,6 +96,13 @@ def test_score_only_the_ratio_of_weights_counts_and_a_missing_field_leaves_its_w
     expected = pytest.approx([(2 + 0.2) / 3, (1 + 1.0) / 3])
     for weights in ({"window": 0.2, "dense": 0.1}, {"window": 2.0, "dense": 1.0}):
         assert fused(fields, [1, 2], **weights, tokens=0.9) == expected
+
+
+def test_score_by_ranks_a_lead_counts_no_more_than_a_place() -> None:
+    chosen = build({"recall": {"fusion": "rrf"}}).fuse.method
+    fields = {"window": [1.0, 0.1, 0.0, 0.1], "dense": [0.9, 1.0, 0.0, np.nan]}
+    found = fused(fields, [1, 2, 3, 4], method=chosen, rrf_k=1.0, window=1.0, dense=1.0)
+    assert found == pytest.approx([(1 + 2 / 3) / 2, (2 / 3 + 1) / 2, 0.0, (2 / 3) / 2])
 
 
 def test_score_keys_count_by_the_share_of_the_candidates_that_have_any() -> None:

@@ -58,14 +58,6 @@ def test_by_cosine_counts_from_a_fixed_point_whoever_else_is_a_candidate() -> No
     assert by_cosine(array([0.8, 0.4, 0.2]), 0.2).tolist() == pytest.approx([1, 1 / 3, 0])
 
 
-def test_by_cosine_absent_scores_say_nothing() -> None:
-    for scores in ([], [-0.5], [0.0, -0.1], [NAN], [NAN, NAN]):
-        assert by_cosine(array(scores)).tolist() == [0.0] * len(scores)
-    assert by_cosine(array([NAN, 0.5, NAN])).tolist() == [0.0, 1.0, 0.0]
-    assert by_maximum(array([])).tolist() == []
-    assert by_maximum(array([0.0, 0.0])).tolist() == [0.0, 0.0]
-
-
 @given(cosines)
 def test_by_tokens_without_tokens_a_memory_is_as_good_as_the_worst_that_has_some(
     scores: list[float],
@@ -127,11 +119,6 @@ def test_normalise_cosines_tell_a_session_twice_as_little_as_words() -> None:
     full = normalise({**raw, "dense": array([0.3, 0.6, NAN])}, in_sessions(sessions))
     assert full["dense"].tolist() == pytest.approx([0.5, 1.0, 0.0])
     assert full["session"].tolist() == pytest.approx([(2 + 0.25) / 3, 1 / 3, 1 / 3])
-
-
-def test_normalise_nothing_to_scale() -> None:
-    none = normalise({"window": array([]), "dense": array([])}, in_sessions([]))
-    assert all(len(scores) == 0 for scores in none.values())
 
 
 @given(st.lists(st.tuples(st.floats(0, 50, width=32), cosine, st.integers(0, 3)), min_size=1))

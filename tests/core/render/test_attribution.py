@@ -1,12 +1,11 @@
-import pytest
-
 from slowcat_memory.core.language import ENGLISH, language_of
 from slowcat_memory.core.render.attribution import attributed
+from tests.support.rows import each_row
 
 GERMAN = language_of("german")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "told"),
     [
         ("Anna likes tea. She moved to Graz.", "Anna likes tea. She moved to Graz."),

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.render.excerpt import GAP, ExtractOptions, relevant
+from slowcat_memory.core.render.memory_block import GAP, ExtractOptions, relevant
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 
 TOKENS = Tokenizer()

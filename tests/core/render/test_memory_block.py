@@ -16,6 +16,7 @@ from slowcat_memory.core.render.memory_block import (
 )
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Hit, Made, Memory
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 anything = st.text(st.characters(exclude_categories=("Cs",)), max_size=300)
@@ -85,7 +86,7 @@ def test_pack_never_exceeds_the_budget(
     assert len(packed.text.splitlines()) == (len(packed.hits) + 2 if packed.text else 0)
 
 
-@pytest.mark.parametrize("budget", range(20, 100))
+@each_row("budget", range(20, 100))
 def test_pack_counts_line_breaks(budget: int) -> None:
     even = [hit("x" * 20) for _ in range(12)]  # lines whose bytes leave nothing to round up
     assert len(memory_line(even[0].memory, NOW, UTC, 80)) % 4 == 0

@@ -1,8 +1,7 @@
 """Which sentences say what another one says."""
 
-import pytest
-
 from slowcat_memory.core.render.repeats import Told, split
+from tests.support.rows import each_row
 
 SAME = [
     ("Anna is allergic to latex.", "Anna has an allergy to latex; she is allergic."),
@@ -30,14 +29,14 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), SAME[1:])
+@each_row(("first", "second"), SAME[1:])
 def test_what_another_sentence_says_is_told_once(first: str, second: str) -> None:
     told = Told(("Anna",))
     told.add(first)
     assert told.repeats(second) and told.news(second) == ""
 
 
-@pytest.mark.parametrize(("first", "second"), OTHER)
+@each_row(("first", "second"), OTHER)
 def test_what_differs_is_told(first: str, second: str) -> None:
     told = Told(("Anna",))
     told.add(first)

@@ -14,6 +14,7 @@ from slowcat_memory.core.render.speech import (
     spoken_date,
     spoken_until,
 )
+from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
 GERMAN = language_of("german")
@@ -23,7 +24,7 @@ DAYS = st.datetimes(datetime(1970, 1, 2), datetime(2100, 1, 1)).map(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("at", "now", "spoken", "german"),
     [
         (NOW, NOW, "today", "heute"),
@@ -77,7 +78,7 @@ def test_spoken_now_is_in_the_users_zone() -> None:
     assert spoken_now(NOW, UTC, GERMAN) == "(jetzt) Dienstag, 12. Mai, 12:00 Uhr"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "spoken"),
     [
         ("My dog is called Max.", "My dog is called Max."),

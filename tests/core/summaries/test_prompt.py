@@ -32,6 +32,7 @@ from slowcat_memory.core.summaries.summary import (
 from slowcat_memory.core.summaries.topics import bags
 from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.records import Made, Turn
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
 TURNS = [
@@ -56,7 +57,7 @@ TURNS = [
 GROUND = ground(TURNS, UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "is_kept"),
     [
         ("Anna moved to Lisbon in March.", True),

@@ -1,11 +1,10 @@
 """Names in German, where every noun has a capital."""
 
-import pytest
-
 from slowcat_memory.core.text.capitalised import names
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Sie fliegt im März mit der Schwester nach Lissabon.", ["Lissabon"]),
@@ -27,7 +26,7 @@ def test_names_of_german_texts(text: str, expected: list[str]) -> None:
     assert list(names(text)) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Der Umzugswagen kommt erst gegen Mittag, weil der Fahrer im Stau steckt.",

@@ -15,6 +15,7 @@ from slowcat_memory.core.text.normalize import (
     fingerprint,
     neutralise,
 )
+from tests.support.rows import each_row
 
 anything = st.text(st.characters(exclude_categories=()))  # surrogates too
 odd = st.text(
@@ -34,7 +35,7 @@ def test_clean_returns_text_that_can_be_written(text: str, limit: int) -> None:
     assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", kept)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "kept"),
     [
         ("  hello \n", "hello"),
@@ -125,7 +126,7 @@ def is_live(text: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("token", CONTROL_TOKENS + ROLE_HEADERS)
+@each_row("token", CONTROL_TOKENS + ROLE_HEADERS)
 def test_neutralise_leaves_no_control_token(token: str) -> None:
     assert is_live(token)
     for text in (
@@ -168,7 +169,7 @@ def test_neutralise_keeps_ordinary_text() -> None:
 # ------------------------------------------------------------------- words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "tokens"),
     [
         ("My dog is called Max.", ["dog", "call", "max"]),

@@ -7,87 +7,15 @@ import pytest
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.numeral_words import meaning
 from slowcat_memory.core.text.numerals import HALF_DAY, numbers, values
-
-# What is said, and what it can be in digits: all of these.
-SAID = [
-    ("forty-eight five", "48500 48.5"),
-    ("forty eight five", "48500 48.5"),
-    ("thirty-six two", "36200 36.2"),
-    ("eight seventy-five", "875 8.75"),
-    ("a thousand and ten", "1010"),
-    ("one thousand two hundred and fifty", "1250"),
-    ("two and a half", "2.5"),
-    ("one point six", "1.6"),
-    ("one point two five", "1.25"),
-    ("one point six million", "1600000"),
-    ("twelve hundred", "1200"),
-    ("a hundred and fifty grand", "150000"),
-    ("two hundred fifty thousand", "250000"),
-    ("four seventy-five thousand", "475000"),
-    ("two million three hundred thousand", "2300000"),
-    ("half a million", "500000"),
-    ("a quarter of a million", "0.25"),
-    ("seventeen and a half thousand", "17500"),
-    ("three quarters", "0.75"),
-    ("a year and a half", "1.5"),
-    ("an hour and a quarter", "1.25"),
-    ("eight pounds fifty", "8.50"),
-    ("one metre eighty", "1.8"),
-    ("half a dozen", "6"),
-    ("two dozen", "24"),
-    ("both of them", "2"),
-    ("nineteen eighty-four", "1984"),
-    ("twenty twenty-six", "2026"),
-    ("two thousand and nine", "2009"),
-    ("oh seven seven nine", "779"),
-    ("one two three four", "1234"),
-    ("the twenty-eighth", "28"),
-    ("in his sixties", "60"),
-    ("48 five", "48500"),
-    ("48 thousand", "48000"),
-    ("48k", "48000"),
-    ("£48.5k", "48500"),
-    ("48,500", "48500"),
-    ("48.500", "48500 48.5"),
-    ("48 500", "48500"),
-    ("48'500", "48500"),
-    ("1.250,50", "1250.5"),
-    ("1,250.50", "1250.5"),
-    ("1.6 Mio", "1600000"),
-    ("achtundvierzigfünf", "48500 48.5"),
-    ("achtundvierzig fünf", "48500 48.5"),
-    ("acht fünfundsiebzig", "875 8.75"),
-    ("tausendzehn", "1010"),
-    ("tausendundzehn", "1010"),
-    ("eintausendzweihundertfünfzig", "1250"),
-    ("zweieinhalb", "2.5"),
-    ("anderthalb", "1.5"),
-    ("eineinhalb", "1.5"),
-    ("dreieinhalbtausend", "3500"),
-    ("eins komma sechs", "1.6"),
-    ("eins Komma zwei fünf", "1.25"),
-    ("eins komma sechs Millionen", "1600000"),
-    ("tausendzweihundert", "1200"),
-    ("Zwölfhundert", "1200"),
-    ("hundertzwanzig", "120"),
-    ("einundzwanzigtausenddreihundertfünf", "21305"),
-    ("eine halbe Million", "500000"),
-    ("zwei Euro fünfzig", "2.5"),
-    ("einen Meter achtzig", "1.8"),
-    ("ein halbes Dutzend", "6"),
-    ("neunzehnhundertvierundachtzig", "1984"),
-    ("zweitausendsechsundzwanzig", "2026"),
-    ("am achtundzwanzigsten", "28"),
-    ("zwei drittel", "2"),
-]
+from tests.support.rows import each_row, listed
 
 
-@pytest.mark.parametrize(("text", "digits"), SAID)
+@each_row(("text", "digits"), listed("numerals"))
 def test_values_a_number_is_read_in_every_way_it_can_be_meant(text: str, digits: str) -> None:
     assert {Fraction(one) for one in digits.split()} <= values(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "digits"),
     [
         ("forty-eight five", "4850 4.85 45 8 40 13"),
@@ -108,7 +36,7 @@ def test_values_a_number_that_no_reading_gives_is_none(text: str, digits: str) -
     assert not {Fraction(one) for one in digits.split()} & values(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "clock"),
     [
         ("at half five", "5:30"),

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.phonetics import MIN_CLOSENESS, closeness, keys, sound
+from slowcat_memory.core.text.phonetics import closeness, keys, sound
 from slowcat_memory.core.text.rare_words import is_common
+from tests.support.rows import each_row
 
 
 def alike(one: str, other: str) -> float:
@@ -14,7 +15,7 @@ def alike(one: str, other: str) -> float:
     return closeness(first, second)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("heard", "name"),
     [
         ("ysaura", "Isaura"),
@@ -31,12 +32,12 @@ def alike(one: str, other: str) -> float:
     ],
 )
 def test_closeness_of_a_misheard_name_and_shared_key(heard: str, name: str) -> None:
-    assert alike(heard, name) >= MIN_CLOSENESS
+    assert alike(heard, name) >= 0.85
     one, other = sound(heard), sound(name)
     assert one and other and set(keys(one)) & set(keys(other))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("Tim", "Tom"),
@@ -50,7 +51,7 @@ def test_closeness_of_a_misheard_name_and_shared_key(heard: str, name: str) -> N
     ],
 )
 def test_closeness_of_two_names_is_low(one: str, other: str) -> None:
-    assert alike(one, other) < MIN_CLOSENESS
+    assert alike(one, other) < 0.85
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
@@ -67,9 +68,7 @@ def test_sound_needs_latin_letters(word: str) -> None:
     assert sound(word) is None
 
 
-@pytest.mark.parametrize(
-    "word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"]
-)
+@each_row("word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"])
 def test_is_common_knows_all_forms(word: str) -> None:
     assert is_common(word)
 

@@ -11,6 +11,7 @@ from slowcat_memory.core.text.pronunciations import (
     sound_code,
     sound_likeness,
 )
+from tests.support.rows import each_row
 
 
 def likeness(name: str, heard: str) -> float:
@@ -21,7 +22,7 @@ def likeness(name: str, heard: str) -> float:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "heard"),
     [
         ("Sinéad", "Shinaid"),  # Irish
@@ -51,7 +52,7 @@ def test_likeness_is_a_share_for_any_text(one: str, other: str) -> None:
     assert 0.0 <= sound_likeness(sound_code(one.lower()), sound_code(other.lower())) <= 1.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     "word", ["core", "decline", "fried", "kneel", "alle", "kläre", "hochzeitstag", "eingeschlafen"]
 )
 def test_everyday_words_of_both_languages_are_ordinary(word: str) -> None:

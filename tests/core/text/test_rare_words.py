@@ -1,10 +1,10 @@
 """Which words of a text a recogniser may not know."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.text.rare_words import rare_words
+from tests.support.rows import each_row
 
 
 def names(text: str) -> list[str]:
@@ -15,7 +15,7 @@ def rare(text: str) -> list[str]:
     return [word.form for word in rare_words(text) if not word.named]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("Anna: I met Isaura at the Louvre.", ["Anna", "Isaura", "Louvre"]),

@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.core.time.expressions import possible_times, statement_times
+from tests.support.rows import each_row, listed
 
 AT = datetime(2026, 11, 4, 18, tzinfo=UTC)
 
@@ -16,87 +15,8 @@ def way(text: str) -> str:
     return "ahead" if found[0].start > AT else "back"
 
 
-AHEAD = """
-I have a dentist appointment on Friday
-the marathon's on december the fifth
-her wedding's in May
-I start at Southmead on 1 December
-I've got the nurse on Monday
-the plumber's booked for Thursday
-my interview got moved to Tuesday
-they moved my appointment from Friday to Monday
-I heard the wedding is on Saturday
-I told you I'm going there on Monday
-the hospital rang, my scan's on friday
-On Saturday, after work, I'm baking a cake
-remember, exam on the fifteenth, half past ten
-see you on Friday
-she invited us to dinner on saturday
-grandma turns ninety in february
-the new sofa arrives on the 27th
-Ich habe am Freitag einen Zahnarzttermin
-am 12. ist die Hochzeit
-der Termin wurde von Freitag auf Montag verlegt
-wir haben für August eine Hütte gebucht
-die straße ist am freitag gesperrt
-weil ich am freitag operiert werde
-ich hab gehört dass er am montag kommt
-am dritten ruft sie an
-mein vertrag endet im januar
-Ich habe am Freitag Unterricht
-""".strip().splitlines()
-BACK = """
-I went on Friday
-we met in March
-the party was on the third
-I think I left it at the office on Friday
-he says he came on Saturday
-On Saturday, after work, I baked a cake
-I've been to the doctor on Monday
-the meeting on Monday was awful
-the car wouldn't start on Tuesday
-since Monday I've had a cold
-the cat died on Sunday
-Ich bin am Freitag nach Köln gefahren
-am Montag habe ich bei Siemens angefangen
-das Auto ist am Freitag kaputtgegangen
-weil ich am freitag operiert wurde
-ich hab's am Montag abgegeben
-seit januar arbeite ich bei bosch
-Am zwanzigsten hat es reingeregnet
-hierher gezogen sind wir zweitausendzweiundzwanzig
-""".strip().splitlines()
-NONE = """
-I play football every Tuesday
-we usually go to Wales at Christmas
-a man called Friday
-my aunt is called April
-April is such a pretty name
-I was born on a Friday
-I love Christmas
-Christmas comes but once a year
-Easter eggs are expensive
-Friday is fish day
-January is a cold month
-Monday is the worst day of the week
-I was going to see him on Friday
-the Friday before my trip
-on that awful Friday
-on the second floor
-June and April are sisters
-jeden freitag geh ich schwimmen
-am sonntag gehen wir immer in die kirche
-der mann heißt freitag
-ich wollte am freitag hin
-Weihnachten ist das schönste Fest
-""".strip().splitlines()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [(t, w) for w, many in (("ahead", AHEAD), ("back", BACK), ("none", NONE)) for t in many],
-)
-@pytest.mark.parametrize("form", [str, str.lower, lambda text: text.replace("'", "’")])
+@each_row(("expected", "text"), listed("times/direction"))
+@each_row("form", [str, str.lower, lambda text: text.replace("'", "’")])
 def test_statement_times_follow_the_tense_of_their_clause(text, expected, form) -> None:
     assert way(form(text)) == expected
 

@@ -17,6 +17,7 @@ from slowcat_memory.core.time.expressions import (
     asked_about,
     times,
 )
+from tests.support.rows import each_row, listed
 
 LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
 NOW = datetime(2026, 5, 13, 10, tzinfo=LISBON)
@@ -33,138 +34,13 @@ def spans(text: str, now: datetime = NOW, zone=LISBON, **options) -> list[str]:
     return [f"{show(interval.start)} {show(interval.end)}" for interval in found]
 
 
-ONE = """
-today | 2026-05-13 2026-05-14
-what did I say yesterday? | 2026-05-12 2026-05-13
-the day before yesterday | 2026-05-11 2026-05-12
-tomorrow | 2026-05-14 2026-05-15
-the day after tomorrow | 2026-05-15 2026-05-16
-tonight | 2026-05-13 18:00 2026-05-14 06:00
-this morning | 2026-05-13 05:00 2026-05-13 12:00
-last night | 2026-05-12 18:00 2026-05-13 06:00
-yesterday evening | 2026-05-12 17:00 2026-05-13
-last week | 2026-05-04 2026-05-11
-this week | 2026-05-11 2026-05-18
-next week | 2026-05-18 2026-05-25
-last month | 2026-04-01 2026-05-01
-next month | 2026-06-01 2026-07-01
-last year's holiday | 2025-01-01 2026-01-01
-last weekend | 2026-05-09 2026-05-11
-this past weekend | 2026-05-09 2026-05-11
-this weekend | 2026-05-16 2026-05-18
-next weekend | 2026-05-23 2026-05-25
-over the weekend | 2026-05-09 2026-05-11
-the week before last | 2026-04-27 2026-05-04
-on Monday | 2026-05-11 2026-05-12
-what did I do on wednesday | 2026-05-06 2026-05-07
-last friday | 2026-05-08 2026-05-09
-this Friday | 2026-05-15 2026-05-16
-next Friday | 2026-05-22 2026-05-23
-Monday morning | 2026-05-11 05:00 2026-05-11 12:00
-on Friday last week | 2026-05-08 2026-05-09
-what will I do on Friday | 2026-05-15 2026-05-16
-3 days ago | 2026-05-10 2026-05-11
-two weeks ago | 2026-04-27 2026-05-04
-a couple of weeks ago | 2026-04-20 2026-05-04
-a few days ago | 2026-05-08 2026-05-12
-two months ago | 2026-03-01 2026-04-01
-a year ago | 2025-01-01 2026-01-01
-half a year ago | 2025-09-13 2026-01-13
-a year ago today | 2025-05-13 2025-05-14
-10 minutes ago | 2026-05-13 09:49 2026-05-13 09:50
-in the last 3 days | 2026-05-10 2026-05-13 10:00
-over the past month | 2026-04-13 2026-05-13 10:00
-in the next two weeks | 2026-05-13 10:00 2026-05-28
-in three days | 2026-05-16 2026-05-17
-in may | 2026-05-01 2026-06-01
-in June | 2025-06-01 2025-07-01
-last may | 2025-05-01 2025-06-01
-next May | 2027-05-01 2027-06-01
-this june | 2026-06-01 2026-07-01
-in May 2023 | 2023-05-01 2023-06-01
-in May of last year | 2025-05-01 2025-06-01
-on 7 May 2023 | 2023-05-07 2023-05-08
-on the 7th of may | 2026-05-07 2026-05-08
-May 20th | 2025-05-20 2025-05-21
-August 11, 2023 | 2023-08-11 2023-08-12
-on may twenty first twenty twenty three | 2023-05-21 2023-05-22
-2023-05-07 | 2023-05-07 2023-05-08
-on 7.5.2023 | 2023-05-07 2023-05-08
-in 2022 | 2022-01-01 2023-01-01
-on the 5th | 2026-05-05 2026-05-06
-on the 20th | 2026-04-20 2026-04-21
-on 29 February | 2024-02-29 2024-03-01
-in the summer | 2025-06-01 2025-09-01
-in the summer of 2022 | 2022-06-01 2022-09-01
-last winter | 2025-12-01 2026-03-01
-in the winter of 2022 | 2022-12-01 2023-03-01
-next fall | 2026-09-01 2026-12-01
-at Christmas | 2025-12-24 2025-12-27
-at new year | 2025-12-31 2026-01-02
-on New Year's Eve 2022 | 2022-12-31 2023-01-01
-the other day | 2026-05-03 2026-05-12
-recently | 2026-04-29 2026-05-14
-this time last year | 2025-05-01 2025-06-01
-in early June | 2025-06-01 2025-06-11
-mid-June | 2025-06-11 2025-06-21
-at the end of June | 2025-06-21 2025-07-01
-the first week of June | 2025-06-01 2025-06-08
-the last week of June | 2025-06-24 2025-07-01
-the last weekend of May 2023 | 2023-05-27 2023-05-29
-the first Monday in June | 2025-06-02 2025-06-03
-the second half of 2023 | 2023-07-02 2024-01-01
-between May and July 2023 | 2023-05-01 2023-08-01
-between December and February | 2025-12-01 2026-03-01
-between 3 and 7 May | 2026-05-03 2026-05-08
-from Monday to Wednesday | 2026-05-04 2026-05-07
-from 3 may to 7 june 2023 | 2023-05-03 2023-06-08
-since May | 2026-05-01 2026-05-13 10:00
-before 2020 | 1900-01-01 2020-01-01
-until last week | 1900-01-01 2026-05-11
-after Christmas | 2025-12-27 2026-05-13 10:00
-two weeks before August 11, 2023 | 2023-07-24 2023-07-31
-the weekend before 24 May 2023 | 2023-05-20 2023-05-22
-the day after Christmas | 2025-12-27 2025-12-28
-the Friday before 15 July 2023 | 2023-07-14 2023-07-15
-a fortnight ago | 2026-04-27 2026-05-04
-in a fortnight | 2026-05-25 2026-06-01
-in a week's time | 2026-05-18 2026-05-25
-five days from now | 2026-05-18 2026-05-19
-four days back my watch stopped | 2026-05-09 2026-05-10
-two nights ago | 2026-05-11 18:00 2026-05-12 06:00
-two Fridays ago | 2026-05-01 2026-05-02
-the Tuesday before last | 2026-05-05 2026-05-06
-the summer before last | 2024-06-01 2024-09-01
-the week after next | 2026-05-25 2026-06-01
-the weekend after next | 2026-05-30 2026-06-01
-the Friday after next | 2026-05-22 2026-05-23
-Saturday week | 2026-05-23 2026-05-24
-a week on Saturday | 2026-05-23 2026-05-24
-a week last Friday | 2026-05-01 2026-05-02
-a fortnight tomorrow | 2026-05-28 2026-05-29
-two weeks ago on Tuesday | 2026-04-28 2026-04-29
-this Sunday gone | 2026-05-10 2026-05-11
-this coming Sunday | 2026-05-17 2026-05-18
-on Tuesday of next week | 2026-05-19 2026-05-20
-this time next year | 2027-05-01 2027-06-01
-on the third | 2026-05-03 2026-05-04
-on the twenty second | 2026-04-22 2026-04-23
-from the third to the ninth of August | 2025-08-03 2025-08-10
-at Easter | 2026-04-03 2026-04-07
-on Good Friday | 2026-04-03 2026-04-04
-at Easter 2025 | 2025-04-18 2025-04-22
-at Thanksgiving | 2025-11-27 2025-11-28
-"""
-
-
-@pytest.mark.parametrize("line", ONE.strip().splitlines())
-def test_times_of_one_expression(line: str) -> None:
-    text, _, span = line.partition(" | ")
+@each_row(("text", "span"), listed("times/english"))
+def test_times_of_one_expression(text: str, span: str) -> None:
     got = [one.replace("1899-12-31 23:23", "1900-01-01") for one in spans(text)]  # mean solar time
     assert got == [span]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -209,50 +85,8 @@ def test_times_come_in_order_with_their_words() -> None:
     assert all(interval.start.tzinfo is UTC for interval in found)
 
 
-GERMAN_LINES = """
-gestern Abend | 2026-05-12 17:00 2026-05-13
-vorgestern | 2026-05-11 2026-05-12
-letzte Woche | 2026-05-04 2026-05-11
-am Wochenende | 2026-05-09 2026-05-11
-vor zwei Wochen | 2026-04-27 2026-05-04
-vor ein paar Tagen | 2026-05-08 2026-05-12
-vor einem halben Jahr | 2025-09-13 2026-01-13
-im Mai 2023 | 2023-05-01 2023-06-01
-am 7. Mai | 2026-05-07 2026-05-08
-letzten Sommer | 2025-06-01 2025-09-01
-Anfang Juni | 2025-06-01 2025-06-11
-der erste Montag im Juni | 2025-06-02 2025-06-03
-letzte Woche Montag | 2026-05-04 2026-05-05
-in den letzten drei Wochen | 2026-04-22 2026-05-13 10:00
-seit Weihnachten | 2025-12-24 2026-05-13 10:00
-zwischen Mai und Juli 2023 | 2023-05-01 2023-08-01
-Was werde ich am Freitag tun? | 2026-05-15 2026-05-16
-vorletzten Dienstag | 2026-05-05 2026-05-06
-vorletzte Woche | 2026-04-27 2026-05-04
-übernächste Woche | 2026-05-25 2026-06-01
-kommenden Freitag | 2026-05-15 2026-05-16
-heute in acht Tagen | 2026-05-20 2026-05-21
-heute in vierzehn Tagen | 2026-05-27 2026-05-28
-Montag in einer Woche | 2026-05-25 2026-05-26
-vor acht Tagen | 2026-05-06 2026-05-07
-vor zwei Nächten | 2026-05-11 18:00 2026-05-12 06:00
-am dritten | 2026-05-03 2026-05-04
-am 3. war das | 2026-05-03 2026-05-04
-am zweiundzwanzigsten November | 2025-11-22 2025-11-23
-am 12.6. | 2025-06-12 2025-06-13
-zwischen dem zehnten und dem vierzehnten März | 2026-03-10 2026-03-15
-an Ostern | 2026-04-03 2026-04-07
-Pfingsten 2026 | 2026-05-24 2026-05-26
-am ersten Weihnachtstag | 2025-12-25 2025-12-26
-am ersten Advent | 2025-11-30 2025-12-01
-zweitausendzweiundzwanzig | 2022-01-01 2023-01-01
-letztes Jahr um diese Zeit | 2025-05-01 2025-06-01
-"""
-
-
-@pytest.mark.parametrize("line", GERMAN_LINES.strip().splitlines())
-def test_times_in_german(line: str) -> None:
-    text, _, span = line.partition(" | ")
+@each_row(("text", "span"), listed("times/german"))
+def test_times_in_german(text: str, span: str) -> None:
     assert spans(text, language="german") == [span]
 
 
@@ -290,7 +124,7 @@ def test_times_count_hours_across_a_change_of_clocks() -> None:
     assert (interval.start, interval.end) == (now - timedelta(hours=2), now)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "text", "span"),
     [
         (datetime(2026, 1, 1, 9), "last month", "2025-12-01 2026-01-01"),
@@ -377,7 +211,7 @@ def test_times_of_a_memory_are_relative_to_its_own_day() -> None:
     assert isinstance(plan, Interval)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         (

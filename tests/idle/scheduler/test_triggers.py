@@ -20,6 +20,7 @@ from slowcat_memory.idle.scheduler.planner import (
 )
 from slowcat_memory.records import SessionEdge
 from tests.support.idle_doubles import NOW, Fake
+from tests.support.rows import each_row
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAILY = Trigger(at_hour=3)
@@ -43,10 +44,8 @@ def every(minutes, start, days):
 # ------------------------------------------------------------------- days
 
 
-@pytest.mark.parametrize(
-    "start", [datetime(2026, 3, 27, tzinfo=UTC), datetime(2026, 10, 23, tzinfo=UTC)]
-)
-@pytest.mark.parametrize("hour", [0, 2, 3, 23])
+@each_row("start", [datetime(2026, 3, 27, tzinfo=UTC), datetime(2026, 10, 23, tzinfo=UTC)])
+@each_row("hour", [0, 2, 3, 23])
 def test_triggers_once_a_day_across_both_changes_of_the_clocks(start, hour):
     days = walk(Trigger(at_hour=hour), every(10, start, 5))
     assert days == sorted(set(days)) and len(days) in (5, 6)

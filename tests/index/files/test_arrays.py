@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.index.files import arrays
-from slowcat_memory.index.files.arrays import Column
+from slowcat_memory.index import table
+from slowcat_memory.index.table import Column
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back on Linux only")
 
@@ -31,7 +31,7 @@ def resident_kb(path):
 def test_arrays_open_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
     values = np.random.default_rng(1).integers(0, 2, shape).astype(kind)
     np.save(tmp_path / "a.npy", values)
-    found = arrays.open_array(tmp_path / "a.npy", private=private)
+    found = table.open_array(tmp_path / "a.npy", private=private)
     assert found.dtype == values.dtype and found.shape == shape
     assert np.array_equal(found, values)
     assert found.flags.writeable == private
@@ -41,9 +41,9 @@ def test_arrays_open_array_what_is_written_to_a_private_array_stays_out_of_the_f
     tmp_path,
 ):
     np.save(tmp_path / "a.npy", np.arange(5000))
-    found = arrays.open_array(tmp_path / "a.npy", private=True)
+    found = table.open_array(tmp_path / "a.npy", private=True)
     found[3] = -1
-    arrays.release_pages()
+    table.release_pages()
     assert found[3] == -1
     assert np.load(tmp_path / "a.npy")[3] == 3
 
@@ -53,17 +53,17 @@ def test_arrays_open_array_of_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
     np.save(tmp_path / "a.npy", np.arange(5000))
     os.truncate(tmp_path / "a.npy", cut)
     with pytest.raises((ValueError, TypeError)):
-        arrays.open_array(tmp_path / "a.npy")
+        table.open_array(tmp_path / "a.npy")
 
 
 @linux
 def test_arrays_release_pages_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
     values = np.random.default_rng(2).integers(0, 1 << 60, 1 << 19)
     np.save(tmp_path / "a.npy", values)
-    found = arrays.open_array(tmp_path / "a.npy")
+    found = table.open_array(tmp_path / "a.npy")
     assert found.sum() == values.sum()
     assert resident_kb(tmp_path / "a.npy") > 4000
-    arrays.release_pages()
+    table.release_pages()
     assert resident_kb(tmp_path / "a.npy") == 0
     assert np.array_equal(found, values)
     assert resident_kb(tmp_path / "a.npy") > 4000
@@ -72,12 +72,12 @@ def test_arrays_release_pages_released_pages_are_out_of_memory_and_come_back_rig
 @linux
 def test_arrays_open_array_a_map_ends_with_the_last_array_over_it(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(5000))
-    found = arrays.open_array(tmp_path / "a.npy")[10:20]
-    arrays.release_pages()
+    found = table.open_array(tmp_path / "a.npy")[10:20]
+    table.release_pages()
     assert found[0] == 10
     del found
     gc.collect()
-    arrays.release_pages()
+    table.release_pages()
     with open("/proc/self/maps", encoding="utf-8") as lines:
         assert str(tmp_path) not in lines.read()
 

@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.index.lexical import forward_index
-from slowcat_memory.index.lexical.forward_index import Vocabulary
+from slowcat_memory.index.lexical import windows
+from slowcat_memory.index.lexical.windows import Vocabulary
 
 
 def test_vocabulary_terms_of_equal_hash_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forward_index, "_hash", lambda term: len(term))
+    monkeypatch.setattr(windows, "_hash", lambda term: len(term))
     terms = ["one", "two", "six", "three", "seven", "eleven"]
     rows = Vocabulary.write(terms, tmp_path).tolist()
     made = Vocabulary(tmp_path)

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import numpy as np
 
-from slowcat_memory.index.lexical.forward_index import ForwardIndex
 from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
+from slowcat_memory.index.lexical.windows import ForwardIndex
 from slowcat_memory.index.options import IndexOptions
 
 

@@ -10,6 +10,7 @@ from slowcat_memory.index import Document, Searcher
 from slowcat_memory.index.lexical import name_lexicon
 from slowcat_memory.index.lexical.name_lexicon import MOST, NameLexicon
 from tests.support.index_oracle import OPTIONS, TOKENS, build
+from tests.support.rows import each_row
 
 SAID = (
     "Anna: I met Isaura at the market.",
@@ -45,7 +46,7 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
     return Searcher(TOKENS, OPTIONS, sealed=tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("what did hanna say about ysaura", [("ysaura", "Isaura")]),
@@ -59,7 +60,7 @@ def test_name_lexicon_a_misheard_name_is_found(told: Searcher, text: str, found:
     assert meant(told, text) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "what happened in may",

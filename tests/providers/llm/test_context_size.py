@@ -23,6 +23,7 @@ from slowcat_memory.providers.llm.server import (
 )
 from tests.support.faulty_llm_server import FaultServer, Scene
 from tests.support.llm_prompts import GOOD, PROMPT, Note
+from tests.support.rows import each_row
 
 # What servers say of a prompt of some 9,000 tokens, when they have 4,096.
 REFUSALS = {
@@ -92,8 +93,8 @@ def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_size()
     talk(SmallServer(16_384), script)
 
 
-@pytest.mark.parametrize("context", [4096, 2048])
-@pytest.mark.parametrize("refusal", [*REFUSALS, "cut", "cut uncounted"])
+@each_row("context", [4096, 2048])
+@each_row("refusal", [*REFUSALS, "cut", "cut uncounted"])
 def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(
     refusal: str, context: int
 ) -> None:
@@ -147,7 +148,7 @@ def test_context_size_a_length_that_is_told_becomes_smaller_only_by_a_named_one(
     assert sizes.known("b", told=0) == 0, "another server"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("estimate", "read", "known", "cut"),
     [
         (4900, 4096, False, True), (4900, 4095, False, True), (4900, 4100, False, False),

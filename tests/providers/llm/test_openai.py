@@ -23,6 +23,7 @@ from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.providers.llm.server import classify, seconds_to_wait
 from tests.support.faulty_llm_server import FaultServer
 from tests.support.llm_prompts import GOOD, PROMPT, Note
+from tests.support.rows import each_row
 
 
 def talk(
@@ -260,7 +261,7 @@ def test_openai_llm_without_a_server_the_log_says_how_to_have_one(lines: list[st
     assert any("[idle_llm] url" in line for line in lines)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "text", "meaning"),
     [
         (400, "This model's maximum context length is 8192 tokens", "too long"),

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse, parse_reply
+from tests.support.rows import each_row
 
 SEED = 5
 MUTATIONS = 2000
@@ -34,7 +35,7 @@ class Node(Struct, frozen=True, forbid_unknown_fields=True):
 GOOD = '{"facts": [{"subject": "Max", "weight": 0.5}]}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         GOOD,
@@ -63,7 +64,7 @@ def test_parse_a_tag_within_a_string_is_a_string() -> None:
     assert [fact.subject for fact in parse(text, Facts).facts] == ["<think>", "a</think>"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("", "empty"),
@@ -172,7 +173,7 @@ PIECES += [
 ]
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@each_row("piece", PIECES)
 def test_parse_no_answer_takes_long_to_read(piece: str) -> None:
     began = time.process_time()
     for before in ("", "x "):

@@ -15,14 +15,15 @@ from slowcat_memory.providers.llm.reply_fields import folded, shape_of
 from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, MAX_REPAIRED, parse, parse_reply
 from slowcat_memory.records import Confidence
 from tests.support.replies import good, list_fields, read, reply_types, structs
+from tests.support.rows import each_row
 
 TYPES = reply_types()
-EVERY = pytest.mark.parametrize("reply", TYPES.values(), ids=TYPES)
-WITH_ITEMS = pytest.mark.parametrize(
+EVERY = each_row("reply", TYPES.values())
+WITH_ITEMS = each_row(
     ("reply", "field"),
     [
-        pytest.param(reply, field, id=f"{name}.{field}")
-        for name, reply in TYPES.items()
+        (reply, field)
+        for reply in TYPES.values()
         for field, item in list_fields(reply).items()
         if issubclass(item, Struct)
     ],
@@ -79,7 +80,7 @@ def emptied(value: Any) -> Any:
 
 
 @EVERY
-@pytest.mark.parametrize("fault", SAME)
+@each_row("fault", SAME)
 def test_reply_types_a_fault_with_one_meaning_costs_nothing(
     reply: type[Struct], fault: str
 ) -> None:
@@ -133,7 +134,7 @@ SPOILERS: dict[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
 
 
 @WITH_ITEMS
-@pytest.mark.parametrize("spoiler", SPOILERS)
+@each_row("spoiler", SPOILERS)
 def test_reply_types_a_bad_item_costs_itself_and_not_its_neighbours(
     reply: type[Struct], field: str, spoiler: str
 ) -> None:
@@ -161,7 +162,7 @@ def test_reply_types_a_field_that_is_not_needed_costs_not_even_its_item(
 
 
 @WITH_ITEMS
-@pytest.mark.parametrize("fault", ["quotes", "colon", "brace"])
+@each_row("fault", ["quotes", "colon", "brace"])
 def test_reply_types_broken_json_costs_at_most_the_item_around_it(
     reply: type[Struct], field: str, fault: str
 ) -> None:
@@ -206,7 +207,7 @@ def test_reply_types_a_cut_reply_gives_its_whole_items_wherever_it_is_cut(
 @WITH_ITEMS
 def test_reply_types_items_alone_are_their_list(reply: type[Struct], field: str) -> None:
     if len(reply.__struct_fields__) > 1:
-        pytest.skip("which list is not clear")
+        return  # which list is not clear
     value = good(reply)
     for text in (
         json.dumps(value[field]),
@@ -232,7 +233,7 @@ def test_reply_types_nothing_is_made_of_a_reply_without_content(reply: type[Stru
         assert parse(json.dumps(empty), reply) == read(empty, reply)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "meant"),
     [
         ("High", "high"), ("HIGH ", "high"), (0.9, "high"), ("0.9", "high"), (1, "high"),
@@ -249,7 +250,7 @@ def test_reply_types_how_sure_a_model_is(sent: Any, meant: str) -> None:
     assert fact.confidence == meant
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "meant"),
     [
         (4, 4), (4.0, 4), ("4", 4), (" 4. ", 4), ("4.0", 4), ("#4", 4), ("[4]", 4), ("(4)", 4),
@@ -286,8 +287,8 @@ def faulty() -> Iterator[str]:
         yield '{"facts": [' + piece * ((MAX_CHARS - 20) // len(piece))
 
 
-@pytest.mark.parametrize("text", faulty(), ids=lambda text: text[11:20])
-@pytest.mark.parametrize("size", [MAX_REPAIRED, MAX_CHARS])
+@each_row("text", faulty())
+@each_row("size", [MAX_REPAIRED, MAX_CHARS])
 def test_reply_types_no_fault_repeated_takes_long_to_read(text: str, size: int) -> None:
     began = time.process_time()
     try:

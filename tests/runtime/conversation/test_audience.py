@@ -8,6 +8,7 @@ from slowcat_memory.runtime.conversation.audience import (
     PeopleOptions,
     guest_scope,
 )
+from tests.support.rows import each_row
 
 EACH = PeopleOptions(scopes="each", household="home")
 SPEAKERS = {"s1": "anna", "s2": "ben", "s3": "guest"}
@@ -31,7 +32,7 @@ def test_audience_one_scope_reads_the_household_too() -> None:
     assert audience.readable(("anna",)) == audience.recallable == ("anna", "home")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("id_", "scope"),
     [("s1", "anna"), ("s2", "ben"), ("", "anna"), ("s9", "guest"), ("s3", "guest"),
      ("anna", "guest"), ("ben", "guest"), ("home", "guest"), ("../x", "guest")],
@@ -76,7 +77,7 @@ def test_audience_system_instruction_holds_nobodys_memory_unless_somebody_is_nam
     assert people().greeted_scope("") == "" and people().greeted_scope("ben") == "ben"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "own", "speakers", "words"),
     [
         ({"scopes": "one"}, "anna", {"s1": "ben"}, "people.scopes"),

@@ -12,6 +12,7 @@ from slowcat_memory.runtime.conversation.session_tracker import (
     SessionOptions,
     SessionTracker,
 )
+from tests.support.rows import each_row
 
 NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
 SILENCE, GRACE = 300.0, 120.0
@@ -180,7 +181,7 @@ def test_session_tracker_tracker_silence_ends_for_good():
     assert said(machine, SILENCE + 2) == ["start s2", "user s2"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("previous", "at", "first"),
     [
         (None, 1, "start s1"),

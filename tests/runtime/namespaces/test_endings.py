@@ -9,8 +9,7 @@ from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory, Statement, Turn
-from slowcat_memory.runtime.namespaces.endings import Endings
-from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
+from slowcat_memory.runtime.namespaces.known_facts import Endings, KnownFacts
 
 DAY = timedelta(days=1)
 MAY = datetime(2026, 5, 1, tzinfo=UTC)

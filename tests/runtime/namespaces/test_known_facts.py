@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.records import Memory, Statement
 from slowcat_memory.runtime.namespaces.known_facts import LOOKED_AT, KnownFacts
+from tests.support.rows import each_row
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -42,7 +43,7 @@ NUTS = fact(10, "Anna is allergic to nuts.", "health", predicate="allergic_to")
 EVERYTHING = (HOME, CAR, TOM, GOAL, DENTIST, OPTICIAN, TAX, ILL, NUTS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "turns"),
     [
         ("which city am I based in", [1]),

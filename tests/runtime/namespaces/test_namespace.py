@@ -260,10 +260,10 @@ def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> 
         turns = [scene.say(f"number{n}", embed=False) for n in range(12)]
         ids = [chunk_id(turn.id) for turn in turns]
         assert list(scene.namespace.fetch(ids)) == ids
-        assert len(scene.namespace._hot._held) == 12  # more than it keeps, but nowhere else
+        assert len(scene.namespace.hot._held) == 12  # more than it keeps, but nowhere else
     scene.store.flush()
     scene.say("one more", embed=False)
-    assert len(scene.namespace._hot._held) == 5
+    assert len(scene.namespace.hot._held) == 5
     assert set(scene.namespace.fetch(ids)) == set(ids)
 
 
@@ -292,7 +292,7 @@ def test_namespace_what_is_saved_makes_room(scene: Scene) -> None:
         ack: Ack = scene.store.append(scene_turn(scene, n))
         ack.wait()
         scene.namespace.add_turn(ack.event, ack)  # type: ignore[arg-type]
-    assert len(scene.namespace._hot._held) == 5
+    assert len(scene.namespace.hot._held) == 5
 
 
 def scene_turn(scene: Scene, n: int) -> Turn:

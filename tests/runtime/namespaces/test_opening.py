@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Statement, Turn, WriteBatch
-from slowcat_memory.runtime.namespaces.endings import Endings
 from slowcat_memory.runtime.namespaces.indexer import SLICE
+from slowcat_memory.runtime.namespaces.known_facts import Endings
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
@@ -182,12 +182,12 @@ def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order()
     holds = WhatHolds("english")
     holds.put(ended)
     holds.put(new)
-    assert holds.of("chunk/1", later) == ()  # not read yet
+    assert holds.endings("chunk/1", later) == ()  # not read yet
     holds.read([old], (), nullcontext())
-    (ending,) = holds.of("chunk/1", later)
+    (ending,) = holds.endings("chunk/1", later)
     assert ending.until == ended.valid_to
     holds.drop(ended.id)
-    assert holds.of("chunk/1", later) == ()
+    assert holds.endings("chunk/1", later) == ()
 
 
 # ------------------------------------------------------------------- one person beside another

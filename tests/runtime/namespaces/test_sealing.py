@@ -31,7 +31,10 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     monkeypatch.setattr(sealing, "CHILD", str(path))
 
 
-SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+SMALL_DISK = (  # Python would cut its compiled modules off, too, and not notice
+    "import resource, sys; sys.dont_write_bytecode = True\n"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+)
 HALF_WAY = (
     "import os, signal\n"
     "from slowcat_memory.index.lexical import lexical_writer\n"

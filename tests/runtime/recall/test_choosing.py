@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.runtime.namespaces.endings import Ending
+from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.recall.choosing import ended
 from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.runtime.recall.scoring import LeftOutReason

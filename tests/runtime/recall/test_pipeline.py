@@ -10,6 +10,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.recall.pipeline import Progress
 from tests.support.recall_without_store import EMBEDDER, SAID, Mind, memory, query
+from tests.support.rows import each_row
 
 # ------------------------------------------------------------------- stages
 
@@ -174,8 +175,8 @@ def test_pipeline_choose_what_no_longer_exists_is_passed_over() -> None:
     assert "dog" not in mind.ids("my dog")
 
 
-@pytest.mark.parametrize("text", ["", "   ", "...", "the", "\ufffd", "x" * 100_000])
-@pytest.mark.parametrize("vectors", [True, False])
+@each_row("text", ["", "   ", "...", "the", "\ufffd", "x" * 100_000])
+@each_row("vectors", [True, False])
 def test_pipeline_choose_any_query_has_an_answer(text: str, vectors: bool) -> None:
     assert isinstance(Mind(vectors=vectors).run(query(text, floor=0.3)).hits, list)
 

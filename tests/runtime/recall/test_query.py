@@ -14,9 +14,10 @@ from slowcat_memory.runtime.recall.query import (
     RecallOptions,
     RetrievalOptions,
 )
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "field", "value"),
     [
         (RecallOptions, "floor", 7.0),

@@ -21,6 +21,7 @@ from slowcat_memory.runtime.recall.query import (
 )
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.recall_without_store import EMBEDDER, NOW, SAID, Mind, memory, query
+from tests.support.rows import each_row
 
 NOTHING = AnswerEvidence(coverage=0, max_similarity=0, unseen_names=1, memories=500)
 UNNAMED = replace(NOTHING, unseen_names=0)
@@ -42,7 +43,7 @@ def test_need_of_looks_up_everything_when_the_gate_is_off() -> None:
     assert hello.query == "hi, did I tell you?" and hello.asks_memory
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("need", "named", "evidence", "unknown"),
     [
         (ASKS, False, NOTHING, True),

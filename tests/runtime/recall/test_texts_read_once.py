@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from slowcat_memory.core.query import revisions
+from slowcat_memory.core.query import asked_facts
 from slowcat_memory.runtime.recall import choosing
 from tests.support.recall_without_store import Mind, memory, query
 
@@ -35,7 +35,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> Count
 
 
 def test_the_words_of_each_text_are_read_once_for_all_comparisons(mind, monkeypatch):
-    calls = counted(monkeypatch, revisions, "keys")
+    calls = counted(monkeypatch, asked_facts, "keys")
     found = mind.run(query(ASKED, keep_share=0.1)).hits
     assert len(found) > 3 and any(hit.memory.facets.get("earlier") for hit in found)
     assert calls[found[0].memory.text] == 1

@@ -20,10 +20,6 @@ def texts(hits: list[Hit]) -> list[str]:
 OWN = [hit("anna", "one", 0.9, 0.2), hit("anna", "two", 0.6, 0.3), hit("anna", "three", 0.5, 0.1)]
 
 
-def test_union_one_namespace_stays_as_it_is() -> None:
-    assert union([OWN], 2, 0.8) == OWN
-
-
 def test_union_the_likelier_namespace_comes_first_and_each_keeps_its_order() -> None:
     home = [hit("home", "four", 0.2, 0.9), hit("home", "five", 0.1, 0.95)]
     merged = union([OWN, home], 9, 0.8)

@@ -74,9 +74,9 @@ def test_a_crafted_backup_is_refused_and_the_store_is_as_before(
     with pytest.raises(StoreError):
         restore(path, crafted, options=SMALL)
     with Store.open(path, options=SMALL) as again:
-        assert again.append(turn(3)).id == 3
         with again.snapshot() as snapshot:
             assert [one.id for one in snapshot.turns()] == [1, 2]
+        assert again.append(turn(3)).id == 3
     assert restore(path, backup, options=SMALL).events == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.records import Forget, Manifest, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, backups_of
+from slowcat_memory.store import Store, StoreOptions, backups_of, data_file
 from slowcat_memory.store.care import backups, copy, drafts, erasure
 from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk.folder import index_folder
@@ -34,6 +34,10 @@ def filled(path: Path, turns: int = TURNS) -> Store:
     made = memory("fact/1", text=f"from {token(1)}", sources=(1,))
     store.apply("job", WriteBatch(memories=(made, memory("fact/3", sources=(3,))))).wait()
     return store
+
+
+def data_name(path: Path) -> str:
+    return str(data_file(path).relative_to(path))
 
 
 def holding(folder: Path, *numbers: int) -> set[str]:
@@ -109,7 +113,7 @@ def test_erasure_killed_at_any_step_the_next_start_completes_it(
         assert snapshot.counts()["log"] == len(left)
     gone = [n for n in range(1, TURNS + 1) if n % 3]
     assert holding(path, *gone) == set() and not folder.exists()
-    assert holding(path, 3) == {"data.mdb"}
+    assert holding(path, 3) == {data_name(path)}
 
 
 def test_erasure_control_without_the_state_the_words_stay(
@@ -125,7 +129,7 @@ def test_erasure_control_without_the_state_the_words_stay(
     monkeypatch.setattr(Erasure, "_resume", lambda self: None)
     with Store.open(path, options=SMALL):
         pass
-    assert holding(path, 598) == {"data.mdb"}
+    assert holding(path, 598) == {data_name(path)}
 
 
 def test_erasure_what_is_derived_meanwhile_from_a_hidden_turn_is_not_written(path: Path) -> None:
@@ -245,7 +249,10 @@ def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) 
         gone = store.forget(asked, keep_backups=True)
         assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (0, 2)
     assert holding(path, *(n for n in range(1, 31) if n % 3)) == set()
-    assert holding(path, 3) == {"data.mdb", *(f"backups/{one.name}" for one in (first, second))}
+    assert holding(path, 3) == {
+        data_name(path),
+        *(f"backups/{one.name}" for one in (first, second)),
+    }
     for file in (first, second):
         assert copy.count_rows(file) == 10 and file.stat().st_mode & 0o777 == 0o600
 
@@ -368,7 +375,7 @@ def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path: Path)
         store.apply("job", WriteBatch(memories=(secret,))).wait()
         with store.snapshot() as snapshot:
             assert snapshot.memory("anna", "note/Zqxlover") is None, "it stays forgotten"
-    assert b"Zqxlover" not in (path / "data.mdb").read_bytes()
+    assert b"Zqxlover" not in data_file(path).read_bytes()
 
 
 def test_erasure_killed_between_two_slices_leaves_no_vector_without_its_key(

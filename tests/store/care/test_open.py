@@ -21,7 +21,7 @@ from slowcat_memory.store.care.damaged import damaged_copies, delete_damaged
 from slowcat_memory.store.disk import canary, codec, keys, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import SALVAGING
+from slowcat_memory.store.disk.folder import FRESH, SALVAGING, data_file
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness import samples
 from tests.harness.damage import damage
@@ -83,11 +83,19 @@ def test_open_the_canary_goes_first_after_an_unclean_stop_only(
 
 def test_open_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
     open_store().close()
-    (path / "new.mdb").write_bytes(b"half")
+    (path / FRESH).write_bytes(b"half")
     (path / SALVAGING).mkdir()
     open_store()
-    assert not (path / "new.mdb").exists()
+    assert not (path / FRESH).exists()
     assert not (path / SALVAGING).exists()
+
+
+def test_open_a_store_is_found_although_the_name_of_its_file_is_damaged(store, path):
+    fill(store, 9)
+    store.forget(Forget(turns=(1,)))
+    store.close()
+    (path / "CURRENT").write_bytes(b"../\xff")
+    assert len(events(Store.open(path))) == 8
 
 
 @pytest.mark.parametrize("tables", [False, True])
@@ -116,7 +124,7 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
     store.apply("j", WriteBatch(vectors=values, embedder="e"))
     store.forget(Forget(turns=(7,)))
     killed = leave(store, path, tmp_path / "killed")
-    data = killed / "data.mdb"
+    data = data_file(killed)
     spoil(data, way)
     spoilt = data.read_bytes()
     with Store.open(killed) as store:
@@ -129,10 +137,10 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
         assert 7 not in {event.id for event in here}
         if way == "a turn's text":
             assert len(here) == 118
-            assert store.append(turn(121)).id == 121
             with store.snapshot() as snapshot:
                 assert snapshot.session("s1").turns == 118
                 assert len(list(snapshot.vectors("e", "anna"))) == 40
+            assert store.append(turn(121)).id == 121
         store.append(turn(999)).wait(30)
         after = len(events(store))
     with Store.open(killed) as store:

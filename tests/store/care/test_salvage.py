@@ -12,7 +12,7 @@ import pytest
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store import Store, StoreOptions, data_file
 from slowcat_memory.store.care import canary_process, salvage
 from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk import canary, keys
@@ -99,18 +99,18 @@ def here(store: Store) -> dict[int, str]:
 
 @pytest.mark.parametrize("table", ["log", "log_by_scope", "memories", "main", "free", "meta"])
 def test_salvage_a_zeroed_root_costs_no_turn(copy: Path, table: str) -> None:
-    zero(copy / "data.mdb", root_of(copy / "data.mdb", table))
+    zero(data_file(copy), root_of(data_file(copy), table))
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
         assert all(said == text(n) for n, said in here(store).items())
-        assert store.append(turn(0)).id == TURNS + 1
         with store.snapshot() as snapshot:
             assert snapshot.session("s1").turns == TURNS - 1
+        assert store.append(turn(0)).id == TURNS + 1
 
 
 @pytest.mark.parametrize("page", [0, 1])
 def test_salvage_a_zeroed_meta_page_costs_no_turn(copy: Path, page: int) -> None:
-    zero(copy / "data.mdb", page)
+    zero(data_file(copy), page)
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
 
@@ -144,11 +144,11 @@ def test_salvage_without_its_roots_it_costs_every_turn_control(kept: Path, tmp_p
 def test_salvage_a_cut_file_gives_every_whole_page(
     copy: Path, tmp_path: Path, share: float
 ) -> None:
-    data = copy / "data.mdb"
+    data = data_file(copy)
     whole = data.read_bytes()
     size = int(len(whole) * share)
     data.write_bytes(whole[:size])
-    there = turns_in_leaves(copy / "data.mdb", upto=size // PAGE) if size else set()
+    there = turns_in_leaves(data_file(copy), upto=size // PAGE) if size else set()
     assert there
     with Store.open(copy, options=SMALL) as store:
         assert set(here(store)) >= there - {500}
@@ -196,7 +196,7 @@ def test_salvage_turns_that_were_forgotten_and_erased_are_nowhere(store: Store, 
     store.append(turn(200)).wait(30)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
-    zero(killed / "data.mdb", root_of(killed / "data.mdb", "log"))
+    zero(data_file(killed), root_of(data_file(killed), "log"))
     with Store.open(killed, options=SMALL) as again:
         assert set(here(again)) == {*range(1, 201)} - {100}
 
@@ -211,7 +211,7 @@ def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(
     store.apply("j", WriteBatch(drop=(("anna", "note/7"),))).wait(30)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
-    zero(killed / "data.mdb", root_of(killed / "data.mdb", "memories"))
+    zero(data_file(killed), root_of(data_file(killed), "memories"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         found: list[Memory] = list(snapshot.memories("anna"))
     assert len(found) == 199
@@ -227,7 +227,7 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store: Store, path
         store.apply("j", WriteBatch(command=entry)).wait(30)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
-    zero(killed / "data.mdb", root_of(killed / "data.mdb", "main"))
+    zero(data_file(killed), root_of(data_file(killed), "main"))
     with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
         assert [entry.id for entry in snapshot.commands()] == [*range(59, 0, -1)]
 
@@ -244,7 +244,7 @@ def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store: Store, path: P
     store.flush()
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
-    data = killed / "data.mdb"
+    data = data_file(killed)
     with PageReader(data) as reader:
         pages = PageMap(reader)
         found, _ = tables(reader, pages, reader.metas[0])
@@ -282,9 +282,9 @@ def test_salvage_without_another_process_damage_is_still_found(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "")
-    assert canary_process.is_whole(copy / "data.mdb")
-    zero(copy / "data.mdb", root_of(copy / "data.mdb", "log"))
-    assert not canary_process.is_whole(copy / "data.mdb")
+    assert canary_process.is_whole(data_file(copy))
+    zero(data_file(copy), root_of(data_file(copy), "log"))
+    assert not canary_process.is_whole(data_file(copy))
     with Store.open(copy, options=SMALL) as store:
         assert store.opened.trouble
         assert len(here(store)) == TURNS - 1
@@ -305,7 +305,7 @@ def test_salvage_both_judges_agree(kept: Path, tmp_path: Path) -> None:
 def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = copy / "data.mdb"
+    data = data_file(copy)
     zero(data, root_of(data, "log"))
     before = data.read_bytes()
     with monkeypatch.context() as patched:
@@ -328,8 +328,8 @@ def _full_at_salvage(run):
 
 
 def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy: Path) -> None:
-    data = copy / "data.mdb"
     for _ in range(2):
+        data = data_file(copy)
         zero(data, root_of(data, "log"))
         (copy / "running").touch(mode=0o600)
         Store.open(copy, options=SMALL, now=lambda: samples.at()).close()
@@ -355,7 +355,7 @@ def test_salvage_a_backup_that_is_restored_forgets_what_was_forgotten_since(
     store.forget(what, erase=False)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
-    (killed / "data.mdb").write_bytes(bytes(50_000))
+    (data_file(killed)).write_bytes(bytes(50_000))
     with Store.open(killed, options=SMALL) as again:
         assert again.opened.restored_from
         assert set(here(again)) == {*range(1, 40)} - {7}
@@ -380,7 +380,7 @@ def test_salvage_what_is_hidden_and_not_deleted_yet_does_not_come_back(
     monkeypatch.undo()
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
-    data = killed / "data.mdb"
+    data = data_file(killed)
     if lost == "whole file":
         data.write_bytes(bytes(50_000))
     elif lost == "meta":  # and with it, every row that names the erasure

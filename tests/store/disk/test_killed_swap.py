@@ -23,7 +23,7 @@ import os, sys
 from pathlib import Path
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import copy
-from slowcat_memory.store.disk import environment
+from slowcat_memory.store.disk import folder
 left = int(sys.argv[2])
 
 def dying(call):
@@ -39,10 +39,10 @@ def dying(call):
 class Os:
     def __getattr__(self, name):
         found = getattr(os, name)
-        return dying(found) if name in ("replace", "unlink") else found
+        return dying(found) if name in ("rename", "replace") else found
 
 store = Store.open(Path(sys.argv[1]))
-environment.os = Os()
+folder.os = Os()
 copy.rewrite(store._env, store._writer.call)
 os._exit(1)
 """

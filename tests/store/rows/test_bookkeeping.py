@@ -16,7 +16,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store
+from slowcat_memory.store import Store, data_file
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -92,7 +92,7 @@ def test_bookkeeping_changes_forgetting_leaves_no_id_behind(store: Store) -> Non
     store.forget(Forget(memories=("note/secret",)))
     assert changed(store) == []
     store.close()
-    assert b"note/secret\0" not in (store.path / "data.mdb").read_bytes()
+    assert b"note/secret\0" not in data_file(store.path).read_bytes()
 
 
 def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store: Store) -> None:

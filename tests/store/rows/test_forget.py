@@ -233,6 +233,7 @@ def test_forget_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
     store.append(turn(1)).wait()
     with store.snapshot() as snapshot:
         assert not store.forget(Forget(turns=(1,))).erased
+        assert not (store.path / "data.mdb").exists(), "it is replaced nevertheless"
         assert snapshot.turn(1) is not None, "a snapshot does not change"
         with store.snapshot() as later:
             assert later.turn(1) is None

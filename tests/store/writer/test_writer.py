@@ -133,6 +133,22 @@ def test_writer_an_environment_that_lmdb_gave_up_on_is_opened_anew(open_store, m
         assert snapshot.last_id() == 1
 
 
+def test_writer_what_was_committed_in_a_file_that_is_gone_is_refused_once(store, monkeypatch):
+    checks = []
+
+    def check(env):
+        checks.append(env)
+        if len(checks) == 2:  # the one after the commit
+            raise StoreError("the file was replaced")
+
+    monkeypatch.setattr(environment.Environment, "check_in_place", check)
+    with pytest.raises(StoreError):
+        store.append(turn(1)).wait(30)
+    store.append(turn(2)).wait(30)
+    with store.snapshot() as snapshot:
+        assert snapshot.session("s1").turns == 2, "none is counted twice"
+
+
 def test_writer_a_disk_that_refuses_the_founding_is_named(open_store, disk):
     disk.full = True
     with pytest.raises(StoreFullError):
@@ -153,7 +169,7 @@ def test_writer_a_swap_that_could_not_open_the_new_file_heals(open_store, monkey
         opens.append(env)
         if len(opens) == 1:
             raise StoreError("too many open files")
-        really_open(env)
+        return really_open(env)
 
     monkeypatch.setattr(environment.Environment, "_open", fail_once)
     assert not store.forget(Forget(turns=(1,))).erased

@@ -12,6 +12,7 @@ from slowcat_memory.core.extraction.checks.contradicted import (
     without_tag,
 )
 from slowcat_memory.records import Turn
+from tests.support.rows import each_row
 
 # quote | statement that follows from it | statement that it denies
 DENIED = """
@@ -53,7 +54,7 @@ ich verpasse nie den Chor|Mira geht in den Chor.
 """
 
 
-@pytest.mark.parametrize("row", DENIED.strip().splitlines())
+@each_row("row", DENIED.strip().splitlines())
 def test_the_contrary_of_a_quote_is_refused(row: str) -> None:
     quote, right, wrong = row.split("|")
     for said in (quote, quote.lower()):
@@ -61,7 +62,7 @@ def test_the_contrary_of_a_quote_is_refused(row: str) -> None:
         assert contradicts(wrong, said)
 
 
-@pytest.mark.parametrize("row", PLAIN.strip().splitlines())
+@each_row("row", PLAIN.strip().splitlines())
 def test_a_negation_of_something_else_denies_nothing(row: str) -> None:
     quote, content = row.split("|")
     assert not contradicts(content, quote)
@@ -111,7 +112,7 @@ def test_a_statement_without_the_words_of_the_record_is_unsupported() -> None:
     assert not unsupported("Mira has an offer.", "Mira", [turn])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "quote", "wrong"),
     [
         ("Tom lives in Bath.", "I don't live in Brighton any more, I moved to Bath", False),

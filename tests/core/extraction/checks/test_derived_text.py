@@ -4,8 +4,6 @@ import ast
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 import slowcat_memory
 from slowcat_memory.core.extraction.checks.derived_text import (
     FILTERED,
@@ -17,6 +15,7 @@ from slowcat_memory.core.extraction.checks.derived_text import (
 )
 from slowcat_memory.core.extraction.grounding import ground, holds
 from slowcat_memory.records import Context, Key, Made, Memory, Turn, WriteBatch
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 MADE = Made(job="test")
@@ -90,18 +89,18 @@ Mira überweist die Miete am Ersten.
 """
 
 
-@pytest.mark.parametrize("text", [*ORDERS.strip().splitlines(), *LINKS.strip().splitlines()])
+@each_row("text", [*ORDERS.strip().splitlines(), *LINKS.strip().splitlines()])
 def test_an_order_or_a_link_is_never_kept(text: str) -> None:
     assert not keepable(text)
     assert keepable_part(f"Mira was in Leeds. {text} Tom rang.") == "Mira was in Leeds. Tom rang."
 
 
-@pytest.mark.parametrize("text", LINKS.strip().splitlines())
+@each_row("text", LINKS.strip().splitlines())
 def test_a_domain_is_a_link_in_any_form(text: str) -> None:
     assert has_link(text)
 
 
-@pytest.mark.parametrize("text", PLAIN.strip().splitlines())
+@each_row("text", PLAIN.strip().splitlines())
 def test_ordinary_sentences_are_kept(text: str) -> None:
     assert keepable(text) and keepable_part(text) == text
 

@@ -8,6 +8,7 @@ from slowcat_memory.core.extraction.checks.related import Related, uncertain, un
 from slowcat_memory.core.extraction.predicates import PREFERRED, canonical
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.records import Turn
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
@@ -148,14 +149,14 @@ def _own(line: str) -> tuple[Related, Turn]:
     return Related("Mira", predicate, predicate, object_, text), turn
 
 
-@pytest.mark.parametrize("line", OWN_CHANGES.strip().splitlines())
+@each_row("line", OWN_CHANGES.strip().splitlines())
 def test_a_change_in_words_that_no_list_has_is_uncertain(line):
     one, turn = _own(line)
     assert unrelated(one, turn, ["Tom"])
     assert uncertain(one, turn, ["Tom"])
 
 
-@pytest.mark.parametrize("line", OF_NOTHING.strip().splitlines())
+@each_row("line", OF_NOTHING.strip().splitlines())
 def test_what_shows_no_relation_is_not_even_uncertain(line):
     one, turn = _own(line)
     assert unrelated(one, turn, ["Tom"])

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.core.blocks.statements import valid_of_kind
 from slowcat_memory.core.extraction.checks.reported import is_reported, reads_aloud
 from slowcat_memory.core.facts.fact import fact_key, fact_memory
@@ -12,6 +10,7 @@ from slowcat_memory.core.proactive.open_threads import of_turns
 from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.records import Made, Turn
+from tests.support.rows import each_row
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
@@ -52,12 +51,12 @@ er sagt, er zieht nach Leipzig
 """
 
 
-@pytest.mark.parametrize("text", READ.strip().splitlines())
+@each_row("text", READ.strip().splitlines())
 def test_a_text_that_is_read_aloud_is_found(text: str) -> None:
     assert reads_aloud(text) and reads_aloud(text.capitalize())
 
 
-@pytest.mark.parametrize("text", OWN.strip().splitlines())
+@each_row("text", OWN.strip().splitlines())
 def test_what_somebody_said_or_does_is_not_read_aloud(text: str) -> None:
     assert not reads_aloud(text)
 

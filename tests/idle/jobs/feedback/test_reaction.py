@@ -1,6 +1,7 @@
 import pytest
 
 from slowcat_memory.idle.jobs.feedback import reaction
+from tests.support.rows import each_row
 
 WRONG = {
     "No, I said Anna.": "anna",
@@ -26,7 +27,7 @@ NOTHING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", WRONG)
+@each_row("text", WRONG)
 def test_reaction_a_correction_is_heard(text: str) -> None:
     found = reaction(text)
     assert found is not None and found.verdict == "wrong" and found.instead == WRONG[text]
@@ -38,6 +39,6 @@ def test_reaction_a_confirmation_is_heard(text: str) -> None:
     assert found is not None and found.verdict == "right"
 
 
-@pytest.mark.parametrize("text", NOTHING)
+@each_row("text", NOTHING)
 def test_reaction_what_says_nothing_about_a_reply_is_let_pass(text: str) -> None:
     assert reaction(text) is None

@@ -1,0 +1,220 @@
+"""What must nobody wait for? Somebody else's index, a click, a greeting, the building of an index.
+
+- *loading*: one person recalls every ``PAUSE_S``, under the usual deadline, while the indexes of
+  others are loaded one after the other, each of so many turns that no sealed index has;
+- *facts*: of a person with so many facts, as idle work would have written them, *mute* marks a
+  memory, until the index has the mark; *greeting* writes the head of a session
+  (``session_context``); *search* searches facts by words, as the commands and the page do; *put*
+  enters one more fact into the index that merging uses;
+- *sealing*: the index of so many memories is built while ``BUSY`` processes keep the cores busy.
+
+    python -m benchmarks.waiting --turns 8000 --facts 20000 --memories 100000 --cache CACHE
+    python -m benchmarks.waiting --only facts
+
+The JSON, a part each: ``loading`` (``turns``, and for ``alone`` and ``beside``, ``ms`` and ``full``, the
+share of recalls by words and vectors), ``facts`` (``facts``, and by action ``ms`` and ``cpu_ms``, of all threads), ``sealing``
+(``memories``, ``seconds``). Each figure in milliseconds is n, p50, p95, p99, max.
+"""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks import common, corpus, stores
+from benchmarks.common import percentiles
+from benchmarks.cores import cores
+from slowcat_memory import providers
+from slowcat_memory.core.facts.fact_index import FactIndex
+from slowcat_memory.core.memory import FACT
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
+from slowcat_memory.store import Store
+
+SCOPE = corpus.SCOPE
+OTHERS = ("ben", "cleo", "dana")  # whose indexes are loaded
+OWN, PAUSE_S = 1000, 0.02  # turns of who recalls, and seconds between two recalls
+ALONE_S = 5.0  # of recalls before anything is loaded
+BATCH, MUTES, ROUNDS, VARIED = 1000, 30, 5, 500
+BUSY, TAIL = 2, 300
+BEGAN = datetime(2024, 3, 1, 9, 0, tzinfo=UTC)
+Recall = tuple[float, str]  # its milliseconds, and its stage
+PARTS = ("loading", "facts", "sealing")
+
+
+def main() -> None:
+    options = _arguments()
+    measures: dict[str, Callable[[Path], dict[str, Any]]] = {
+        "loading": lambda path: loading(path, options.turns),
+        "facts": lambda path: upkeep(path, options.facts),
+        "sealing": lambda path: sealing(path, options.memories, options.cache),
+    }
+    results, loads = dict[str, Any](), [common.load_average()]
+    for part in options.only:
+        with common.scratch() as folder:
+            results[part] = measures[part](folder / "store")
+        loads.append(common.load_average())
+        common.console.print_json(data={part: results[part]})
+        common.write_json(options.json, {"load": loads, **results})
+
+
+# ------------------------------------------------------------------- somebody else's index
+
+
+def loading(path: Path, turns: int) -> dict[str, Any]:
+    """Recall for one person while the indexes of others are loaded."""
+    config = common.configuration(path)
+    embedder, report = providers.open_query_embedder(config.embedding)
+    if embedder is None:
+        raise SystemExit(f"no embedding model: {report.source}")
+    with Store.open(path) as store:
+        stores.fill(store, embedder, OWN)
+        for other in OTHERS:
+            stores.fill(store, embedder, turns, other)
+    engine = MemoryEngine(config)
+    try:
+        engine.prepare(SCOPE)
+        spent = asyncio.run(_loading(engine))
+        common.refuse_failures(engine.metrics)
+    finally:
+        engine.close()
+    result: dict[str, Any] = {"turns": turns}
+    for name, recalls in spent.items():
+        full = sum(stage == "full" for _, stage in recalls) / len(recalls)
+        result[name] = {"ms": percentiles([ms for ms, _ in recalls]), "full": round(full, 4)}
+    return result
+
+
+async def _loading(engine: MemoryEngine) -> dict[str, list[Recall]]:
+    texts = iter(corpus.questions(10_000, common.SEED))
+    await _recall_during(asyncio.sleep(1.0), engine, texts)
+    alone, beside = await _recall_during(asyncio.sleep(ALONE_S), engine, texts), list[Recall]()
+    for other in OTHERS:
+        await engine.recall(next(texts), other)  # begins to load it
+        beside += await _recall_during(asyncio.to_thread(engine.drain), engine, texts)
+    return {"alone": alone, "beside": beside}
+
+
+async def _recall_during(
+    work: Coroutine[Any, Any, object], engine: MemoryEngine, texts: Iterator[str]
+) -> list[Recall]:
+    running, recalls = asyncio.create_task(work), list[Recall]()
+    while not running.done():
+        text, began = next(texts), time.perf_counter()
+        found = await engine.recall(text, SCOPE, now=corpus.NOW)
+        engine.pack(found, corpus.NOW)
+        recalls.append(((time.perf_counter() - began) * 1e3, found.stage))
+        await asyncio.sleep(PAUSE_S)
+    await running
+    return recalls
+
+
+# ------------------------------------------------------------------- many facts
+
+
+def upkeep(path: Path, count: int) -> dict[str, Any]:
+    """Measure what a person with so many facts waits for."""
+    engine = MemoryEngine(common.configuration(path))
+    try:
+        facts = fill(engine, count)
+        actions = _actions(engine, facts)
+        rounds = {name: MUTES if name == "mute" else ROUNDS for name in actions}
+        spent = {name: [_spent(actions[name]) for _ in range(rounds[name])] for name in actions}
+    finally:
+        engine.close()
+    return {
+        "facts": count,
+        "ms": {name: percentiles([wall for wall, _ in each]) for name, each in spent.items()},
+        "cpu_ms": {name: percentiles([cpu for _, cpu in each]) for name, each in spent.items()},
+    }
+
+
+def fill(engine: MemoryEngine, count: int) -> list[Memory]:
+    """Write a conversation, and so many facts that its only turn is the source of."""
+    engine.append(SessionEdge(session="s", scope=SCOPE, kind="start", at=BEGAN))
+    turn = Turn(
+        session="s", scope=SCOPE, speaker="Anna", role="user", text="Hello there.", at=BEGAN
+    )
+    source = engine.append(turn).id
+    engine.append(SessionEdge(session="s", scope=SCOPE, kind="end", at=BEGAN, reason="silence"))
+    engine.flush()
+    texts = corpus.questions(VARIED, common.SEED)
+    facts = [fact(number, texts[number % VARIED], source) for number in range(count)]
+    for first in range(0, count, BATCH):
+        engine.store.apply("facts", WriteBatch(memories=tuple(facts[first : first + BATCH]))).wait()
+    engine.prepare(SCOPE)
+    return facts
+
+
+def fact(number: int, text: str, source: int) -> Memory:
+    """Make a fact about a friend of the speaker."""
+    return Memory(
+        id=f"{FACT}/{number:016x}",  # as long as real ones: none begins another
+        kind=f"{FACT}/person",
+        scope=SCOPE,
+        speaker="Anna",
+        text=f"Anna's friend {number % 500} asked in letter {number}: {text}",
+        valid_from=BEGAN + timedelta(minutes=number),
+        recorded_at=BEGAN,
+        sources=(source,),
+        statement=Statement(subject=f"friend {number % 500}"),
+    )
+
+
+def _actions(engine: MemoryEngine, facts: list[Memory]) -> dict[str, Callable[[], Any]]:
+    index = FactIndex(Tokenizer("english").for_queries())
+    for known in facts:
+        index.put(known, None)
+    fresh = iter(
+        fact(len(facts) + n, "They keep bees.", facts[0].sources[0]) for n in range(ROUNDS)
+    )
+    marked = iter(facts)
+    return {
+        "mute": lambda: engine.mark(SCOPE, next(marked).id, muted=True),
+        "greeting": lambda: engine.session_context(SCOPE, local=True),
+        "search": lambda: engine.search("who keeps bees", SCOPE, kinds=("fact",)),
+        "put": lambda: index.put(next(fresh), None),
+    }
+
+
+def _spent(do: Callable[[], Any]) -> tuple[float, float]:
+    """Return the milliseconds that an action takes, and those of the processor, all threads."""
+    used, began = time.process_time(), time.perf_counter()
+    do()
+    return (time.perf_counter() - began) * 1e3, (time.process_time() - used) * 1e3
+
+
+# ------------------------------------------------------------------- an index built beside others
+
+
+def sealing(path: Path, memories: int, cache: Path | None) -> dict[str, Any]:
+    """Build an index anew beside busy processes."""
+    engine = MemoryEngine(stores.build(path, memories, min(TAIL, memories // 2), cache))
+    try:
+        engine.prepare(SCOPE)
+        with cores(BUSY) as busy:
+            busy.work()
+            began = time.perf_counter()
+            engine.wiring.namespaces.get(SCOPE).reseal()
+            seconds = time.perf_counter() - began
+    finally:
+        engine.close()
+    return {"memories": memories, "seconds": round(seconds, 2)}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--turns", type=int, default=8000, help="of each index that is loaded")
+    parser.add_argument("--facts", type=int, default=20_000)
+    parser.add_argument("--memories", type=int, default=100_000, help="in the index that is built")
+    parser.add_argument("--cache", type=Path, help="keeps built stores from run to run")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
