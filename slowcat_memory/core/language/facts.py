@@ -11,7 +11,7 @@ from slowcat_memory.core.language.data import phrase_list, read_data, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
-    "organisation", "firm", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
+    "organisation", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
     "bought", "somebody", "given",
 ]  # fmt: skip
 Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
