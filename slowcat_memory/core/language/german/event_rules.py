@@ -53,6 +53,7 @@ EVENT_RULES = (
     Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=_AHEAD),
     Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HAB} (?P<o>{_SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
     Rule("event", "event", "{n} kommt {o}.", rf"(?P<n>{_ITS} (?:\w+ )?\w*{any_of(_C['services'])}) (?:kommt|kommen|wird) (?P<o>{_SOON}.*?)(?: geliefert| an| zu uns)?$", "text", whose="me"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{_SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
     Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text", whose="me"),
     Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "action"),

@@ -57,11 +57,16 @@ _LIFE = (
 )
 
 RULES = (
+    Rule("event", "event", "{s} bekommt {o}.", r"(?:erwarten|erwarte|bekommen|bekomme|kriegen|kriege|bekommt|kriegt|erwartet) (?P<o>(?:.* )?(?:zwillinge|drillinge|nachwuchs|ein baby|ein kind|ein mädchen|einen jungen|unser \w+ kind)\b.*)", "text"),
+    Rule("event", "event", "{s} wird {o}.", r"(?:werde|werden|wird) (?P<o>(?:.* )?(?:vater|mutter|oma|opa|eltern|großeltern|tante|onkel|papa|mama))(?=$|,| und| im)", "value"),
+    Rule("person", "diet", "{s} isst {o} nicht.", r"(?:esse|essen|isst|trinke|trinken|trinkt) (?P<o>(?!das\b|es\b|viel\b|so\b).+?) (?:überhaupt |gar |grundsätzlich )?nicht$", "things", denies=True),
     Rule("person", "diet", "{s} trinkt kein {o}.", r"(?:trinke|trinken|trinkt) (?:kein|keine|keinen) (?P<o>(?!.*\bmehr\b).+)", "things", denies=True),
     Rule("preference", "likes", "{s} hat als Hobby {o}.", r"'s (?:größtes |großes )?(?:hobby|leidenschaft) ist (?:das |die |der )?(?P<o>.+)", "thing"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?P<n>bei der|beim) (?P<o>post|bahn|polizei|feuerwehr|bundeswehr|stadt|sparkasse|telekom|caritas|diakonie|müllabfuhr|awo|rundfunk|finanzamt)\b", "value"),
     Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:\w+ )?angst vor (?P<o>.+)", "things"),
     Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),
+    Rule("event", "appointment", "{s} muss {o}.", r"(?:muss|müssen|geht|gehe) (?P<o>(?:.* )?(?:zum|zur|beim|ins) (?:\w*arzt|\w*ärztin|friseur|tüv|mrt|ct|röntgen|krankenhaus|logopädin|vorsorge|physiotherapie|steuerberater|anwalt)\b.*)", "dated"),
     Rule("event", "event", "{n} ist {o}.", rf"(?:die|der|das|{_MY}) (?P<n>\w*(?:{_APPOINTMENT}|jubiläum)(?: von \w+ \w+)?) (?:ist|findet|war) (?P<o>(?:am|im|nächste\w*|morgen|übermorgen)\b.+)", "dated", whose="me"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s} heißt {o}.", r"heiße (?P<o>.+)", "person", whose="speaker"),
@@ -107,6 +112,7 @@ RULES = (
     Rule("person", "has_grandchild", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:enkel|enkelkinder|enkelin|enkelinnen))\b(?! namens)", "value"),
     Rule("person", "friend_of", "{s} ist mit {o} befreundet.", rf"{_BIN} (?:.+ )?mit (?P<o>\S+) (?:.+ )?befreundet", "person"),
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:uns |mir )?{_T}{_A} (?:\w+ )?(?P<kin>{PET})(?:, | namens )(?P<o>.+)", "pets"),
+    Rule("plan", "plans", "{s} zieht {o} aus.", r"(?:ziehe|ziehen|zieht) (?P<o>(?:im|am|nächste\w*|bald|ende|anfang) .+?) aus$", "text"),
     Rule("person", "name", "{s} heißt {o}.", r"bin (?:die|der) (?P<o>\S+)(?=$|,| und| aus| von)", "given", whose="speaker"),
     Rule("person", "married_to", "{s} ist mit {o} verheiratet.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verheiratet", "person"),
     Rule("person", "engaged_to", "{s} ist mit {o} verlobt.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verlobt", "person"),
@@ -179,6 +185,7 @@ ENDINGS = (
     Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:die|man|mein chef|die firma|meine firma) (?:hat|haben) (?:mich|mir|uns) (?:\w+ ){0,3}?(?:entlassen|gekündigt|rausgeworfen|gefeuert|vor die tür gesetzt)(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
     Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=_WORK),
+    Rule("person", "has_partner", "{s} wurde von {o} verlassen.", r"(?P<o>\S+) hat mich (?:\w+ )?verlassen", "given", over=True, ends=_LOVE, whose="me"),
     Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=_AHEAD, whose="me"),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
@@ -193,7 +200,9 @@ ENDINGS = (
     Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) {_T}von {_MY} (?:mann|frau|freund|freundin|partner|partnerin|verlobten) (?:getrennt|scheiden lassen)(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("person", "relationship_status", "{s} lässt sich scheiden.", r"(?:lasse|lassen|lass|lässt) (?:mich|uns|sich) (?:\w+ )?scheiden(?P<o>)", "nothing", ends=_LOVE),
     Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=_LOVE),
+    Rule("person", "has_partner", "{s} hat mit {o} Schluss gemacht.", rf"{_HAB} (?:mit )?(?P<o>.+?) schluss gemacht", "person", over=True, ends=_LOVE),
     Rule("person", "lives_in", "{s} ist aus {o} ausgezogen.", rf"{_BIN} {_ANY}aus (?P<o>.+?) (?:ausgezogen|weggezogen)", "thing", over=True, ends=("lives_in", "address", "lives_with")),
+    Rule("person", "lives_in", "{s} ist von {o} weggezogen.", rf"{_BIN} {_ANY}(?:von|aus) (?P<o>.+?) weggezogen", "place", over=True, ends=("lives_in", "address")),
     Rule("person", "lives_with", "{s} ist ausgezogen.", rf"{_BIN} (?:\w+ )?ausgezogen(?P<o>)$", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "died", "{s} ist gestorben.", rf"{_BIN} (?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
     Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", rf"{_HAB} (?:jetzt |leider |endlich |schon )*(?P<o>.+?) {_UP}", "text", over=True, ends=("*",)),
@@ -203,6 +212,7 @@ ENDINGS = (
     Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=_TASTE),
 )  # fmt: skip
 OVER = (
+    Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} zusammen mit (?P<o>.+)", "person"),
     Rule("person", "friend_of", "{s} hat mit {o} Kontakt.", rf"{_HAB} (?:mit (?P<o>.+?) )einen kontakt", "person"),
     Rule("person", "relationship_status", "{s} ist {o}.", rf"{_BIN} (?P<o>zusammen|ein paar|befreundet|verheiratet)\b", "value"),
     Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|{_THE}|{_MY}) .+)", "thing"),
