@@ -65,7 +65,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         endings: Rules of what ends; tried before the others.
         over: Rules of what holds no longer and no other rule knows.
         expand: Rewrites of a clause: contractions and colloquial forms written out.
-        joined: Rewrites of several clauses that say one thing, into clauses that " | " separates.
         fillers: Words without meaning at the beginning of a clause.
         adverbs: Light adverbs among the first words behind a subject.
         breaks: What separates two clauses.
@@ -201,7 +200,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     had: str
     died: str
     gender: Rewrites = ()
-    joined: Rewrites = ()
     capital_nouns: bool = False
     oblique: str = ""
     unfinished: str = ""

@@ -12,7 +12,7 @@ from slowcat_memory.core.language.english.statement_rules import (
     PET,
     RULES,
 )
-from slowcat_memory.core.language.facts import FactWords, Rewrites, StatementWords, name_words
+from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
 from slowcat_memory.core.language.facts import StatementRule as Rule
 from slowcat_memory.core.language.life import any_of, read_classes
 
@@ -90,21 +90,6 @@ EVENT_RULES = (
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.+)", "action", inflect=True, front=rf"^{_SOON}$"),
 )  # fmt: skip
 
-_IT_IS = r"(?:it's|it is|it'll be|it will be|now it's|it's now|it is now|now it is|and it's|that's)"
-# Sentences whose clauses are read together: what replaces them; " | " separates statements.
-JOINED: Rewrites = (
-    (rf"\b(?:they|we|i|he|she)(?: have|'ve| has|'s)? (?:moved|rescheduled|postponed|changed|pushed back|put off|brought forward) (my|our|the) ({EVENT}),? (?:and |so )*{_IT_IS} (?:now )?(?:on )?({_SOON})(?: now| instead)?",
-     r"my \2 was moved to \3"),
-    (rf"\b(?:my|our|the) ({EVENT}) (?:has been|was|got|is) (?:moved|rescheduled|postponed|changed|pushed back|put off|delayed),? (?:and |so )*{_IT_IS} (?:now )?({_SOON})(?: now| instead)?",
-     r"my \1 was moved to \2"),
-    (rf"\b(?:my|our|the) ({EVENT}) (?:isn't|is not|'s not) (?:on )?(?:{_SOON})(?: any ?more)?,? (?:but |and )*(?:{_IT_IS} )?({_SOON})", r"my \1 was moved to \2"),
-    (rf"\b(my|our|the) ({EVENT}) is ({_SOON}),? (?:and )?not (?:on )?(?:{_SOON})", r"my \2 was moved to \3"),
-    (r"\b(i|we) used to (?:really )?(?:love|like|enjoy|adore) ([\w' -]+?),? (?:but )?(?:(?:now|these days|nowadays|today) )?(?:i|we) (?:now )?(?:can't stand|can't bear|hate|loathe|detest|don't like|can't abide)"
-     r" (?:it|them|that)(?: now| any ?more| these days| at all)*", r"\1 can't stand \2 any more"),
-    (r"\b(i|we) (?:am|are|'m|'re)(?:n't)? (?:not|no longer) (an? )?([\w-]+)(?: any ?more)?,? but (an? )?([\w-]+)(?: now)?$", r"\1 am no longer \2\3 | \1 am \4\5"),
-    (rf"\b((?:i|we)\b[^,;]*?\b(?:an?|my|our) (?:brand[- ])?new (?:car|phone|bike|laptop|computer|camera|van|guitar|tablet|motorbike))( {_AGO})?,? (an?) ([\w-]+)", r"\1 – \3 \4\2"),
-)  # fmt: skip
-
 
 _WORDS = read_words(__package__)
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -134,7 +119,6 @@ _FINITE = (
 
 STATEMENTS = StatementWords(
     rules=RULES + EVENT_RULES,
-    joined=JOINED,
     endings=ENDINGS,
     over=OVER,
     expand=(

@@ -4,7 +4,7 @@ import re
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
-from slowcat_memory.core.language.german.event_rules import EVENT_RULES, JOINED
+from slowcat_memory.core.language.german.event_rules import EVENT_RULES
 from slowcat_memory.core.language.german.statement_rules import (
     CLASSES,
     ENDINGS,
@@ -76,7 +76,6 @@ _WHEN = (
 
 STATEMENTS = StatementWords(
     rules=RULES + EVENT_RULES,
-    joined=JOINED,
     endings=ENDINGS,
     over=OVER,
     expand=(
