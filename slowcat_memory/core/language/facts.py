@@ -224,8 +224,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
         passing: True only for the moment.
         one_off: Acts without a trace, of any type of fact: lights turned off, timers set.
         denied: Negation; two facts that differ in it differ.
-        negated: The same in the quote of a relation.
-        supposed: Suppositions.
         first_person: Pronouns of the speaker.
         possessives: Words before ``relatives``: "my".
         relatives: People and animals that somebody has.
@@ -247,8 +245,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
     passing: str
     one_off: str
     denied: str
-    negated: str
-    supposed: str
     first_person: str
     possessives: str
     relatives: str

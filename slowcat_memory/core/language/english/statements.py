@@ -353,11 +353,6 @@ FACTS = FactWords(
     denied=(
         r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"
     ),
-    negated=r"\b(?:not|never|no longer)\b|n['’]t\b",
-    supposed=(
-        "if|would|could|might|maybe|perhaps|imagine|pretend|wish|(?<!i )suppose|dream(?:ed|t)? of|"
-        "joking|kidding"
-    ),
     first_person=r"\b(?:I|we|us|me)\b|\bI['’]",
     possessives="my|our",
     relatives=(

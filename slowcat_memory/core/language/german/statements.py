@@ -268,8 +268,6 @@ FACTS = FactWords(
         r"isst gerade|kocht gerade|(?:macht|hat) (?:das|die) (?:licht|heizung|tür|fenster) \w*"
     ),
     denied=r"\b(?:nicht|kein\w*|nie)\b",
-    negated=r"\b(?:nicht|nie|kein\w*)\b",
-    supposed="wenn|falls|würde|könnte|vielleicht",
     first_person=r"\b(?:ich|wir|mir|mich|uns)\b",
     possessives="meine?|unsere?",
     relatives=(
