@@ -18,6 +18,7 @@ from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.mentions import Mention, tidy
 from slowcat_memory.core.extraction.predicates import canonical, object_type
+from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import begins, implied_endings, is_exclusive
 from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.language import of_any
@@ -169,6 +170,8 @@ def extract(
         named: What an LLM lists as named, also in other turns: a relation of anybody else is none.
             None for facts by rule, whose subjects are people.
     """
+    if turn.role != "user" or injected(turn.text):
+        return None
     facts = [one for one in facts if not one.why and (one.confidence != "low" or one.reported)]
     kinds = {**known, fold(turn.speaker): "person"} | {fold(m.name): m.type for m in named or ()}
     words = f" {fingerprint(turn.text)} "

@@ -12,21 +12,14 @@ from msgspec.structs import replace
 from slowcat_memory.core.disclosure import is_derived_local, is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
-from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts import prompt as fact_prompts
 from slowcat_memory.core.facts.fact import ExtractedFact, fact_key, fact_memory, is_fact, key_id
 from slowcat_memory.core.facts.prompt import VERSION
-from slowcat_memory.core.graph.readings import TurnExtract, extract
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, new_task, payload_of
-from slowcat_memory.idle.jobs.extraction.register import (
-    derived_again,
-    known_entities,
-    registered,
-    types_of,
-)
+from slowcat_memory.idle.jobs.extraction.register import derived_again, registered
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     OverlookedError,
@@ -134,16 +127,10 @@ class Facts(SessionExtractor):
         made = Made(job=NAME, version=self.version, model=answer.model)
         new = _standing_in(_memories(found.kept, made, context), ruled)
         batch = await _batch(new, _replaced(ruled, every, new, context), context)
-        entities = known_entities(context, request.task.scope)
         # What a turn ends in plain words ends, whatever the LLM makes of it.
         over = [replace(one, predicate="") for one in _facts_by_rule(due, context) if one.ends]
-        stated = [*found.kept, *over]
-        read = {
-            id: extract(turn, _of(turn, stated), context.zone, types_of(entities), found.named)
-            for id, turn in due.items()
-            if turn.role == "user" and not injected(turn.text)
-        }
-        batch = _joined(batch, await registered(_some(read), due, entities, made, context))
+        graph = await registered(due, [*found.kept, *over], found.named, made, context)
+        batch = _joined(batch, graph)
         if answer.whole:
             return batch
         rest = self.rest_of(request, {one.turn for one in answer.value.facts})
@@ -153,21 +140,8 @@ class Facts(SessionExtractor):
         """Read turns that no LLM has read."""
         due, made = request.due, Made(job=NAME, version=self.version)
         found = _facts_by_rule(due, context)
-        entities = known_entities(context, request.task.scope)
-        types = types_of(entities)
-        read = {
-            id: extract(turn, _of(turn, found), context.zone, types) for id, turn in due.items()
-        }
         batch = await _batch(_memories(found, made, context), [], context)
-        return _joined(batch, await registered(_some(read), due, entities, made, context))
-
-
-def _of(turn: Turn, found: Iterable[ExtractedFact]) -> list[ExtractedFact]:
-    return [one for one in found if one.turn.id == turn.id]
-
-
-def _some(read: Mapping[int, TurnExtract | None]) -> dict[int, TurnExtract]:
-    return {id: one for id, one in read.items() if one is not None}
+        return _joined(batch, await registered(due, found, None, made, context))
 
 
 def _joined(batch: WriteBatch, graph: WriteBatch) -> WriteBatch:

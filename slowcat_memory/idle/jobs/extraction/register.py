@@ -4,10 +4,13 @@ Each turn's `TurnReading` is stored; entities and relations are derived from the
 (see ``core.graph``). After a forget they are derived again from the rest.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from slowcat_memory.core.extraction.mentions import Mention
+from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.build import (
     Changes,
     Group,
@@ -21,7 +24,7 @@ from slowcat_memory.core.graph.build import (
 )
 from slowcat_memory.core.graph.dedup import Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
-from slowcat_memory.core.graph.readings import ReadStatement, TurnExtract, TurnReading
+from slowcat_memory.core.graph.readings import ReadStatement, TurnExtract, TurnReading, extract
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.idle.job import JobContext
@@ -44,37 +47,36 @@ class NamespaceGraph:
         self.index.drop(id)
 
 
-def known_entities(context: JobContext, scope: str) -> list[Memory]:
-    with context.snapshot() as snapshot:
-        return list(context.view(NamespaceGraph, snapshot, scope).index.entities.values())
-
-
-def types_of(known: Iterable[Memory]) -> dict[str, str]:
-    """Return the types of entities, by folded name."""
-    return {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
-
-
 async def registered(
-    extracts: Mapping[int, TurnExtract],
     turns: Mapping[int, Turn],
-    known: Iterable[Memory],
+    facts: Iterable[ExtractedFact],
+    named: Sequence[Mention] | None,
     made: Made,
     context: JobContext,
 ) -> WriteBatch:
     """Return the changes of the graph by what was read of some turns of one scope.
 
     Args:
-        extracts: By log id.
         turns: By log id, at least one.
-        known: The scope's entities.
+        facts: What they state.
+        named: What an LLM lists as named; None for facts by rule.
     """
     scope = next(iter(turns.values())).scope
+    with context.snapshot() as snapshot:
+        graph = context.view(NamespaceGraph, snapshot, scope).index
+        known = list(graph.entities.values())
+    types = {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
+    of_turn = defaultdict[int, list[ExtractedFact]](list)
+    for one in facts:
+        of_turn[one.turn.id].append(one)
+    extracts = {
+        id: read
+        for id, turn in sorted(turns.items())
+        if (read := extract(turn, of_turn[id], context.zone, types, named))
+    }
     index = EntityIndex(scope, (one for one in known if not one.retired_at), context.options)
     similarity = await _name_similarity(extracts, index, context)
-    found = [
-        resolve_turn(one, turns[id], index, made, similarity)
-        for id, one in sorted(extracts.items())
-    ]
+    found = (resolve_turn(one, turns[id], index, made, similarity) for id, one in extracts.items())
     return _batch(context, scope, [one for one in found if one is not None])
 
 
