@@ -222,8 +222,8 @@ def _statements(number: int, one: Exchange, shown: Shown) -> list[Piece]:
         for place, relation in enumerate(one.relations)
         if (made := given(relation, shown))
     }
-    made, pieces = statements([fact for _, fact in facts], relations), list[Piece]()
-    for place, (fact, key) in enumerate(made):
+    pieces = list[Piece]()
+    for place, (fact, key) in enumerate(statements([fact for _, fact in facts], relations)):
         own = place < len(facts)
         kind, id = ("fact", facts[place][0]) if own else ("relation", key)
         pieces.append(Piece(kind, id, {"turn": number} | fact))
