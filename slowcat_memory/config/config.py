@@ -29,7 +29,6 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.options import (
     ContextualizeOptions,
     CorrectionsOptions,
-    EntityOptions,
     FactsOptions,
     ProfileOptions,
     RerankOptions,
@@ -179,7 +178,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
-    entities: EntityOptions = field(default_factory=EntityOptions)
     facts: FactsOptions = field(default_factory=FactsOptions)
     merge: MergeOptions = field(default_factory=MergeOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)

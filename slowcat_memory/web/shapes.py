@@ -14,8 +14,7 @@ from slowcat_memory.web.catalogue import Catalogue
 from slowcat_memory.web.context import PageContext
 
 JOBS = {  # what a job does, in words for "by which rule or model"
-    "facts": "facts from what was said",
-    "entities": "people and things from what was said",
+    "facts": "facts, people and things from what was said",
     "summaries": "summaries",
     "merge": "facts compared",
     "note_facts": "facts from notes",

@@ -92,6 +92,6 @@ def test_recorded_recorded_facts_are_answered_by_their_turns():
         {"role": "user", "content": "…\nWrite the facts of the turns 4, 5."},
     ]
     [one] = json.loads(reply({"messages": told}))["facts"]
-    assert (one["turn"], one["date"]) == (4, "")
+    assert one["turn"] == 4 and not one["date"]
     told[0]["content"] = merging.SYSTEM
     assert json.loads(reply({"messages": told})) == {"pairs": []}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.jobs.extraction.entities import Entities
+from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.store import Store
 from slowcat_memory.testing import memory_config, think
 from slowcat_memory.tools.handlers import Call, ToolCalls
@@ -30,7 +30,7 @@ def register(sm):
     sm.ok("import", "chat.txt", "--no-embed")
     with Store.open(sm.store) as store:
         now = datetime(2026, 1, 1, tzinfo=UTC)
-        asyncio.run(think(store, Entities(), now=now))
+        asyncio.run(think(store, Facts(), now=now))
         store.flush(None)
     return sm
 

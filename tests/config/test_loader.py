@@ -215,12 +215,12 @@ def test_load_environment_sets_switches(text: str, value: bool) -> None:
 def test_load_environment_sets_lists_jobs_and_expert_options() -> None:
     environ = {
         **NO_FILE,
-        "SLOWCAT_ENTITIES__TYPES": "person,, order ,",
+        "SLOWCAT_FACTS__TYPES": "person,, order ,",
         "SLOWCAT_JOBS__FACTS__EVERY_S": "60",
         "SLOWCAT_EXPERT__FUSE__DENSE": "0.5",
     }
     made = load(None, environ)
-    assert made.entities.types == ("person", "order") and made.fuse.dense == 0.5
+    assert made.facts.types == ("person", "order") and made.fuse.dense == 0.5
     assert made.idle.jobs["facts"].every_s == 60
 
 

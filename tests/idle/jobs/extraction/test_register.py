@@ -25,7 +25,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 # ------------------------------------------------------------------- the scenarios of the sources
 
 
-def test_entities_the_address_keeps_both_edges_with_their_intervals(house: House) -> None:
+def test_register_the_address_keeps_both_edges_with_their_intervals(house: House) -> None:
     house.say("I live at 123 Main St.")
     house.say("I moved to 456 Oak Ave.", at=T1 + 5 * MONTH)
     house.think()
@@ -43,7 +43,7 @@ def test_entities_the_address_keeps_both_edges_with_their_intervals(house: House
     assert as_of(rows, T1 - MONTH) == []
 
 
-def test_entities_what_was_known_on_a_day(house: House) -> None:
+def test_register_what_was_known_on_a_day(house: House) -> None:
     house.say("I live at 123 Main St.")
     house.say("I moved to 456 Oak Ave last month.", at=T1 + 11 * MONTH)
     house.think()
@@ -57,7 +57,7 @@ def test_entities_what_was_known_on_a_day(house: House) -> None:
     assert begun.valid_from < T1 + 11 * MONTH - timedelta(days=3), "said to have begun earlier"
 
 
-def test_entities_the_dog_grows_older(house: House) -> None:
+def test_register_the_dog_grows_older(house: House) -> None:
     house.say("My dog Max is three.")
     house.say("My dog Max turned four.", at=T1 + 6 * MONTH)
     house.think()
@@ -66,7 +66,7 @@ def test_entities_the_dog_grows_older(house: House) -> None:
     assert [one.statement.object for one in sorted(ages, key=order)] == ["three", "four"]
 
 
-def test_entities_a_job_is_left_and_another_begun(house: House) -> None:
+def test_register_a_job_is_left_and_another_begun(house: House) -> None:
     house.say("I work at Acme.")
     house.say("I no longer work at Acme.", at=T1 + MONTH)
     house.think()
@@ -77,7 +77,7 @@ def test_entities_a_job_is_left_and_another_begun(house: House) -> None:
     assert house.now() == [("Anna", "works_at", "Globex")]
 
 
-def test_entities_a_correction_leaves_no_stretch_of_time_behind(house: House) -> None:
+def test_register_a_correction_leaves_no_stretch_of_time_behind(house: House) -> None:
     house.say("I live in Porto.", "Sorry, I live in Lisbon.")
     house.think()
     rows = [one for one in house.rows() if one.kind == "relation/lives_in"]
@@ -85,13 +85,13 @@ def test_entities_a_correction_leaves_no_stretch_of_time_behind(house: House) ->
     assert len(rows) == 2, "what was believed for a minute is in the history"
 
 
-def test_entities_late_news_do_not_undo_the_present(house: House) -> None:
+def test_register_late_news_do_not_undo_the_present(house: House) -> None:
     house.say("I live in Lisbon.")
     house.say("I lived in Porto back then, until 2019.", at=T1 + MONTH)
     llm = by_words(
-        ("I live in Lisbon", {"relations": [related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]}),
-        ("Porto", {"relations": [related("Anna", "lives_in", "Porto", "I lived in Porto",
-                                         until="until 2019", over=True)]}),
+        ("I live in Lisbon", {"facts": [related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]}),
+        ("Porto", {"facts": [related("Anna", "lives_in", "Porto", "I lived in Porto",
+                                         date="2019", over=True)]}),
     )  # fmt: skip
     house.think(llm)
     assert house.now() == [("Anna", "lives_in", "Lisbon")]
@@ -99,7 +99,7 @@ def test_entities_late_news_do_not_undo_the_present(house: House) -> None:
     assert house.told(then) == [("Anna", "lives_in", "Porto")]
 
 
-def test_entities_jon_smith_is_john_smith_and_so_is_customer_john(house: House) -> None:
+def test_register_jon_smith_is_john_smith_and_so_is_customer_john(house: House) -> None:
     house.say("I met John Smith at work.", "Jon Smith is nice.", "Then Customer John rang.")
     house.think(by_words(
         ("John Smith", {"entities": [entity("John Smith")]}),
@@ -111,7 +111,7 @@ def test_entities_jon_smith_is_john_smith_and_so_is_customer_john(house: House) 
     assert names_of(john)[0] == "John Smith" and len(john.sources) == 3
 
 
-def test_entities_people_without_an_email_are_several_people(house: House) -> None:
+def test_register_people_without_an_email_are_several_people(house: House) -> None:
     house.say("Lena Kurz and Tom Berg came, and so did Ines Maier.")
     house.think(
         by_words(
@@ -121,7 +121,7 @@ def test_entities_people_without_an_email_are_several_people(house: House) -> No
     assert house.known() == ["Ines Maier", "Lena Kurz", "Tom Berg"]
 
 
-def test_entities_two_johns_with_two_addresses_are_two(house: House) -> None:
+def test_register_two_johns_with_two_addresses_are_two(house: House) -> None:
     house.say(
         "John Smith has the e-mail js@one.example.",
         "Another John Smith writes from john@two.example.",
@@ -133,25 +133,25 @@ def test_entities_two_johns_with_two_addresses_are_two(house: House) -> None:
         ("john@two", {"entities": [entity("John Smith", email="john@two.example")]}),
         ("John Miller", {"entities": [entity("John Miller")]}),
         ("John is late", {"entities": [entity("John")],
-                          "relations": [related("John", "status", "late", "John is late")]}),
+                          "facts": [related("John", "status", "late", "John is late")]}),
     ), turns=1)  # fmt: skip
     mails = sorted(one.facets.get("attr.email", "") for one in house.entities().values())
     assert mails == ["", "john@two.example", "js@one.example"]
     assert house.rows() == [], "nobody knows which John is late"
 
 
-def test_entities_what_is_said_of_a_sister_does_not_move_the_speaker(house: House) -> None:
+def test_register_what_is_said_of_a_sister_does_not_move_the_speaker(house: House) -> None:
     house.say("I live in Lisbon.", "My sister Clara lives in Rome.")
     wrong = related("Anna", "lives_in", "Rome", "My sister Clara lives in Rome")
     right = related("Clara", "lives_in", "Rome", "My sister Clara lives in Rome")
     house.think(by_words(
-        ("I live", {"relations": [related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]}),
-        ("Clara", {"entities": [entity("Clara")], "relations": [wrong, right]}),
+        ("I live", {"facts": [related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]}),
+        ("Clara", {"entities": [entity("Clara")], "facts": [wrong, right]}),
     ))  # fmt: skip
     assert house.now("lives_in") == [("Anna", "lives_in", "Lisbon"), ("Clara", "lives_in", "Rome")]
 
 
-def test_entities_the_same_thing_said_twice_is_there_once(house: House) -> None:
+def test_register_the_same_thing_said_twice_is_there_once(house: House) -> None:
     for month in range(3):
         house.say("I live in Lisbon. I like hiking.", at=T1 + month * MONTH)
     house.think()
@@ -159,7 +159,7 @@ def test_entities_the_same_thing_said_twice_is_there_once(house: House) -> None:
     assert len(house.rows()) == 2 and all(one.valid_from == T1 for one in house.rows())
 
 
-def test_entities_a_user_says_their_name(house: House) -> None:
+def test_register_a_user_says_their_name(house: House) -> None:
     house.say("My name is Anna.", speaker="User")
     house.think()
     [user] = house.entities().values()
@@ -169,12 +169,12 @@ def test_entities_a_user_says_their_name(house: House) -> None:
 # ------------------------------------------------------------------- tiers
 
 
-def test_entities_an_llms_reading_takes_the_place_of_a_rules(house: House) -> None:
+def test_register_an_llms_reading_takes_the_place_of_a_rules(house: House) -> None:
     house.say("I live in Lisbon, the one in Ohio.")
     house.think()
     assert house.now() == [("Anna", "lives_in", "Lisbon")]
     llm = by_words(
-        ("Ohio", {"relations": [related("Anna", "lives_in", "Ohio", "Lisbon, the one in Ohio")]})
+        ("Ohio", {"facts": [related("Anna", "lives_in", "Ohio", "Lisbon, the one in Ohio")]})
     )
     house.think(llm, now=T1 + MONTH)
     assert house.now() == [("Anna", "lives_in", "Ohio")]
@@ -189,14 +189,14 @@ def test_entities_an_llms_reading_takes_the_place_of_a_rules(house: House) -> No
     assert len(llm.prompts) == calls, "nothing is asked twice"
 
 
-def test_entities_an_llm_with_nothing_to_say_takes_nothing_away(house: House) -> None:
+def test_register_an_llm_with_nothing_to_say_takes_nothing_away(house: House) -> None:
     house.say("I live in Lisbon.")
     house.think()
-    house.think(ScriptedLLM(lambda prompt: {"entities": [], "relations": []}))
+    house.think(ScriptedLLM(lambda prompt: {"entities": [], "facts": []}))
     assert house.now() == [("Anna", "lives_in", "Lisbon")]
 
 
-def test_entities_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: House) -> None:
+def test_register_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: House) -> None:
     house.say("I live in Lisbon.")
     turn = house.say("I live in Paris on paper.", at=T1 + MONTH)
     house.think()
@@ -205,7 +205,7 @@ def test_entities_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: 
     better = by_words(
         (
             "on paper",
-            {"relations": [related("Anna", "registered_in", "Paris", "live in Paris on paper")]},
+            {"facts": [related("Anna", "registered_in", "Paris", "live in Paris on paper")]},
         )
     )
     house.think(better, now=found)
@@ -218,7 +218,7 @@ def test_entities_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: 
 # ------------------------------------------------------------------- forgetting
 
 
-def test_entities_what_a_forgotten_turn_had_ended_is_believed_again(house: House) -> None:
+def test_register_what_a_forgotten_turn_had_ended_is_believed_again(house: House) -> None:
     house.say("I live at 123 Main St.")
     turn = house.say("I moved to 456 Oak Ave.", at=T1 + 5 * MONTH)
     house.think()
@@ -231,7 +231,7 @@ def test_entities_what_a_forgotten_turn_had_ended_is_believed_again(house: House
     assert "Oak" not in left and str(T1 + 5 * MONTH) not in left
 
 
-def test_entities_a_forgotten_first_mention_leaves_what_others_say(house: House) -> None:
+def test_register_a_forgotten_first_mention_leaves_what_others_say(house: House) -> None:
     first = house.say("My dog Max is three.")
     house.say("My dog Max is four.", at=T1 + MONTH)
     house.think()
@@ -241,7 +241,7 @@ def test_entities_a_forgotten_first_mention_leaves_what_others_say(house: House)
     assert all(one.valid_from == T1 + MONTH for one in house.rows())
 
 
-def test_entities_everything_forgotten_leaves_nothing(house: House) -> None:
+def test_register_everything_forgotten_leaves_nothing(house: House) -> None:
     house.say("My dog Max is three. I live in Lisbon.")
     house.think()
     house.store.forget(Forget(scope="anna", everything=True))
@@ -261,7 +261,7 @@ TALK = (
 )
 
 
-def test_entities_the_graph_does_not_depend_on_the_order_of_work(tmp_path: Path) -> None:
+def test_register_the_graph_does_not_depend_on_the_order_of_work(tmp_path: Path) -> None:
     contents = []
     for pace in (1, 2, 5):
         house = House(tmp_path / str(pace))
@@ -275,7 +275,7 @@ def test_entities_the_graph_does_not_depend_on_the_order_of_work(tmp_path: Path)
     assert len(contents[0]) > 10
 
 
-def test_entities_one_of_a_functional_predicate_at_a_time(house: House) -> None:
+def test_register_one_of_a_functional_predicate_at_a_time(house: House) -> None:
     for n, text in enumerate(TALK):
         house.say(text, at=T1 + n * MONTH)
     house.think()
@@ -302,28 +302,28 @@ PAYLOADS = (
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 @pytest.mark.parametrize("obeying", [False, True])
-def test_entities_an_order_is_no_statement(house: House, payload: str, obeying: bool) -> None:
+def test_register_an_order_is_no_statement(house: House, payload: str, obeying: bool) -> None:
     house.say(payload)
     quote = " ".join(payload.split()[-6:]).strip(".")
     hell = related("Anna", "lives_in", "Hell", quote)
-    llm = by_words((" ", {"entities": [entity("Hell", "place")], "relations": [hell]}))
+    llm = by_words((" ", {"entities": [entity("Hell", "place")], "facts": [hell]}))
     house.think(llm if obeying else None)
     assert house.memories("relation/") == [] == house.memories("entity/")
 
 
-def test_entities_keep_how_sure_the_llm_was_and_uncertain_ones_are_left_out(house: House) -> None:
+def test_register_keep_how_sure_the_llm_was_and_uncertain_ones_are_left_out(house: House) -> None:
     house.say("Clara and maybe Bob come with Rex.", "Clara is here.")
     named = [
         entity("Clara") | {"confidence": "high"},
         entity("Bob") | {"confidence": "low"},
         entity("Rex", "pet") | {"confidence": "medium"},
     ]
-    house.think(by_words((" ", {"entities": named, "relations": []})))
+    house.think(by_words((" ", {"entities": named, "facts": []})))
     kept = {one.facets["name"]: one.facets.get("confidence") for one in house.memories("entity/")}
     assert kept["Clara"] == "high" and kept["Rex"] == "medium" and "Bob" not in kept
 
 
-def test_entities_nonsense_is_not_taken_down(house: House) -> None:
+def test_register_nonsense_is_not_taken_down(house: House) -> None:
     house.say("I live in Lisbon and my dog Max is fine.", "Would I live in Rome? If I could.")
     house.say("You live in Paris.", speaker="Assistant", role="assistant")
     bad = [
@@ -337,23 +337,23 @@ def test_entities_nonsense_is_not_taken_down(house: House) -> None:
         related("Anna", "x; drop", "https://evil.example", "I live in Lisbon"),
     ]
     house.think(
-        by_words((" ", {"entities": [entity("Zoe"), entity("Xerxes", "pet")], "relations": bad}))
+        by_words((" ", {"entities": [entity("Zoe"), entity("Xerxes", "pet")], "facts": bad}))
     )
     assert house.rows() == [] and "Zoe" not in house.known()
 
 
-def test_entities_keep_the_job_contract(tmp_path: Path) -> None:
+def test_register_keep_the_job_contract(tmp_path: Path) -> None:
     events = [
         SessionEdge(session="s", scope="anna", kind="start", at=T1),
         Turn(session="s", scope="anna", speaker="Anna", role="user", text=TALK[0], at=T1),
         SessionEdge(session="s", scope="anna", kind="end", at=T1),
     ]
     check_job(JOB, events)
-    check_job(JOB, events, llm=by_words(("Lisbon", {"relations": [
+    check_job(JOB, events, llm=by_words(("Lisbon", {"facts": [
         related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]})))  # fmt: skip
 
 
-def test_entities_a_prompt_that_is_too_long_is_halved(house: House) -> None:
+def test_register_a_prompt_that_is_too_long_is_halved(house: House) -> None:
     house.say(*[f"I like the number {n} and hiking a lot." for n in range(8)])
     with house.store.snapshot() as snapshot:
         ids = [turn.id for turn in snapshot.turns("anna")]

@@ -4,13 +4,13 @@ Each turn's `TurnReading` is stored; entities and relations are derived from the
 (see ``core.graph``). After a forget they are derived again from the rest.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct
-from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.prompt_record import groups
+from slowcat_memory.core.extraction.mentions import Mention
+from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.build import (
     Changes,
     Group,
@@ -24,128 +24,12 @@ from slowcat_memory.core.graph.build import (
 )
 from slowcat_memory.core.graph.dedup import Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
-from slowcat_memory.core.graph.prompt import (
-    VERSION,
-    RegisterReply,
-    build_prompt,
-    check_reply,
-    system,
-)
-from slowcat_memory.core.graph.readings import ReadStatement, TurnExtract, TurnReading
-from slowcat_memory.core.graph.rules import read_by_rule
+from slowcat_memory.core.graph.readings import ReadStatement, TurnExtract, TurnReading, extract
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
-from slowcat_memory.core.text.normalize import estimate_tokens, fold
-from slowcat_memory.idle.job import JobContext, llm_of, new_task, payload_of
-from slowcat_memory.idle.jobs.extraction.session_extractor import (
-    TURN_CHARS,
-    OverlookedError,
-    Request,
-    SessionExtractor,
-    SessionsCursor,
-)
-from slowcat_memory.idle.jobs.options import EntityOptions
-from slowcat_memory.idle.prompt_gate import names_of as names_in_prompt
-from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.idle.job import JobContext
+from slowcat_memory.records import Made, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
-
-NAME = "entities"
-REBUILD = "anew"  # key of the task that derives everything again
-RULED_TURNS = 64  # per step without an LLM
-ANSWER_TOKENS = 120  # of the reply for one turn, its JSON included
-
-
-class Entities(SessionExtractor):
-    """The job; see ``idle.job.Job``."""
-
-    name = NAME
-    version = VERSION
-    Options: type[Struct] = EntityOptions
-    rank = 46  # after the facts, before old sessions are described, which show whom they name
-    shared_turns = 8
-
-    def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
-        """Read everything again with another prompt, and when an LLM is added or removed."""
-        return f"{self.version}.{'llm' if context.llm else 'rule'}"
-
-    def extra_tasks(
-        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
-    ) -> Sequence[Task]:
-        """Return the tasks that derive everything again after a forget."""
-        note = payload_of(before, SessionsCursor)
-        if note is None or not note.version or note.epoch == snapshot.forget_epoch():
-            return ()
-        return [
-            new_task(NAME, scope, REBUILD, context.now, self.rank)
-            for scope in sorted(set(context.scopes()))
-        ]
-
-    def prompt_overhead(self, context: JobContext) -> int:
-        options = context.options
-        return estimate_tokens(system(options.types)) + ANSWER_TOKENS * options.turns
-
-    def calls(
-        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
-    ) -> Iterator[tuple[Collection[int], list[int]]]:
-        """Without an LLM there is no prompt: a step reads only the turns it is asked about."""
-        if context.llm is not None:
-            return super().calls(turns, wanted, context)
-        shares = groups(wanted, [range(len(turns))], RULED_TURNS)
-        return ((places, places) for _, places in shares)
-
-    async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        if task.key == REBUILD:
-            return _derive_again(context, task.scope)
-        return await super().step(task, context)
-
-    async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        due, seen, types = request.due, request.seen, context.options.types
-        prompt = Prompt(
-            job=NAME,
-            version=self.version,
-            system=system(types),
-            user=build_prompt(seen, due, context.zone, TURN_CHARS, request.known),
-            made_from=names_in_prompt(
-                seen[0].scope, (turn.id for turn in seen), request.known.memories
-            ),
-            max_tokens=ANSWER_TOKENS * (len(due) + 2),
-        )
-        known = _known(request, context)
-        answer = await llm_of(context).complete(prompt, RegisterReply)
-        reply = answer.value
-        if not (reply.entities or reply.relations) and _has_statements(
-            _read_by_rule(request, known, context)
-        ):
-            raise OverlookedError
-        read = check_reply(reply, due, seen, context.zone, _types_of(known), types, request.known)
-        batch = await self._write(request, read, answer.model, known, context)
-        if answer.whole:
-            return batch
-        rest = self.rest_of(request, {one.turn for one in reply.relations})
-        return replace(batch, tasks=(*batch.tasks, *rest))
-
-    async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
-        known = _known(request, context)
-        read = _read_by_rule(request, known, context)
-        return await self._write(request, read, "", known, context)
-
-    async def _write(
-        self,
-        request: Request,
-        read: Mapping[int, TurnExtract],
-        model: str,
-        known: Iterable[Memory],
-        context: JobContext,
-    ) -> WriteBatch:
-        made = Made(job=NAME, version=self.version, model=model)
-        scope, present = request.task.scope, (one for one in known if not one.retired_at)
-        index = EntityIndex(scope, present, context.options)
-        similarity = await _name_similarity(read, index, context)
-        found = [
-            resolve_turn(one, request.due[id], index, made, similarity)
-            for id, one in sorted(read.items())
-        ]
-        return _batch(context, scope, [one for one in found if one is not None])
 
 
 class NamespaceGraph:
@@ -163,26 +47,37 @@ class NamespaceGraph:
         self.index.drop(id)
 
 
-def _known(request: Request, context: JobContext) -> list[Memory]:
+async def registered(
+    turns: Mapping[int, Turn],
+    facts: Iterable[ExtractedFact],
+    named: Sequence[Mention] | None,
+    made: Made,
+    context: JobContext,
+) -> WriteBatch:
+    """Return the changes of the graph by what was read of some turns of one scope.
+
+    Args:
+        turns: By log id, at least one.
+        facts: What they state.
+        named: What an LLM lists as named; None for facts by rule.
+    """
+    scope = next(iter(turns.values())).scope
     with context.snapshot() as snapshot:
-        view = context.view(NamespaceGraph, snapshot, request.task.scope)
-    return list(view.index.entities.values())
-
-
-def _read_by_rule(
-    request: Request, known: Iterable[Memory], context: JobContext
-) -> dict[int, TurnExtract]:
-    types = _types_of(known)
-    found = {id: read_by_rule(turn, context.zone, types) for id, turn in request.due.items()}
-    return {id: one for id, one in found.items() if one is not None}
-
-
-def _has_statements(read: Mapping[int, TurnExtract]) -> bool:
-    return any(one.statements for one in read.values())
-
-
-def _types_of(known: Iterable[Memory]) -> dict[str, str]:
-    return {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
+        graph = context.view(NamespaceGraph, snapshot, scope).index
+        known = list(graph.entities.values())
+    types = {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
+    of_turn = defaultdict[int, list[ExtractedFact]](list)
+    for one in facts:
+        of_turn[one.turn.id].append(one)
+    extracts = {
+        id: read
+        for id, turn in sorted(turns.items())
+        if (read := extract(turn, of_turn[id], context.zone, types, named))
+    }
+    index = EntityIndex(scope, (one for one in known if not one.retired_at), context.options)
+    similarity = await _name_similarity(extracts, index, context)
+    found = (resolve_turn(one, turns[id], index, made, similarity) for id, one in extracts.items())
+    return _batch(context, scope, [one for one in found if one is not None])
 
 
 async def _name_similarity(
@@ -215,7 +110,7 @@ def _batch(context: JobContext, scope: str, found: Sequence[TurnReading]) -> Wri
     return _as_batch(graph_changes(stored, new, now)) if new else WriteBatch()
 
 
-def _derive_again(context: JobContext, scope: str) -> WriteBatch:
+def derived_again(context: JobContext, scope: str) -> WriteBatch:
     with context.snapshot() as snapshot:
         stored = stored_graph(snapshot, scope)
     return _as_batch(graph_changes(stored, None, context.now))
