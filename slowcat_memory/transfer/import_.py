@@ -19,7 +19,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.transfer import ingest
-from slowcat_memory.transfer.reading import Options, Reading, Survey, readings, survey
+from slowcat_memory.transfer.reading import Options, Reading, readings
 from slowcat_memory.transfer.session_match import Overlaps
 from slowcat_memory.transfer.transcript import Note, Report, TranscriptSession
 
@@ -98,11 +98,10 @@ def import_file(
     options = Options(scoped=not scope, zone=memory.zone)
     done, known = Imported(), set[str]()
     for reading in readings(path, options, on_error, lambda error: None):
-        found = survey(reading)
-        for error in found.faults:
+        for error in reading.faults:
             on_error(error)
-        known |= set(found.chats)
-        import_reading(memory, reading, found, where, done, on_error=on_error, progress=progress)
+        known |= set(reading.conversations)
+        import_reading(memory, reading, where, done, on_error=on_error, progress=progress)
     if conversations and not done.conversations:
         raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_listed(known)}.")
     return done
@@ -111,14 +110,13 @@ def import_file(
 def import_reading(
     memory: Memory,
     reading: Reading,
-    found: Survey,
     where: Where,
     done: Imported,
     *,
     on_error: Report,
     progress: Callable[[Step], None] = _ignore,
 ) -> None:
-    """Import a surveyed file, and add to what is ``done``. Blocks.
+    """Import a file, and add to what is ``done``. Blocks.
 
     Raises:
         StoreError: The store cannot be written.
@@ -142,7 +140,7 @@ def import_reading(
             except ValueError as error:
                 on_error(TranscriptError(f"session {session.id}: {error}"))
             turns += len(session.utterances)
-            progress(Step(next(numbers), turns, found.turns))
+            progress(Step(next(numbers), turns, reading.turns))
 
 
 def _listed(known: set[str]) -> str:

@@ -94,7 +94,22 @@ class _ReadChat(Struct):
 
 
 class Reading:
-    """A file, read."""
+    """A file, read.
+
+    Attributes:
+        format: Its format.
+        encoding: As it was read.
+        conversations: Their names, one for each scope that they were exported from.
+        sessions: How many there are.
+        turns: How many there are.
+        notes: How many there are.
+        undated: How many turns are in conversations that have no date at all.
+        span: The first and the last time, none without any.
+        speakers: How many turns each has, by name and role.
+        skipped: How many things are left out, by what they are.
+        faults: What could not be read, at most ``MOST_FAULTS``.
+        unreadable: How many there are of them.
+    """
 
     def __init__(self, source: Source, options: Options) -> None:
         """Read a file.
@@ -103,9 +118,9 @@ class Reading:
             TranscriptError: It cannot be read, or is of no known format.
         """
         self.source, self._options = source, options
-        self.chats: dict[tuple[str, str], _ReadChat] = {}  # by conversation and scope
+        self._chats: dict[tuple[str, str], _ReadChat] = {}  # by conversation and scope
         self.skipped, self.unreadable = Counter[str](), 0
-        self.faults = list[TranscriptError]()  # at most ``MOST_FAULTS``
+        self.faults = list[TranscriptError]()
         content, self.encoding = content_of(source, self._fail)
         text = Text(source.name, content)
         self.format = recognise(text)
@@ -121,6 +136,22 @@ class Reading:
                 self.skipped[piece.why] += 1
             elif refused is None or piece.session not in ("", refused.label):
                 self._take(piece)
+        self._count()
+
+    def _count(self) -> None:
+        self.conversations = [conversation or self.name for conversation, _ in self._chats]
+        self.speakers, self.undated, every = Counter[tuple[str, str]](), 0, list[datetime]()
+        self.sessions = self.notes = 0
+        for chat in self._chats.values():
+            spoken = [session.said for session in chat.sessions.values() if session.said]
+            times = self._times(chat)
+            every += times
+            self.sessions += len(spoken)
+            self.notes += len(chat.notes)
+            self.undated += 0 if times else sum(map(len, spoken))
+            self.speakers.update((one.speaker, one.role) for said in spoken for one in said)
+        self.turns = self.speakers.total()
+        self.span: tuple[datetime, ...] = (min(every), max(every)) if every else ()
 
     def _fail(self, error: TranscriptError) -> None:
         self.unreadable += 1
@@ -128,7 +159,7 @@ class Reading:
             self.faults.append(error)
 
     def _chat(self, conversation: str, scope: str) -> _ReadChat:
-        return self.chats.setdefault((conversation, scope), _ReadChat())
+        return self._chats.setdefault((conversation, scope), _ReadChat())
 
     def _take(self, piece: Placed) -> None:
         if self._options.scoped and piece.scope:
@@ -180,7 +211,7 @@ class Reading:
             undated: When the first turn of a conversation without any date was said; None for so
                 long before the file was changed that its last turn is no later.
         """
-        for (conversation, scope), chat in self.chats.items():
+        for (conversation, scope), chat in self._chats.items():
             after, sessions = self._begin(chat, undated), list[TranscriptSession]()
             for id, read in chat.sessions.items():
                 if read.said:
@@ -204,79 +235,19 @@ class Reading:
 
     def _begin(self, chat: _ReadChat, undated: datetime | None) -> datetime:
         """Return the start of a conversation's first session, if it has none itself."""
-        times, turns = (
-            self.times(chat),
-            [said.at for s in chat.sessions.values() for said in s.said],
-        )
+        times = self._times(chat)
+        turns = [said.at for session in chat.sessions.values() for said in session.said]
         if not times:
             return undated or self.source.changed - PACE * len(turns)
         before = next((n for n, at in enumerate(turns) if at is not None), len(turns))
         return min(times) - PACE * before
 
-    def times(self, chat: _ReadChat) -> list[datetime]:
+    def _times(self, chat: _ReadChat) -> list[datetime]:
         """Return every time of a conversation, in UTC."""
         spoken = [session for session in chat.sessions.values() if session.said]
         times = [session.started for session in spoken]
         times += [said.at for session in spoken for said in session.said]
         return [self.utc(at) for at in times if at is not None]
-
-
-class Survey(Struct):
-    """A summary of a file before anything of it is imported.
-
-    Attributes:
-        format: Its name, for a person.
-        encoding: As it was read.
-        chats: The names of its conversations, one for each scope that it was exported from.
-        sessions: How many there are.
-        turns: How many there are.
-        notes: How many there are.
-        undated: How many turns are in conversations that have no date at all.
-        times: The first and the last, none without any.
-        speakers: How many turns each has, by name and role.
-        skipped: How many things are left out, by what they are.
-        faults: What could not be read, at most ``MOST_FAULTS``.
-        unreadable: How many there are of them.
-    """
-
-    format: str
-    encoding: str
-    chats: list[str]
-    skipped: Counter[str]
-    faults: list[TranscriptError]
-    unreadable: int
-    sessions: int = 0
-    turns: int = 0
-    notes: int = 0
-    undated: int = 0
-    times: list[datetime] = field(default_factory=list)
-    speakers: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def span(self) -> tuple[datetime, datetime] | None:
-        """Return the first and the last time; None without any."""
-        return (min(self.times), max(self.times)) if self.times else None
-
-
-def survey(reading: Reading) -> Survey:
-    """Count what a file contains."""
-    found = Survey(
-        format=reading.format.name,
-        encoding=reading.encoding,
-        chats=[conversation or reading.name for conversation, _ in reading.chats],
-        skipped=reading.skipped,
-        faults=reading.faults,
-        unreadable=reading.unreadable,
-    )
-    for chat in reading.chats.values():
-        spoken = [session.said for session in chat.sessions.values() if session.said]
-        turns, times = sum(map(len, spoken)), reading.times(chat)
-        found.sessions += len(spoken)
-        found.turns += turns
-        found.notes += len(chat.notes)
-        found.undated += 0 if times else turns
-        found.times += [min(times), max(times)] if times else []
-        found.speakers.update((one.speaker, one.role) for said in spoken for one in said)
-    return found
 
 
 def readings(path: Path, options: Options, report: Report, beside: Report) -> Iterator[Reading]:
