@@ -113,22 +113,22 @@ class Answers:
         self._done: list[tuple[str, Callable[[], object]]] = []  # what it was, and its reverse
         self._lock, self._views = Lock(), WorkingSet()
 
-    def answer(self, tool: given.Tool, arguments: Any, seen: Seen) -> Answer:
-        """Execute a call; never raises."""
+    def answer(self, tool: str, arguments: Any, seen: Seen) -> Answer:
+        """Execute a call of one of ``TOOLS``; never raises."""
         seen.views = self._views
         try:
             if not isinstance(arguments, Mapping):
                 raise Unclear("The arguments must be an object.")
             named = {key: value for key, value in arguments.items() if value is not None}
-            asked = msgspec.convert(named, tool.arguments, strict=False)
-            answer: Answer = getattr(self, tool.name)(asked, seen)
+            asked = msgspec.convert(named, given.TOOLS[tool], strict=False)
+            answer: Answer = getattr(self, tool)(asked, seen)
         except msgspec.ValidationError as error:
             return Answer(note=f"Wrong arguments: {error}.", failed=True)
         except Unclear as error:
             return Answer(note=str(error), failed=True)
         except Exception as error:  # the LLM continues without an answer
             seen.memory.metrics.count("failures")
-            logger.error(f"the tool {tool.name} failed: {describe_error(error)}")
+            logger.error(f"the tool {tool} failed: {describe_error(error)}")
             return Answer(note=FAILED, failed=True)
         seen.private = seen.private or any(one.local_only for one in answer.memories)
         return answer
@@ -190,7 +190,7 @@ class Answers:
         found = {fold(one.text.rstrip(".")): one for one in (*every, *ended)}
         return self._listed(seen, found.values(), heading=f"As of {_day(seen, at)}. {NOTES}")
 
-    def facts_list(self, asked: given.Nothing, seen: Seen) -> Answer:
+    def facts_list(self, asked: given.FactsList, seen: Seen) -> Answer:
         lines = [f"- {name}: {number}" for name, number in sorted(seen.types().items())]
         return Answer(lines=lines, heading=NOTES) if lines else Answer(note=NOTHING)
 
@@ -282,39 +282,37 @@ class Answers:
         """
         with self._lock:
             valid = [one for one in self._proposals if seen.now - one.at <= VALID_FOR]
-            for one in reversed(valid):
-                if one.asked.scope == seen.scope and secrets.compare_digest(
-                    one.code.encode(), code.encode()
-                ):
-                    turns = seen.call.turn - one.asked.turn
-                    if self._agreed and turns <= 0:
-                        raise Unclear(TOO_SOON)
-                    self._proposals = [other for other in valid if other is not one]
-                    if turns <= self._agreed:
-                        return one
+            named = [
+                one
+                for one in valid
+                if one.asked.scope == seen.scope
+                and secrets.compare_digest(one.code.encode(), code.encode())
+            ]
+            turns = seen.call.turn - named[-1].asked.turn if named else 0
+            if named and self._agreed and turns <= 0:
+                raise Unclear(TOO_SOON)
+            self._proposals = [one for one in valid if one not in named[-1:]]
+        if not named or turns > self._agreed:
             raise Unclear(NO_PREVIEW)
+        return named[-1]
 
-    def pin(self, asked: given.Marked, seen: Seen) -> Answer:
-        return self._mark(asked, seen, "pin", "Always kept in mind from now on:")
+    def pin(self, asked: given.Pin, seen: Seen) -> Answer:
+        return self._mark(asked, seen, "pinned", "Always kept in mind from now on:")
 
-    def mute(self, asked: given.Marked, seen: Seen) -> Answer:
-        return self._mark(asked, seen, "mute", "Kept, and not used from now on:")
+    def mute(self, asked: given.Mute, seen: Seen) -> Answer:
+        return self._mark(asked, seen, "muted", "Kept, and not used from now on:")
 
-    def _mark(self, asked: given.Marked, seen: Seen, what: str, heading: str) -> Answer:
+    def _mark(self, asked: given.Pin | given.Mute, seen: Seen, mark: str, heading: str) -> Answer:
         meant = seen.meant(_words(asked.what, "what"), FEW)
         one = next((one for one in meant if family(one.kind) != ICEBREAKER), None)
         if one is None:
             return Answer(note=NOTHING)
-        mark, pinned = partial(seen.memory.mark, seen.scope, one.id), one.pinned
-        if what == "pin":
-            mark(pinned=True)
-            self._can_undo(what, lambda: mark(pinned=pinned))
-        else:
-            mark(muted=True)
-            self._can_undo(what, lambda: mark(muted=False))
+        change = partial(seen.memory.mark, seen.scope, one.id)
+        change(**{mark: True})
+        self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(one, mark)}))
         return self._listed(seen, [one], heading=heading)
 
-    def undo(self, asked: given.Nothing, seen: Seen) -> Answer:
+    def undo(self, asked: given.TakeBack, seen: Seen) -> Answer:
         with self._lock:
             done = self._done.pop() if self._done else None
         if done is None:

@@ -72,7 +72,7 @@ def test_server_lists_six_flat_tools_that_cost_little(engine, mode: str) -> None
 
 def test_server_says_which_tools_read_and_which_may_delete(engine) -> None:
     listed = asking(engine, lambda host: host.client.list_tools(), every=True).tools
-    assert [tool.name for tool in listed] == [tool.name for tool in TOOLS] and len(listed) == 13
+    assert [tool.name for tool in listed] == list(TOOLS) and len(listed) == 13
     reads = {tool.name for tool in listed if tool.annotations.read_only_hint}
     assert reads == {*BASIC[:4], "facts_list", "facts_read", "timeline", "why"}
     assert [t.name for t in listed if t.annotations.destructive_hint] == ["forget"]
