@@ -225,12 +225,3 @@ def back_up(page: PageContext, given: Given) -> dict[str, Any]:
     """Copy the store's file, and check the copy."""
     made = page.memory.maintain("backup")
     return {"bytes": made.stat().st_size}
-
-
-def verify(page: PageContext, given: Given) -> dict[str, Any]:
-    """Read and verify everything; takes seconds."""
-    health = page.memory.maintain("check")
-    damaged = [f"{n} rows of {table}" for table, n in health.damaged.items() if n]
-    damaged += [f"the index of {one.scope}" for one in health.indexes]
-    with page.memory.snapshot() as snapshot:
-        return {"wrong": damaged, "rows": sum(snapshot.counts().values())}
