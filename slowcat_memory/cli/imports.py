@@ -7,6 +7,7 @@ is asked about, and files of which nothing can be read leave no store behind.
 import sys
 from collections.abc import Sequence
 from datetime import timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -235,15 +236,9 @@ def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> d
     imported, faults = Imported(), list[TranscriptError]()
     if file.reading is not None:
         with bars(quiet) as show:
-            name = Path(file.name).name
-            import_reading(
-                engine,
-                file.reading,
-                where,
-                imported,
-                on_error=faults.append,
-                progress=lambda step: show(name, step.turns, step.of_turns),
-            )
+            progress = partial(show, Path(file.name).name)
+            read, report = file.reading, faults.append
+            import_reading(engine, read, where, imported, on_error=report, progress=progress)
     for fault in faults:
         warn(f"{file.name}: {fault}")
     found = _plain(file)

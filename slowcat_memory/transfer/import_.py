@@ -8,8 +8,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from itertools import count
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -25,15 +24,8 @@ from slowcat_memory.transfer.transcript import Note, Report, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
 SCOPE_CHARS, DIGEST_CHARS = 64, 8
+Progress = Callable[[int, int], object]
 _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
-
-
-class Step(Struct, frozen=True):
-    """Progress after a session; ``of_turns`` is the number of turns in the file."""
-
-    sessions: int
-    turns: int
-    of_turns: int
 
 
 class Imported(Struct):
@@ -43,7 +35,6 @@ class Imported(Struct):
     turns: int = 0
     notes: int = 0
     known_turns: int = 0
-    future_turns: int = 0  # dated later than tomorrow: most likely a wrong date
     scopes: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)  # by conversation, if it names its scope
     conversations: int = 0
@@ -66,10 +57,6 @@ class Where(Struct, frozen=True, kw_only=True):
     undated: datetime | None = None
 
 
-def _ignore(step: Step) -> None:
-    pass
-
-
 def import_file(
     memory: Memory,
     path: Path,
@@ -78,7 +65,7 @@ def import_file(
     conversations: Sequence[str] = (),
     again: bool = False,
     on_error: Report,
-    progress: Callable[[Step], None] = _ignore,
+    progress: Progress = lambda turns, of_turns: None,
 ) -> Imported:
     """Import every session of a file, folder or archive that is not in the log yet. Blocks.
 
@@ -88,7 +75,8 @@ def import_file(
         scope: As in ``Where``, like ``conversations`` and ``again``.
         on_error: Called with an error for each unreadable line, and each session that cannot be
             stored.
-        progress: Called after each session. If it raises, the sessions done are kept.
+        progress: Called after each session with the turns so far, and those of the file. If it
+            raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read, or has no such conversation.
@@ -114,7 +102,7 @@ def import_reading(
     done: Imported,
     *,
     on_error: Report,
-    progress: Callable[[Step], None] = _ignore,
+    progress: Progress = lambda turns, of_turns: None,
 ) -> None:
     """Import a file, and add to what is ``done``. Blocks.
 
@@ -122,7 +110,7 @@ def import_reading(
         StoreError: The store cannot be written.
     """
     own, turns = scope_of_user(memory.config.memory.user_id), 0
-    overlaps, numbers = Overlaps(), count(1)
+    overlaps = Overlaps()
     for chat in reading.transcripts(where.undated):
         name = chat.conversation
         if where.conversations and name not in where.conversations:
@@ -133,14 +121,15 @@ def import_reading(
         if BY_CONVERSATION in where.scope:
             done.names[name] = scope
         for note in chat.notes:
-            done.notes += _keep_note(memory, scope, note)
+            _keep_note(memory, scope, note)
+        done.notes += len(chat.notes)
         for session in chat.sessions:
             try:
                 _log(memory, scope, session, where.again, overlaps, done)
             except ValueError as error:
                 on_error(TranscriptError(f"session {session.id}: {error}"))
             turns += len(session.utterances)
-            progress(Step(next(numbers), turns, reading.turns))
+            progress(turns, reading.turns)
 
 
 def _listed(known: set[str]) -> str:
@@ -184,11 +173,9 @@ def _log(
     done.sessions += bool(turns)
     done.turns += turns
     done.known_turns += len(session.utterances) - turns
-    tomorrow = memory.clock() + timedelta(days=1)
-    done.future_turns += sum(at > tomorrow for at in ingest.moments(session, memory.zone))
 
 
-def _keep_note(memory: Memory, scope: str, note: Note) -> int:
+def _keep_note(memory: Memory, scope: str, note: Note) -> None:
     kept = memory.remember(
         note.text,
         scope,
@@ -200,4 +187,3 @@ def _keep_note(memory: Memory, scope: str, note: Note) -> int:
     )
     if note.muted:
         memory.mark(scope, kept.id, muted=True)
-    return 1

@@ -336,6 +336,6 @@ def test_undo_of_remember_gives_a_retired_note_back_as_it_was(engine) -> None:
 def test_recent_has_the_latest_conversations_after_an_old_chat_was_imported(engine) -> None:
     at = engine.clock() - timedelta(days=900)
     said = Utterance(speaker="Anna", text="In those days we had a blue canoe.", at=at)
-    ingest(engine, "user", TranscriptSession(id="old", started=at, utterances=(said,)))
+    ingest(engine, "user", TranscriptSession(id="old", started=at, utterances=[said]))
     found = one(engine, "recent", days=30)
     assert "red collar" in found and "blue canoe" not in found
