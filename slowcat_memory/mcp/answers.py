@@ -82,7 +82,6 @@ class Answer(Struct, frozen=True):
 class Proposal(Struct, frozen=True):
     """A preview of ``forget``: what is deleted when its code comes back."""
 
-    code: str
     asked: Call
     at: datetime
     memories: Sequence[Memory]
@@ -109,7 +108,7 @@ class Answers:
             code: Makes the code of a preview; without turns, it must not be guessable.
         """
         self._tokens, self._summaries, self._agreed, self._code = tokens, summaries, agreed, code
-        self._proposals: list[Proposal] = []
+        self._proposals: dict[tuple[str, str], Proposal] = {}  # the latest, by scope and code
         self._done: list[tuple[str, Callable[[], object]]] = []  # what it was, and its reverse
         self._lock, self._views = Lock(), WorkingSet()
 
@@ -264,13 +263,16 @@ class Answers:
         found = self._listed(seen, seen.meant(_words(asked.what, "what"), FEW))
         if not found.memories:
             return Answer(note="Nothing like that is stored. Nothing was deleted.")
-        made = Proposal(self._code(), seen.call, seen.now, found.memories, found.lines)
+        code = self._code()
         with self._lock:
-            self._proposals = [*self._proposals[1 - PROPOSALS :], made]
+            for old in [*self._proposals][: 1 - PROPOSALS]:
+                del self._proposals[old]
+            made = Proposal(seen.call, seen.now, found.memories, found.lines)
+            self._proposals[seen.scope, code] = made
         return Answer(
             found.lines,
             found.memories,
-            f"If the user agrees, call forget with confirm = {made.code}",
+            f"If the user agrees, call forget with confirm = {code}",
             "Nothing is deleted yet. This would be deleted for good:",
         )
 
@@ -281,20 +283,16 @@ class Answers:
             Unclear: There is none that is still valid.
         """
         with self._lock:
-            valid = [one for one in self._proposals if seen.now - one.at <= VALID_FOR]
-            named = [
-                one
-                for one in valid
-                if one.asked.scope == seen.scope
-                and secrets.compare_digest(one.code.encode(), code.encode())
-            ]
-            turns = seen.call.turn - named[-1].asked.turn if named else 0
-            if named and self._agreed and turns <= 0:
+            agreed = self._proposals.get((seen.scope, code))
+            if agreed is None or seen.now - agreed.at > VALID_FOR:
+                raise Unclear(NO_PREVIEW)
+            turns = seen.call.turn - agreed.asked.turn
+            if self._agreed and turns <= 0:
                 raise Unclear(TOO_SOON)
-            self._proposals = [one for one in valid if one not in named[-1:]]
-        if not named or turns > self._agreed:
+            del self._proposals[seen.scope, code]
+        if turns > self._agreed:
             raise Unclear(NO_PREVIEW)
-        return named[-1]
+        return agreed
 
     def pin(self, asked: given.Pin, seen: Seen) -> Answer:
         return self._mark(asked, seen, "pinned", "Always kept in mind from now on:")
