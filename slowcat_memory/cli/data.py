@@ -151,12 +151,11 @@ def export(
                 written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
             return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
-            with engine.snapshot() as snapshot:  # whoever reads the output may be slow
-                lines = [*transfer.export(snapshot, only, but=guest)]
-            for line in lines:
-                sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            rows = transfer.export_in_parts(engine.snapshot, only, but=guest)
+            lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+            written = sum(map(bool, map(sink.write, lines)))
     if to:
-        warn(f"{count(len(lines), 'line')} in {to}")
+        warn(f"{count(written, 'line')} in {to}")
 
 
 def _drafting(engine: "MemoryEngine") -> "Drafting":

@@ -15,6 +15,8 @@ from slowcat_memory.transfer.transcript import PACE, TranscriptSession, Utteranc
 
 REASON = "import"
 BATCH = 500  # turns of a transaction, at most
+# Fields that an utterance and its turn have alike.
+_ALIKE = {*Utterance.__struct_fields__} & {*Turn.__struct_fields__} - {"speaker", "at"}
 
 
 def ingest(
@@ -142,17 +144,9 @@ def _turn(
         session=session,
         scope=scope,
         speaker=said.speaker or default,
-        role=said.role,
-        text=said.text,
         at=at,
         reply_to=reply_to,
-        interrupted=said.interrupted,
-        aside=said.aside,
-        tools=said.tools,
-        channel=said.channel,
-        cut=said.cut,
-        origin=said.origin,
-        local_only=said.local_only,
+        **{name: getattr(said, name) for name in _ALIKE},
     )
 
 
