@@ -7,10 +7,9 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from docs_site import command_page
-from slowcat_memory import __version__
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
-from slowcat_memory.config import KNOBS, load
+from slowcat_memory.config import load
 from slowcat_memory.idle.registry import BUILT_IN
 from tests.support.rows import each_row
 
@@ -27,13 +26,6 @@ def test_docs_config_toml_is_what_the_code_renders() -> None:
 
 def test_docs_config_toml_loads_and_changes_nothing() -> None:
     assert load(ROOT / "config.toml", {}) == load(None, {"SLOWCAT_CONFIG": ""})
-
-
-def test_docs_config_toml_shows_every_knob_in_at_most_320_lines() -> None:
-    text = (ROOT / "config.toml").read_text()
-    for knob in KNOBS:
-        assert re.search(rf"^#{knob.path.rsplit('.')[-1]} = ", text, re.M), knob.path
-    assert len(text.splitlines()) <= 320 and len(KNOBS) <= 65
 
 
 def test_docs_the_page_of_commands_is_what_the_program_says() -> None:
@@ -135,11 +127,6 @@ def test_docs_every_row_of_the_requirements_has_an_outcome_and_its_tests_exist()
     for name, function in sorted(tests):
         assert (ROOT / name).exists(), name
         assert not function or f"def {function}(" in (ROOT / name).read_text(), function
-
-
-def test_docs_the_tested_pipecat_is_in_the_readme() -> None:
-    assert re.search(r"Tested with Pipecat v1\.\d+\.\d+", README)
-    assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
 
 
 def test_docs_no_path_of_a_machine_in_the_tree() -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs_site.check import in_style, wrong
-from docs_site.demo_picture import SHOWN, chosen, picture
+from docs_site.check import wrong
 from docs_site.links import linked, outside_pages
 
 ROOT = Path(__file__).parent.parent
@@ -62,11 +61,3 @@ def test_site_what_a_page_loads_and_links_to_is_checked(
         "picture.svg: loads https://cdn.example/c.png",
         "style.css: loads https://cdn.example/b.css",
     ]
-
-
-def test_site_the_picture_of_the_demo_is_text_that_loads_nothing() -> None:
-    rule = "\x1b[36m───\x1b[0m"
-    lines = "\n".join(f"\x1b[1m{head}\x1b[0m {rule}\nMax & <3>\n" for head in (*SHOWN, "Next"))
-    drawn = picture(chosen(lines))
-    assert drawn.count("Max") == len(SHOWN) and "&lt;3&gt;" in drawn and "Next" not in drawn
-    assert in_style(drawn) == [] and "http" not in drawn.replace("http://www.w3.org/2000/svg", "")

@@ -19,8 +19,3 @@ def test_exports_every_public_name_has_a_home_and_a_type() -> None:
     assert set(re.findall(r"\w+(?=,|\n)", re.sub(r"from \S+ import ", "", typed))) == set(
         slowcat_memory.__all__
     )
-
-
-def test_exports_other_names_are_not_there() -> None:
-    for module in (slowcat_memory, testing):
-        assert not hasattr(module, "nothing_of_the_kind")

@@ -7,7 +7,6 @@ import pytest
 from tests.harness import turns
 from tests.harness.turn_faults import CONTROLS
 from tests.harness.turn_laws import NAMES
-from tests.harness.turn_script import ALWAYS, EAGER, write
 
 
 def faults(found) -> dict[str, int]:
@@ -24,9 +23,3 @@ def test_turn_scripts_every_turn_is_given_its_memories_once_and_kept_once(capfd)
 @pytest.mark.parametrize("control", CONTROLS)
 def test_turn_scripts_control_a_planted_fault_is_found(control):
     assert faults(turns.run(list(range(3)), control=control)).keys() - {"stuck"}
-
-
-def test_turn_scripts_scripts_follow_from_their_seeds_and_hold_everything():
-    assert write(7) == write(7) != write(8)
-    kinds = {step.kind for seed in range(200) for step in write(seed).steps}
-    assert kinds == {*ALWAYS, *EAGER}

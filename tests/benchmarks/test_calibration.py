@@ -1,12 +1,10 @@
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks import calibration, common, datasets, logistic, related
-from slowcat_memory.core.ranking import offering as calibrate
 from slowcat_memory.core.ranking.offering import FULL
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory
@@ -87,52 +85,7 @@ def test_calibration_the_area_is_that_of_the_oracle(seed):
     assert logistic.auc(yes, no) == pytest.approx(expected)
 
 
-def test_calibration_a_fit_finds_the_coefficients_that_made_the_labels():
-    pytest.importorskip("sklearn")
-    chance = np.random.default_rng(common.SEED)
-    features = chance.uniform(0, 1, (20_000, 2))
-    made = logistic.predict(np.array([-2.0, 3.0, 1.0]), features)
-    found = logistic.fit(features, (chance.uniform(size=20_000) < made).astype(float))
-    assert found == pytest.approx([-2.0, 3.0, 1.0], abs=0.2)
-
-
 # ------------------------------------------------------------------- all of it
-
-
-def random_asked(seed: int) -> list[related.Asked]:
-    chance = np.random.default_rng(seed)
-    every = []
-    for n in range(60):
-        for kind, lift in (("own", 0.3), ("unrelated", 0.0), ("adversarial", 0.25)):
-            coverage = chance.uniform(0, 0.6, 8) + lift
-            cosine = chance.uniform(0, 0.5, 8) + lift
-            sure = calibrate.probability(coverage, cosine)
-            hits = [
-                hit(f"{n}.{m}", 1 - m / 10, float(sure[m]), coverage=float(coverage[m]),
-                    cosine=float(cosine[m]))
-                for m in range(8)
-            ]  # fmt: skip
-            right = {m for m in range(8) if kind == "own" and chance.uniform() < sure[m]}
-            every.append(asked(kind, hits, right, f"q{n}", f"c{n % 4}"))
-    return every
-
-
-def test_calibration_a_fit_is_made_of_what_was_asked(monkeypatch):
-    pytest.importorskip("sklearn")
-    every = random_asked(1)
-
-    @contextmanager
-    def no_engine(config, cache=None):
-        yield None, None
-
-    monkeypatch.setattr(related, "ask", lambda *_: every)
-    monkeypatch.setattr(calibration.quality, "opened", no_engine)
-    options = SimpleNamespace(config=None, cache=None, limit=0)
-    written = calibration.learn([SimpleNamespace(name="Made-up", rank={}, lists=())], options)
-    calibration._show_fits(written)
-    full = written["fits"]["full"]
-    assert full["n"] == 60 * 2 * calibrate.BEST and list(full["coefficients"]) == list(full["used"])
-    assert full["coefficients"]["coverage"] > 0 and written["fitted_on"] == ["Made-up"]
 
 
 def test_calibration_coefficients_that_moved_are_noticed():

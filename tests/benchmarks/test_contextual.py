@@ -38,9 +38,3 @@ def test_contextual_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
     assert found["n"] == 1 and found["contexts"] == 2
     assert arms["contextual embeddings + contextual BM25"]["MRR"] == 1.0
     assert arms["without text: embeddings + BM25"]["MRR"] < 1.0
-
-
-def test_contextual_without_an_llm_the_remedy_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.argv", ["contextual", "--data", str(tmp_path)])
-    with pytest.raises(SystemExit, match="--llm recorded"):
-        contextual.main()

@@ -27,13 +27,6 @@ def test_offered_precision_counts_the_memories_of_all_blocks(data: datasets.Data
     assert (got["beside"], got["offered"], got["hit"], got["empty"]) == (3.0, 4.0, 1.0, 0.0)
 
 
-def test_offered_nothing_gold_or_nothing_at_all_is_no_precision(data: datasets.Dataset) -> None:
-    wrong = offered.evaluate(data, blocks_of(data, gold=0, others=2))["all"]
-    assert wrong["precision"] == wrong["recall"] == 0.0 and wrong["beside"] == 2.0
-    nothing = offered.evaluate(data, blocks_of(data, gold=0, others=0))["all"]
-    assert nothing["precision"] == 0.0 and nothing["empty"] == 1.0
-
-
 def test_offered_a_block_is_what_a_turn_would_get(data: datasets.Dataset, tmp_path: Path) -> None:
     config = common.configuration(tmp_path / "store", embedding={"kind": "none"})
     engine, blocks = MemoryEngine(config), offered.Offered()

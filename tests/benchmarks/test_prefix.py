@@ -16,14 +16,6 @@ def requests(system="Be kind.", blocks=("", "", "")):
     return made
 
 
-def test_common_prefix_the_common_prefix_of_two_texts():
-    assert prefix.common_prefix("", "abc") == 0
-    assert prefix.common_prefix("abc", "abc") == 3
-    assert prefix.common_prefix("abc", "abcd") == 3
-    assert prefix.common_prefix("abxd", "abyd") == 2
-    assert prefix.common_prefix("grün", "grüß") == 3
-
-
 def test_prefix_a_prompt_that_only_grows_is_never_broken():
     taken = list(prefix.steps(requests(), TALK))
     assert len(taken) == 2 and not any(step.broken for step in taken)
@@ -46,11 +38,3 @@ def test_prefix_a_block_that_changes_at_the_top_breaks_the_prefix():
     taken = list(prefix.steps(made, TALK))
     assert all(step.broken for step in taken)
     assert taken[1].new > taken[0].new  # the whole conversation, which grows
-
-
-def test_prefix_a_conversation_is_summed_up():
-    taken = prefix.steps(requests(blocks=("", BLOCK, "")), TALK)
-    summed = prefix.summarise(taken)
-    assert summed["broken"] == 0
-    assert summed["block"]["turns"] == 1
-    assert summed["block"]["mean_when_any"] == 2 * summed["block"]["mean"]

@@ -50,17 +50,6 @@ def test_rhythms_each_pause_and_recalls_back_to_back_take_turns(log: list) -> No
     assert set(found["ratio"]) == {"50", "300"} == set(found["cpu"]) - {"together"}
 
 
-def test_rhythms_the_ratio_is_over_the_median_back_to_back(monkeypatch, log: list) -> None:
-    clock = iter([0, 2, 0, 3, 0, 1, 0, 1, 0, 1])
-    monkeypatch.setattr(
-        rhythms,
-        "time",
-        SimpleNamespace(perf_counter=lambda: next(clock) / 1e3, process_time=lambda: 0.0),
-    )
-    found = asyncio.run(rhythms.after_pauses(Fake(log), ["a", "b", "c", "d", "e"]))
-    assert found["ratio"] == {"50": {"p50": 2.0, "p95": 2.0}, "300": {"p50": 3.0, "p95": 3.0}}
-
-
 def test_rhythms_the_gate_is_shut_for_every_other_recall(log: list) -> None:
     engine = Fake(log)
     found = asyncio.run(rhythms._alternate(engine, ["a", "b", "c", "d"]))

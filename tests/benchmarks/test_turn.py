@@ -13,7 +13,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import mem0_service, plots, recognisers, speed_tables, turn
+from benchmarks import mem0_service, recognisers
 from benchmarks.recognisers import RECOGNISERS
 from benchmarks.rig import Rig
 from slowcat_memory.engine import MemoryEngine
@@ -62,22 +62,6 @@ def test_turn_what_a_recogniser_sends_in_which_order(name):
     assert interims == sorted(interims, key=len)
 
 
-def test_turn_some_final_transcripts_change_a_word():
-    frames = sent("streaming", revised=1.0)
-    interims = [frame.text for frame in frames if isinstance(frame, InterimTranscriptionFrame)]
-    assert not TEXT.startswith(interims[-1])
-    final = next(frame.text for frame in frames if type(frame) is TranscriptionFrame)
-    assert final == f"{TEXT[0].upper()}{TEXT[1:]}."
-
-
-def test_turn_interims_come_no_faster_than_they_do():
-    for seed in range(20):
-        made = list(recognisers.interims(TEXT.split(), random.Random(seed)))
-        *pauses, last = [pause for _, pause in made]
-        assert all(0.15 <= pause <= 0.3 for pause in pauses) and 0 <= last <= 0.3
-        assert len(TEXT.split()) - len(made[0][0].split()) <= 2
-
-
 class Slow(FrameProcessor):
     """Holds each context for some time."""
 
@@ -118,45 +102,3 @@ def test_turn_pipecats_own_service_searches_our_store(tmp_path):
         assert type(service).__module__ == "pipecat.services.mem0.memory"
     finally:
         engine.close()
-
-
-def test_turn_what_became_of_what_was_begun():
-    counts = {"prefetch_begun": 20, "prefetch_stood": 7, "prefetch_vector": 1, "prefetch_redone": 1}
-    told = turn.shares(counts, 10)
-    assert told == pytest.approx(
-        {"stood": 0.7, "vector": 0.1, "redone": 0.1, "nothing": 0.1, "wasted": 1.2}
-    )
-
-
-WAIT = {"n": 3, "p50": 0.4, "p95": 0.6, "p99": 0.9, "max": 1.2}
-WRITTEN = {
-    "memories": 10_000,
-    "turns": 300,
-    "arms": {
-        "streaming, ahead": {
-            "wait": WAIT,
-            "under_1_ms": 0.99,
-            "in_time": 0.98,
-            "stages": {"full": 300},
-            "prefetch": {
-                "stood": 0.97,
-                "vector": 0.01,
-                "redone": 0.01,
-                "nothing": 0.01,
-                "wasted": 1.5,
-            },
-        },
-        "Mem0's": {"wait": WAIT, "under_1_ms": 0.0, "in_time": 0.0, "stages": {}},
-    },
-}
-
-
-def test_turn_the_table_and_the_plot(tmp_path):
-    written = speed_tables.turn(WRITTEN)
-    assert (
-        "| streaming, ahead | 3 | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 | 98.0 | full 300 |" in written
-    )
-    assert "| streaming, ahead | 97.0 | 1.0 | 1.0 | 1.0 | 1.50 |" in written
-    every = dict.fromkeys(turn.ARMS, WRITTEN["arms"]["Mem0's"]) | WRITTEN["arms"]
-    plots.turn(WRITTEN | {"arms": every}, tmp_path / "turn.png")
-    assert (tmp_path / "turn.png").stat().st_size > 5000

@@ -46,11 +46,6 @@ def test_app_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
     assert ran.stderr == f"Error: no memory at {sm.store} yet. {remedy}\n"
 
 
-def test_app_debug_shows_where_an_error_comes_from(sm) -> None:
-    ran = python("-m", "slowcat_memory.cli", "--debug", "--path", str(sm.store), "why")
-    assert ran.returncode == 1 and "Traceback" in ran.stderr
-
-
 def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     sm.store = sm.config / "below-a-file"
     said = sm.fails("remember", "x")
@@ -84,12 +79,3 @@ def test_app_a_store_of_another_format_is_refused(filled) -> None:
     env.close()
     for command in (("facts",), ("remember", "x")):
         assert "slowcat-memory export" in filled.fails(*command)
-
-
-def test_app_a_damaged_store_is_moved_aside_and_the_command_goes_on(filled) -> None:
-    data = filled.store / "data.mdb"
-    data.write_bytes(data.read_bytes()[:5000])
-    result = filled("remember", "I start anew.")
-    assert result.exit_code == 0
-    assert "The store was damaged: its files are now in" in result.stderr
-    assert list(filled.store.glob("corrupt-*/data.mdb"))

@@ -44,7 +44,3 @@ def test_backup_what_cannot_be_done_is_said_in_a_line(filled, args) -> None:
     yes = ["--yes"] if args[0] == "restore" else []
     told = filled.fails(*args, *yes)
     assert told.startswith("Error: there is no")
-
-
-def test_backup_without_a_memory_there_is_nothing_to_back_up(sm) -> None:
-    assert "no memory at" in sm.fails("backup")

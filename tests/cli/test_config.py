@@ -51,37 +51,11 @@ def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
     assert reason in sm.fails("config", "check")
 
 
-def test_config_with_an_unknown_key_stops_every_command(filled) -> None:
-    filled.config.write_text("[recall]\ndeadlin_ms = 3")
-    assert "Did you mean recall.deadline_ms?" in filled.fails("search", "dog")
-
-
-@pytest.mark.parametrize("url", ["127.0.0.1:1234", "http://192.0.2.7:1234/v1"])
-def test_config_check_refuses_a_server_that_cannot_be_used(sm, monkeypatch, url: str) -> None:
-    monkeypatch.delenv("SLOWCAT_IDLE_LLM__URL")
-    sm.config.write_text(f'[embedding]\nkind = "none"\n[idle_llm]\nurl = "{url}"\n')
-    assert "idle_llm.url: " in sm.fails("config", "check")
-    if url.startswith("http"):
-        with sm.config.open("a") as file:
-            file.write("allow_remote = true\n")
-        assert "valid" in sm.ok("config", "check")
-
-
 def test_config_check_names_expert_options(sm) -> None:
     sm.config.write_text('[embedding]\nkind = "none"\n[expert]\n"fuse.dense" = 0.5\n')
     result = sm("config", "check")
     assert "expert.fuse.dense" in result.stdout
     assert "without support: expert.fuse.dense" in result.stderr
-
-
-def test_config_check_without_a_file_says_so(sm) -> None:
-    sm.config.unlink()
-    from typer.testing import CliRunner
-
-    from slowcat_memory.cli.app import app
-
-    result = CliRunner().invoke(app, ["config", "check"], env={"SLOWCAT_CONFIG": ""})
-    assert "No configuration file; using the defaults." in result.output
 
 
 def test_config_show_all_is_the_reference(sm) -> None:

@@ -37,11 +37,6 @@ def test_doctor_a_sound_memory(kept: Any) -> None:
     assert "Nothing is wrong" in kept.ok("doctor")
 
 
-def test_doctor_without_a_store_there_is_nothing_to_be_wrong(sm: Any) -> None:
-    assert found(sm)["store"]["state"] == "note"
-    assert not sm.store.exists()
-
-
 def test_doctor_others_are_shut_out(kept: Any) -> None:
     (kept.store / "data.mdb").chmod(0o644)
     assert found(kept, code=1)["permissions"]["repairable"]
@@ -56,16 +51,6 @@ def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
     assert "is damaged" in found(kept, code=1)["index"]["found"]
     assert found(kept, "--repair")["index"]["state"] == "fine"
     assert "tea" in kept.ok("search", "tea", "--scope", "anna")
-
-
-def test_doctor_a_store_that_does_not_read_is_replaced_by_what_does(kept: Any) -> None:
-    data = kept.store / "data.mdb"
-    data.write_bytes(data.read_bytes()[:4096])
-    (kept.store / "running").touch(mode=0o600)
-    assert found(kept, code=1)["store"]["state"] == "wrong"
-    result = kept("doctor", "--repair")
-    assert "moved" in result.stderr or "are now in" in result.stderr
-    assert list(kept.store.glob("corrupt-*"))
 
 
 def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
@@ -99,14 +84,6 @@ def scribbled(kept: Any) -> Any:
     body = data.read_bytes()
     data.write_bytes(body[:8192] + b"\xa5" * (len(body) - 8192))
     return kept
-
-
-def test_doctor_a_damaged_tree_is_a_sentence_and_not_a_traceback(scribbled: Any) -> None:
-    result = scribbled("doctor")
-    assert result.exit_code == 1
-    assert "is damaged" in " ".join(result.stdout.split())
-    assert found(scribbled, code=1)["store"]["repairable"]
-    assert not list(scribbled.store.glob("corrupt-*")), "it only looks"
 
 
 def test_doctor_a_damaged_tree_is_repaired_and_its_files_are_kept(scribbled: Any) -> None:

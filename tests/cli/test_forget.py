@@ -23,11 +23,6 @@ def test_forget_backups_can_be_kept_without_it(filled) -> None:
     assert told.exit_code == 0 and "forgotten since" not in told.stderr, "it has none of it"
 
 
-def test_forget_without_backups_it_names_none(filled) -> None:
-    result = filled("forget", "3", stdin="y\n")
-    assert "backup" not in result.stdout + result.stderr
-
-
 def test_forget_the_files_of_a_damaged_store_are_named_and_stay(filled) -> None:
     aside = filled.store / "corrupt-20260101T000000Z"
     aside.mkdir()

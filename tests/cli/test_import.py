@@ -36,12 +36,6 @@ def test_import_dry_run_shows_who_when_and_how_much_and_stores_nothing(sm) -> No
     assert (file["format"], file["from"]) == ("WhatsApp", "2024-05-12T18:30:00+00:00")
 
 
-def test_import_what_is_not_read_is_named_and_makes_no_store(sm) -> None:
-    said = sm.fails("import", put(sm, "slack.json", REFUSED["slack.json"][0]))
-    assert "slack.json is JSON of no known kind" in said
-    assert not sm.store.exists()
-
-
 def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) -> None:
     path = put(sm, "messages.json")
     said = sm.fails("import", path)
@@ -93,24 +87,6 @@ def test_import_the_user_speaks_under_the_configured_name(sm) -> None:
     sm.ok("import", path, "--me", "anna", "--no-embed")
     assert [turn["speaker"] for turn in sm.json("show", "--last", "2")] == ["Anna L", "Ben"]
     assert "Nothing new" in sm.ok("import", path, "--no-embed")
-
-
-def test_import_exports_that_overlap_store_nothing_twice(sm) -> None:
-    lines = [f"12.05.24, 18:{n:02} - Anna: message {n}\n" for n in range(12)]
-    earlier, later = "".join(lines[:8]), "".join(lines[4:])
-    sm.ok("import", put(sm, "a.txt", later), "--no-embed")
-    assert "4 turns in 1 session" in sm.ok("import", put(sm, "b.txt", earlier), "--no-embed")
-    assert "Nothing new" in sm.ok("import", put(sm, "c.txt", "".join(lines)), "--no-embed")
-    assert sorted(texts(sm)) == sorted(f"message {n}" for n in range(12))
-
-
-def test_import_what_was_forgotten_stays_so_in_an_export_that_overlaps(sm) -> None:
-    lines = [f"12.05.24, 18:{n:02} - Anna: message {n}\n" for n in range(12)]
-    sm.ok("import", put(sm, "a.txt", "".join(lines[:8])), "--no-embed")
-    [turn] = [turn for turn in sm.json("show", "--last", "9") if turn["text"] == "message 6"]
-    sm.ok("forget", str(turn["id"]), "--yes")
-    sm.ok("import", put(sm, "b.txt", "".join(lines[4:])), "--no-embed")
-    assert sorted(texts(sm)) == sorted(f"message {n}" for n in range(12) if n != 6)
 
 
 def test_import_a_long_session_is_written_in_steps_and_goes_on_after_a_stop(

@@ -7,25 +7,12 @@ import pytest
 import typer
 
 from slowcat_memory.cli.output import last_moment, parse_time, period_of
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 NOW = datetime(2026, 11, 25, 10, 0, tzinfo=UTC)  # a Wednesday
 
 
-@each_row(
-    ("text", "start", "end"),
-    [
-        ("2024-05-12", "2024-05-12T00", "2024-05-13T00"),
-        ("2024-05-12 18:30", "2024-05-12T18:30", "2024-05-12T18:30"),
-        ("yesterday", "2026-11-24T00", "2026-11-25T00"),
-        ("Last week", "2026-11-16T00", "2026-11-23T00"),
-        ("in March", "2026-03-01T00", "2026-04-01T00"),
-        ("march", "2026-03-01T00", "2026-04-01T00"),
-        ("on Monday", "2026-11-23T00", "2026-11-24T00"),
-        ("letzte Woche", "2026-11-16T00", "2026-11-23T00"),
-        ("2023", "2023-01-01T00", "2024-01-01T00"),
-    ],
-)
+@each_row(("text", "start", "end"), listed("times/command_line"))
 def test_dates_are_read_as_people_write_them(text: str, start: str, end: str) -> None:
     found = period_of(text, NOW, UTC, "--since")
     assert found[0] == datetime.fromisoformat(start).replace(tzinfo=UTC)
@@ -63,12 +50,6 @@ def test_whose_memory_is_that_of_the_only_person_or_of_the_one_named(sm) -> None
     assert sm.json("remember", "I like rain.")["scope"] == "anna", "the configured person"
 
 
-def test_whose_memory_a_new_person_is_named_as_new(sm) -> None:
-    sm.ok("remember", "I like tea.", "--user", "anna")
-    said = sm("--user", "anja", "remember", "I like tea.")
-    assert said.exit_code == 0 and "anja is new to this memory" in said.stderr
-
-
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -92,7 +73,3 @@ def test_exits_an_error_is_one_line_without_a_box(sm, command: tuple[str, ...], 
         assert result.stderr.count("\n") == 1 and result.stderr.endswith(("\n",))
     if code == 2:
         assert "--help`." in result.stderr
-
-
-def test_exits_help_names_the_codes(sm) -> None:
-    assert "2 wrong usage" in " ".join(sm.ok("--help").split())

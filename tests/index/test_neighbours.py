@@ -40,28 +40,6 @@ def window(made: Searcher, id_: str) -> str:
     return " ".join(sorted(counts_of(made, id_)))
 
 
-def test_neighbours_a_window_holds_the_words_of_three() -> None:
-    made = searcher(*line("e", "f", "g", "h"))
-    assert [window(made, id_) for id_ in "efgh"] == ["e f", "e f g", "f g h", "g h"]
-
-
-def test_neighbours_close_up_when_one_goes() -> None:
-    made = searcher(*line("e", "f", "g", "h"))
-    made.remove("f")
-    assert [window(made, id_) for id_ in "egh"] == ["e g", "e g h", "g h"]
-
-
-def test_neighbours_one_may_come_between_two() -> None:
-    made = searcher(*line("e", "f"), doc("x", before="e"))
-    assert [window(made, id_) for id_ in "exf"] == ["e x", "e f x", "f x"]
-
-
-def test_neighbours_a_new_text_enters_its_neighbours_windows() -> None:
-    made = searcher(*line("e", "f", "g"))
-    made.add(doc("f", "new"))
-    assert [window(made, id_) for id_ in "efg"] == ["e new", "e g new", "g new"]
-
-
 def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
     oracle = Oracle()
     for document in line("e", "f", "g", "h"):
@@ -90,8 +68,3 @@ def test_neighbours_candidates_know_their_neighbours() -> None:
             there = candidates.ids[column[place]] if column[place] >= 0 else None
             neighbour = "efghjklno"["efghjklno".index(id_) + step]
             assert there == (neighbour if neighbour in candidates.ids else None)
-
-
-def test_neighbours_who_names_an_unknown_neighbour_has_none() -> None:
-    made = searcher(doc("e", before="gone"))
-    assert window(made, "e") == "e"

@@ -77,17 +77,6 @@ def test_searcher_a_query_without_known_words_finds_nothing(query: str) -> None:
     assert made.candidates(made.lexical(query)).ids == []
 
 
-def test_searcher_more_are_asked_for_than_there_are() -> None:
-    made = searcher(*line("1", "2", "3"), dim=32, options=IndexOptions(candidates=1000))
-    candidates = made.candidates(made.lexical("2"), EMBEDDER.encode_query("2"))
-    assert sorted(candidates.ids) == ["1", "2", "3"]
-
-
-def test_searcher_a_document_without_words_is_found_by_its_neighbours() -> None:
-    made = searcher(doc("1", "..."), doc("2", "max", before="1"))
-    assert len(made) == 2 and sorted(found(made, "max")) == ["1", "2"]
-
-
 def test_searcher_removing_takes_it_out_at_once() -> None:
     made = searcher(doc("1", "max"), doc("2", "max"), dim=32)
     assert made.remove("1") and not made.remove("1")
@@ -120,23 +109,6 @@ def test_searcher_another_text_loses_the_vector() -> None:
     made.add(doc("1", "moritz"))
     assert not made.has_vector("1") and found(made, "max") == []
     assert found(made, "moritz") == ["1"] and len(made) == 1
-
-
-def test_searcher_priors_may_change_and_strangers_are_passed_over() -> None:
-    made = searcher(doc("1", "max"), dim=32)
-    made.add(replace(doc("1", "max"), importance=0.2, pinned=True))
-    made.put_vector("stranger", EMBEDDER.encode_query("max"))
-    candidates = made.candidates(made.lexical("max"))
-    assert candidates.pinned.tolist() == [True]
-    assert candidates.block[Row.IMPORTANCE].tolist() == pytest.approx([0.2])
-
-
-def test_searcher_a_document_without_a_vector_has_no_cosine() -> None:
-    made = searcher(doc("1", "max"), dim=32)
-    made.add(doc("2", "max"))
-    candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
-    cosines = dict(zip(candidates.ids, candidates.block[Row.DENSE], strict=True))
-    assert cosines["1"] == pytest.approx(1.0) and np.isnan(cosines["2"])
 
 
 def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
@@ -179,14 +151,6 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
     times = found.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]].T.tolist()
     about = dict(zip(found.ids, map(tuple, times), strict=True))
     assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
-
-
-def test_searcher_speakers_are_asked_for_by_name_and_strangers_passed_over() -> None:
-    made = searcher(doc("1", speaker="Anna"), doc("2", speaker="Ben"))
-    found = made.candidates(made.lexical("2"))
-    assert made.speaker_numbers(["Ben", "Carl"]) == found.block[Row.SPEAKER].tolist()
-    assert made.speaker_numbers(["Ben", "Anna"]) == [1, 0]
-    assert made.speaker_numbers([]) == []
 
 
 def history(made: Searcher, oracle: Oracle) -> None:
@@ -233,16 +197,6 @@ def test_searcher_a_session_that_lost_its_first_is_not_taken_for_another(tmp_pat
             frozenset("fg"),
             *(frozenset([i]) for i in ("e", "n0", "n1", "n2")),
         }
-
-
-def test_searcher_the_same_text_again_takes_the_new_times() -> None:
-    made = searcher(doc("1", "max", speaker="Anna", about=(1.0, 2.0)))
-    made.add(doc("1", "max", speaker="Ben", about=(3.0, 4.0)))
-    found = made.candidates(made.lexical("max"))
-    assert (found.block[Row.ABOUT_FROM][0], found.block[Row.ABOUT_UNTIL][0]) == (3.0, 4.0)
-    assert made.speakers[int(found.block[Row.SPEAKER][0])] == "Ben"
-    made.add(doc("1", "max", speaker="Ben"))
-    assert np.isnan(made.candidates(made.lexical("max")).block[Row.ABOUT_FROM][0])
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
@@ -316,12 +270,6 @@ def test_searcher_the_tail_alone_answers_without_the_sealed_part(tmp_path: Path)
     found = scores_of(made, "max", sealed=False)
     assert found["old"] == 0.0 < found["new"]
     assert made.candidates(made.lexical("max", sealed=False)).ids == ["new"]
-
-
-def test_searcher_ten_thousand_words_are_a_query() -> None:
-    made = searcher(*line("e", "f", "g"))
-    query = "f " + " ".join(f"x{n}" for n in range(10_000))
-    assert sorted(found(made, query)) == ["e", "f", "g"]
 
 
 @pytest.mark.parametrize("count", [60, 10_000])

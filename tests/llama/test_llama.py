@@ -33,7 +33,7 @@ def asking(user: str = "Anna has a dog.", **more: int) -> Prompt:
     return Prompt(job="facts", version=1, system="Extract facts.", user=user, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("calls", [30, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [12, pytest.param(500, marks=pytest.mark.slow)])
 def test_llama_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
     outcomes: list[str] = []
 
@@ -117,12 +117,3 @@ def test_llama_a_cancelled_call_frees_the_slot(llama) -> None:
         return time.perf_counter() - began
 
     print(f"freed after {asyncio.run(run()) * 1000:.0f} ms")
-
-
-def test_llama_a_server_that_is_gone(llama) -> None:
-    async def run() -> None:
-        llm = OpenAILLM(ThinkingOptions(url="http://127.0.0.1:9/v1", connect_s=0.2))
-        with pytest.raises(EndpointError):
-            await llm.complete(asking(), Facts)
-
-    asyncio.run(run())

@@ -22,7 +22,6 @@ from pipecat.frames.frames import (
     LLMFullResponseStartFrame,
     LLMTextFrame,
     TranscriptionFrame,
-    UserSpeakingFrame,
     UserStartedSpeakingFrame,
     UserStoppedSpeakingFrame,
     VADUserStartedSpeakingFrame,
@@ -167,18 +166,6 @@ def test_activity_what_goes_on(gate, row):
     assert gate.going_on == {f"kitchen/{what}" for what in expected}
 
 
-def test_activity_every_row_of_the_table_is_told():
-    told = {type(frame) for seen, _ in ROWS.values() for frame in seen}
-    assert set(activity.TABLE) - told == {UserSpeakingFrame}  # it only lengthens
-
-
-def test_activity_what_goes_on_still_is_said_again(gate):
-    following = Activity(gate, "kitchen")
-    following.see(VADUserStartedSpeakingFrame(start_secs=0.2), DOWN)
-    following.see(UserSpeakingFrame(), DOWN)
-    assert gate.told == [("busy", "kitchen/a voice")] * 2
-
-
 def test_activity_subclass_means_the_same(gate):
     class Mine(TranscriptionFrame):
         pass
@@ -193,13 +180,6 @@ def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
     for frame in (begin, begin, end, begin, end):  # a later processor pushes it later
         following.see(frame, DOWN)
     assert [how for how, _ in gate.told] == ["busy", "free"]
-
-
-def test_activity_old_frames_are_forgotten(gate):
-    following = Activity(gate, "kitchen")
-    for _ in range(3 * activity.REMEMBERED):
-        following.see(InterruptionFrame(), DOWN)
-    assert len(following._seen) == len(following._order) == activity.REMEMBERED
 
 
 @pytest.mark.parametrize(
@@ -317,12 +297,3 @@ def test_activity_tool_keeps_the_gate_closed_until_its_answer_is_answered(config
     told = [(how, what.removeprefix(prefix)) for how, what in gate.told]
     returned = max(i for i, (how, what) in enumerate(told) if (how, what[:4]) == ("free", "tool"))
     assert ("busy", "the LLM") in told[returned:]  # the context that goes upstream
-
-
-def test_activity_two_conversations_share_one_gate(config, gate):
-    first = in_pipeline(config, gate, lambda _: "I see.", hello)
-    gate.told.clear()
-    second = in_pipeline(config, gate, lambda _: "I see.", hello)
-    assert first != second
-    assert not any(what.startswith(first) for _, what in gate.told)
-    assert any(what.startswith(second) for _, what in gate.told)

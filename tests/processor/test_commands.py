@@ -137,11 +137,6 @@ def test_commands_command_forget_everything_about_asks_first(config):
     assert residue(config, f"{QUOKKA} likes tea") == []
 
 
-def test_commands_command_yes_without_a_question_is_conversation(config):
-    _, requests, told, _ = converse(config, "yes forget them")
-    assert len(requests) == 1 and told == []
-
-
 def test_commands_command_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(
     config,
 ):
@@ -202,12 +197,6 @@ def test_commands_command_memory_tells_of_itself(config):
     assert "Anna said “My sister is called Hannah”" in answers[3]
     assert "memory called user, on this machine only" in answers[4]
     assert "runs on this machine too" in answers[4]
-
-
-def test_commands_command_look_alikes_reach_the_llm(config):
-    lines = ("remember that time we went to Lisbon", "I forgot that", "don't forget to call mum")
-    _, requests, told, _ = converse(config, *lines)
-    assert len(requests) == 3 and told == [] and not any(t.aside for t in turns(config))
 
 
 def test_commands_command_can_be_switched_off(tmp_path):
@@ -363,14 +352,6 @@ def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_a
     assert [kind for kind, _ in heard] == ["confirm", "forget_about", "yes"] and len(requests) == 1
 
 
-def test_commands_off_the_record_in_free_words_keeps_nothing(config):
-    answers, *_ = converse(
-        config, "this should all stay out of your memory until tonight", f"my {QUOKKA} is ill"
-    )
-    assert answers[0].startswith("We are off the record")
-    assert not any(QUOKKA in turn.text for turn in turns(config))
-
-
 @pytest.mark.parametrize("between", ["no", "what is the weather like"])
 def test_commands_near_miss_without_a_yes_in_the_next_turn_changes_nothing(config, between):
     answers, *_ = converse(config, "Lisa lives in Rome", NEAR, between, "yes")
@@ -406,10 +387,3 @@ def test_commands_a_memory_verb_that_is_no_command_lets_the_llm_promise_nothing(
     first, second = (request["messages"][-1]["content"] for request in requests)
     assert UNCHANGED in first, "also when nothing is recalled"
     assert UNCHANGED not in second, "a statement asks for no change"
-
-
-def test_commands_a_memory_verb_that_is_no_command_is_noted_beside_what_is_recalled(config):
-    remember(config, "Anna: the green fence fell over in the storm")
-    _, requests, told, _ = converse(config, UNSERVED)
-    content = requests[-1]["messages"][-1]["content"]
-    assert UNCHANGED in content and "fell over in the storm" in content and told == []

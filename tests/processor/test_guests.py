@@ -6,9 +6,8 @@ from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.store import Store
-from tests.support.memories import engine_of, remember, turns
+from tests.support.memories import remember, turns
 from tests.support.processors import EagerVoice, Mark, aggregators, saw
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -58,26 +57,27 @@ def residue(config, word: str) -> list[str]:
     return [file.name for file in files if word.encode() in file.read_bytes().lower()]
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        f"remember that my code is {CODE}",
-        f"remember for all of us that the code is {CODE}",
-        "what do you know about me",
-        f"forget everything about {CODE}",
-        "forget that",
-        f"that's wrong, it's {CODE}",
-        "undo that",
-        "why did you say that",
-        "keep that between us",
-        "off the record",
-        "back on the record",
-        "who can see this",
-    ],
+ORDERS = (
+    f"remember that my code is {CODE}",
+    f"remember for all of us that the code is {CODE}",
+    "what do you know about me",
+    f"forget everything about {CODE}",
+    "forget that",
+    f"that's wrong, it's {CODE}",
+    "undo that",
+    "why did you say that",
+    "keep that between us",
+    "off the record",
+    "back on the record",
+    "who can see this",
 )
-def test_guests_order_is_refused_in_one_sentence_and_not_done(home, order):
-    (_, refused, _), requests = talk(home, ("s1", "hello"), ("eve", order), ("s1", "good day"))
-    assert refused.startswith(REFUSED) and len(requests) == 2
+
+
+def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(home):
+    orders = (("eve", order) for order in ORDERS)
+    (_, *refused, _), requests = talk(home, ("s1", "hello"), *orders, ("s1", "good day"))
+    assert [words for words in refused if not words.startswith(REFUSED)] == []
+    assert len(refused) == len(ORDERS) and len(requests) == 2
     assert stored(home) == ([], [])
     assert not residue(home, CODE)
     assert [t.text for t in turns(home) if t.scope == "anna"][-2:] == ["good day", "Well."]
@@ -98,18 +98,6 @@ def test_guests_yes_does_not_answer_what_another_was_asked(home):
     assert answers[0].startswith("Shall I forget 1 thing")
     assert answers[1] == answers[2] == "Well." and len(requests) == 2
     assert answers[3].startswith("I've forgotten 1 thing")
-
-
-def test_guests_engine_refuses_a_guests_command_wherever_it_comes_from(home):
-    from slowcat_memory.core.commands.grammar import Command
-    from slowcat_memory.runtime.commands.executor import CommandContext
-
-    with engine_of(home) as engine:
-        where = CommandContext(scope="guest", speaker="eve", session="s", turn=1, shared="home")
-        for kind in ("remember", "yes", "what_known", "correct"):
-            outcome = engine.carry_out(Command(kind=kind, argument=CODE, shared=True), where)
-            assert not outcome.done and outcome.said.startswith(REFUSED)
-    assert stored(home) == ([], [])
 
 
 # ------------------------------------------------------------------- muted transcripts
@@ -198,14 +186,3 @@ def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
     run(scenario())
     engine.close()
     assert not residue(home, "zanzibar")
-
-
-def test_guests_silence_by_the_monotonic_clock_ends_off_the_record(home, monkeypatch):
-    seconds = [0.0]
-    monkeypatch.setattr(session_tracker, "monotonic", lambda: seconds[0])
-
-    def wait(_):
-        seconds[0] += 301
-
-    talk(home, ("s1", "off the record"), ("s1", "I like tea"), then=wait)
-    assert residue(home, "i like tea")

@@ -23,7 +23,6 @@ from tests.support.processors import (
     QUESTION,
     EagerVoice,
     Mark,
-    blocks,
     contents,
     ledger_of,
     logged_words,
@@ -145,28 +144,6 @@ def test_interim_prefetch_turn_of_several_transcripts_is_asked_as_a_whole(engine
     assert asked.endswith("We flew to Lisbon. What is my dog called?")
     assert "in May" in asked and "Max" in asked
     assert taken(engine) == {"stood": 1}
-
-
-def test_interim_prefetch_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
-    async def scenario(ear):
-        await ear.begins()
-        await ear.final("Tell me a thing,", who="anna")
-        await ear.final(QUESTION, who="ben")
-        await ear.ends()
-
-    voice = played(config, engine, scenario, speech_timeout_s=0.1)
-    assert "Max" in contents(voice.server.requests[0])[-1]
-    assert [name for name, _ in logged_words(engine)][:2] == ["anna", "ben"]
-
-
-def test_interim_prefetch_what_is_visible_is_not_offered_again(engine, config):
-    async def scenario(ear):
-        await ear.turn(QUESTION, final=QUESTION)
-        await ear.turn("tell me again what my dog is called", final="and what is my dog called?")
-
-    voice = played(config, engine, scenario)
-    assert [blocks(text) for text in contents(voice.server.requests[1])[1:]] == [1, 0, 0]
-    assert taken(engine) == {"stood": 2}
 
 
 def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):

@@ -115,16 +115,3 @@ def test_places_of_two_memories_for_one_user_the_second_stores_nothing(config) -
     lines = run(scenario())
     assert sum("this one does nothing" in line for line in lines) == 1
     assert said(config) == [("anna", "my dog is called Max"), ("Assistant", "I see.")]
-
-
-def test_places_two_memories_of_different_users_both_store(config) -> None:
-    """The control: only the same user is remembered once."""
-
-    async def scenario() -> None:
-        voice = VoicePipeline(lambda _: "I see.")
-        voice._memory = [memory(config, user_id="anna"), memory(config, user_id="ben")]
-        async with voice:
-            await voice.exchange("my dog is called Max", user_id="anna")
-
-    run(scenario())
-    assert sum(text == "my dog is called Max" for _, text in said(config)) == 2

@@ -7,8 +7,6 @@ from tests.support.processors import (
     ledger_of,
     logged_words,
     memory,
-    session_turns,
-    with_words,
 )
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
@@ -46,30 +44,3 @@ def test_reply_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config
         *_, asked, answered = snapshot.turns()
     assert answered.tools == ("get_weather",) and asked.tools == ()
     assert answered.reply_to == asked.id
-
-
-def test_reply_tools_belong_to_the_turn_that_used_them(engine, config):
-    def reply(request):
-        last = request["messages"][-1]
-        if last["role"] == "tool" or "weather" not in last["content"]:
-            return "All right."
-        return ["One moment.", ToolCall("get_weather")]
-
-    async def get_weather(params):
-        await params.result_callback({"sky": "rain"})
-
-    tool = FunctionSchema("get_weather", "The weather.", {}, [], handler=get_weather)
-
-    async def scenario():
-        async with VoicePipeline(
-            reply, tools=[tool], memory=memory(config, engine=engine)
-        ) as voice:
-            await voice.exchange("what is the weather")
-            await voice.until(lambda: len(with_words(voice, 2)) == 2)
-            await voice.exchange("thank you")
-
-    run(scenario())
-    asked, moment, told, _, answered = session_turns(engine)
-    assert (moment.text, moment.reply_to) == ("One moment.", asked.id)
-    assert (told.text, told.tools, told.reply_to) == ("All right.", ("get_weather",), asked.id)
-    assert answered.tools == ()

@@ -197,16 +197,6 @@ def test_reports_percentiles_are_in_a_metrics_frame(config) -> None:
     assert {"p50", "p95", "p99"} <= seen[-1].turn_wait.keys() & seen[-1].recall.keys()
 
 
-def test_reports_nothing_is_imported_or_sent_where_nothing_is_wanted(config) -> None:
-    async def scenario() -> None:
-        one = memory(config, user_id="anna")
-        async with VoicePipeline(memory=one) as voice:
-            await voice.exchange(QUESTION)
-            assert one._reports._messages is None and one._reports._spans is None
-
-    run(scenario())
-
-
 def test_reports_spans_have_no_local_only_text(config) -> None:
     spans, turn = spans_of(config, "texts", secret=True)
     search = dict(spans[0].attributes)

@@ -4,7 +4,6 @@ import asyncio
 import threading
 
 from msgspec.structs import replace
-from pipecat.frames.frames import VADUserStartedSpeakingFrame
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
@@ -94,22 +93,6 @@ def test_rewarm_after_idle_another_server_leaves_the_conversations_alone(config)
         assert not bursts.listeners and not ahead(voice)
 
     talking(config, scenario, url="http://127.0.0.1:1/v1")
-
-
-def test_rewarm_after_idle_nothing_is_read_while_somebody_speaks(config):
-    async def scenario(voice, bursts):
-        began = asyncio.Event()
-
-        async def begin(*_):
-            began.set()
-
-        voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
-        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-        await asyncio.wait_for(began.wait(), 60)
-        await bursts.burst()
-        assert not ahead(voice)
-
-    talking(config, scenario)
 
 
 @each_row(

@@ -60,24 +60,6 @@ def test_speculated_turns_speculated_turn_eager_turn_that_holds_is_recalled_once
     assert len(ledger_of(engine)) == 2
 
 
-def test_speculated_turns_speculated_turn_confirmed_turn_may_differ_in_more_than_we_compare(
-    engine, config
-):
-    """Pipecat decides that two transcripts are one turn; for it, "its" is "it's"."""
-
-    async def scenario():
-        eager = EagerVoice(memory(config, engine=engine))
-        async with eager.voice:
-            await eager.begin("its my dog again")
-            await eager.end("It's my dog again.")
-            await eager.voice.answer()
-            assert len(eager.voice.server.requests) == 1
-            assert blocks(eager.voice.context.messages[0]["content"]) == 1
-
-    run(scenario())
-    assert logged_words(engine)[0] == ("anna", "It's my dog again.")
-
-
 def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(
     engine, config
 ):
@@ -144,22 +126,3 @@ def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_during_re
     assert recalls == [QUESTION, QUESTION]
     assert blocks(contents(voice.server.requests[1])[-1]) == 1
     assert len(ledger_of(engine)) == 1
-
-
-def test_speculated_turns_speculated_turn_withdrawn_turn_said_again_is_recalled_afresh(
-    engine, config
-):
-    async def scenario():
-        eager = EagerVoice(memory(config, engine=engine))
-        async with eager.voice:
-            await eager.begin("what is my dog called")
-            await eager.queue(EagerEndOfTurnCancelFrame())
-            await eager.end("what is my dog called")
-            await eager.voice.server.wait_for_requests(2)
-            await eager.voice.answer()
-        return eager.voice
-
-    voice = run(scenario())
-    assert [blocks(contents(request)[-1]) for request in voice.server.requests] == [1, 1]
-    assert len(ledger_of(engine)) == 1
-    assert [text for name, text in logged_words(engine) if name == "anna"] == [QUESTION]

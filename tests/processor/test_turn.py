@@ -2,15 +2,13 @@
 
 import pytest
 from pipecat.frames.frames import (
-    LLMContextFrame,
     LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
     LLMRunFrame,
 )
-from pipecat.processors.aggregators.llm_context import LLMContext
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
-from tests.support.memories import edges, remember, said, turns
+from tests.support.memories import edges, remember, turns
 from tests.support.processors import (
     DEVELOPER,
     MAX,
@@ -168,28 +166,6 @@ def test_turn_same_words_after_the_context_was_copied_are_a_new_turn(engine, con
     run(scenario())
     asked = [(turn.text, turn.channel) for turn in session_turns(engine) if turn.role == "user"]
     assert asked == [(QUESTION, "voice"), (QUESTION, "text" if typed else "voice")]
-
-
-def test_turn_another_context_in_between_changes_nothing(config):
-    recalls = []
-
-    async def scenario():
-        processor = memory(config)
-
-        async def recalled(*_):
-            recalls.append(1)
-
-        processor.add_event_handler("on_memory_recalled", recalled)
-        async with VoicePipeline(lambda _: "I see.", memory=processor) as voice:
-            await voice.exchange("hello")
-            for frame in (LLMContextFrame(LLMContext(messages=[DEVELOPER])), LLMRunFrame()):
-                before = len(with_words(voice, 99))
-                await voice.worker.queue_frame(frame)
-                await voice.until(lambda: len(with_words(voice, 99)) > before)  # noqa: B023
-
-    run(scenario())
-    assert [text for _, text in said(config)] == ["hello", "I see.", "I see.", "I see."]
-    assert len(recalls) == 1
 
 
 def test_turn_copy_of_an_unanswered_message_is_no_new_turn(engine, config):

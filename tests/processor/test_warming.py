@@ -7,15 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 from pipecat.frames.frames import (
     InterruptionFrame,
-    LLMContextFrame,
     LLMMessagesAppendFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
     VADUserStartedSpeakingFrame,
 )
-from pipecat.processors.aggregators.llm_context import LLMContext
 
-from slowcat_memory.processor.warming import Warming
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, ahead, memory, user
@@ -163,10 +158,6 @@ def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
     run(scenario())
 
 
-def test_warming_without_a_pipeline_there_is_nobody_to_ask(config):
-    assert asyncio.run(memory(config).rewarm()) is False
-
-
 @pytest.mark.warm_start
 @pytest.mark.parametrize("local", [True, False])
 def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
@@ -182,34 +173,3 @@ def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
     *warmed, first = run(scenario())
     assert len(warmed) == local
     assert all(begins_with(first, request) for request in warmed)
-
-
-class OneToken:
-    """An LLM service that notes what it is asked to read."""
-
-    def __init__(self):
-        self.read = []
-
-    async def run_inference(self, context, max_tokens):
-        assert max_tokens == 1
-        self.read.append(len(context.messages))
-
-
-@pytest.mark.parametrize("frame", ["user", "reply"])
-def test_warming_waits_for_user_and_reply(frame):
-    async def scenario():
-        warming, llm = Warming(), OneToken()
-        context = LLMContext(messages=[user("hello")])
-        begin, end = {
-            "user": (UserStartedSpeakingFrame, UserStoppedSpeakingFrame),
-            "reply": (LLMContextFrame, InterruptionFrame),
-        }[frame]
-        warming.see(begin)
-        assert not await warming.warm(llm, context, again=True)
-        warming.see(end)
-        assert await warming.warm(llm, context) and not await warming.warm(llm, context)
-        assert await warming.warm(llm, context, again=True)
-        context.add_message({"role": "assistant", "content": "\ud800"})  # not text
-        assert await warming.warm(llm, context) and llm.read == [1, 1, 2]
-
-    asyncio.run(scenario())

@@ -154,42 +154,11 @@ def test_whole_conversations_conversation_three_conversations_are_three_sessions
     assert len({turn.session for turn in turns(config)}) == 3
 
 
-def test_whole_conversations_conversation_restart_within_the_grace_goes_on_with_the_session(config):
-    async def scenario():
-        for line in ("my dog is called Max", QUESTION):
-            async with VoicePipeline(memory=memory(config)) as voice:
-                await voice.exchange(line)
-
-    run(scenario())
-    assert edges(config) == ["start", "end disconnect", "resume", "end disconnect"]
-    assert len({turn.session for turn in turns(config)}) == 1
-
-
-def test_whole_conversations_conversation_spoken_and_typed_turns_of_one_conversation(config):
-    async def scenario():
-        async with (
-            ScriptedServer() as server,
-            HeadlessConversation(llm_url=server.url, memory=memory(config)) as talk,
-        ):
-            await talk.type("my dog is called Max")
-            await talk.say("good to know", speaker="ben")
-        async with (
-            ScriptedServer() as server,
-            HeadlessConversation(llm_url=server.url, memory=memory(config)) as talk,
-        ):
-            return (await talk.type(QUESTION)).text
-
-    assert "Max" in run(scenario())
-    users = [(t.speaker, t.channel) for t in turns(config) if t.role == "user"]
-    assert users == [("User", "text"), ("ben", "voice"), ("User", "text")]
-
-
 # ---------------------------------------------------------------- laws
 
 
-@pytest.fixture
 def long_talk(engine, config):
-    """The requests of a conversation of eleven turns, and what was recalled for each."""
+    """Hold a conversation of eleven turns; return it, what was recalled for each, and its metrics."""
 
     async def scenario():
         recalled = []
@@ -220,78 +189,39 @@ def long_talk(engine, config):
     return run(scenario())
 
 
-def test_whole_conversations_conversation_prefix_is_never_broken(long_talk):
-    voice, _, _ = long_talk
+def test_whole_conversations_conversation_keeps_its_laws_at_every_turn(engine, config):
+    voice, recalled, timed = long_talk(engine, config)
     requests = [request["messages"] for request in voice.server.requests]
-    assert len(requests) == len(QUESTIONS)
+    assert len(requests) == len(recalled) == len(timed) == len(QUESTIONS)
     for earlier, later in pairwise(requests):
-        assert later[: len(earlier)] == earlier
+        assert later[: len(earlier)] == earlier, "the prefix is never broken"
         assert [message["role"] for message in later[len(earlier) :]] == ["assistant", "user"]
 
-
-def test_whole_conversations_conversation_one_block_at_most_for_every_message(long_talk):
-    voice, recalled, _ = long_talk
-    users = [m["content"] for m in voice.context.messages if m["role"] == "user"]
-    assert [content.rpartition("\n\n")[2] for content in users] == list(QUESTIONS)
-    assert all(blocks(content) <= 1 for content in users)
     answers = [m["content"] for m in voice.context.messages if m["role"] == "assistant"]
+    users = [m["content"] for m in voice.context.messages if m["role"] == "user"]
     assert not any(map(blocks, answers))
-    assert len(recalled) == len(QUESTIONS)
-    assert [packed.text for packed in recalled] == [
-        content.removesuffix(question).rstrip("\n")
-        for content, question in zip(users, QUESTIONS, strict=True)
-    ]
-    told = {hit.memory.id for packed in recalled for hit in packed.hits}
-    assert len(told) >= 8  # it did remember: of ten things, each once
+    for content, question, packed in zip(users, QUESTIONS, recalled, strict=True):
+        assert blocks(content) <= 1, "one block at most for every message"
+        assert content.rpartition("\n\n")[2] == question not in packed.text
+        assert content.removesuffix(question).rstrip("\n") == packed.text
 
-
-def test_whole_conversations_conversation_nothing_visible_is_said_again(long_talk):
-    voice, recalled, _ = long_talk
     offered = [hit.memory.id for packed in recalled for hit in packed.hits]
-    assert len(offered) == len(set(offered))
+    assert len(offered) == len(set(offered)), "nothing visible is said again"
+    assert len(offered) >= 8, "it did remember: of ten things, each once"
     assert all(hit.memory.sources[0] <= len(EARLIER) + 1 for p in recalled for hit in p.hits)
-    for packed, question in zip(recalled, QUESTIONS, strict=True):
-        assert question not in packed.text
 
-
-def test_whole_conversations_conversation_nothing_injected_is_logged(long_talk, engine):
-    voice, recalled, _ = long_talk
     heard = session_turns(engine)
     assert [turn.text for turn in heard if turn.role == "user"] == list(QUESTIONS)
-    assert not any(OPEN in turn.text for turn in heard)
+    assert not any(OPEN in turn.text for turn in heard), "nothing injected is logged"
     plain = strip_memories(voice.context.messages)
     assert [m["content"] for m in plain] == [turn.text for turn in heard]
 
-
-def test_whole_conversations_conversation_every_turn_has_its_row_in_the_ledger_and_its_metric(
-    long_talk, engine
-):
-    voice, recalled, timed = long_talk
-    assert len(timed) == len(QUESTIONS)
-    assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         entries = sorted(snapshot.ledger_tail(100), key=lambda entry: entry.turn)
         for entry, packed, question in zip(entries, recalled, QUESTIONS, strict=True):
             assert snapshot.turn(entry.turn).text == question
             assert [offer.memory for offer in entry.offers] == [h.memory.id for h in packed.hits]
             assert entry.tokens == packed.tokens and entry.timings
-
-
-def test_whole_conversations_conversation_what_has_left_the_context_may_be_offered_again(
-    engine, config
-):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine), speed=20) as voice:
-            await voice.exchange(QUESTION)
-            await voice.exchange("what is my dog called then")
-            del voice.context.messages[:]  # as a summary, or the application, does
-            await voice.exchange("what was my dog called")
-            return voice
-
-    voice = run(scenario())
-    first, second, third = (contents(request)[-1] for request in voice.server.requests)
-    fact = "My dog is called Max."
-    assert (fact in first, fact in second, fact in third) == (True, False, True)
 
 
 # ---------------------------------------------------------------- events

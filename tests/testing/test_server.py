@@ -112,24 +112,6 @@ def test_scripted_server_a_mistake_in_the_script_is_a_server_error_with_its_reas
     run(scenario())
 
 
-def test_scripted_server_a_reply_may_wait_for_something():
-    async def scenario():
-        gate = asyncio.Event()
-
-        async def reply(request):
-            await gate.wait()
-            return "Now."
-
-        async with ScriptedServer(reply) as server:
-            asking = asyncio.create_task(client(server).chat.completions.create(**ask("when")))
-            await server.wait_for_requests(1)
-            assert not asking.done()
-            gate.set()
-            assert (await asking).choices[0].message.content == "Now."
-
-    run(scenario())
-
-
 @pytest.mark.parametrize("stream", [True, False])
 def test_scripted_server_a_client_that_hangs_up_is_counted(stream):
     async def scenario():
@@ -160,15 +142,6 @@ def test_scripted_server_the_end_of_the_server_is_not_a_hang_up():
         assert server.cancelled == 0
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-
-    run(scenario())
-
-
-def test_scripted_server_waiting_for_what_does_not_come_ends():
-    async def scenario():
-        async with ScriptedServer() as server:
-            with pytest.raises(TimeoutError):
-                await server.wait_for_requests(1, timeout_s=0.02)
 
     run(scenario())
 
@@ -220,18 +193,8 @@ def test_server_the_parrot_does_not_know_without_a_block():
     assert parrot(ask("What is my dog called?")).startswith("I don't know")
 
 
-def test_server_the_parrot_does_not_use_a_line_about_something_else():
-    answer = parrot(ask(BLOCK + "What is the capital of France?"))
-    assert answer.startswith("I don't know") and "said" not in answer
-
-
 def test_server_the_parrot_does_not_answer_what_is_no_question():
     assert parrot(ask(BLOCK + "My dog is called Max.")) == "I am listening."
-
-
-def test_server_the_parrot_does_not_take_a_memory_for_the_question():
-    block = "<memories>\n- Ben: where is my bike?\n</memories>\n\n"
-    assert parrot(ask(block + "Good morning.")) == "I am listening."
 
 
 def test_server_the_parrot_quotes_the_newest_of_equal_lines():
@@ -246,27 +209,8 @@ def test_server_the_parrot_sees_blocks_of_earlier_turns_but_not_what_was_only_sa
     assert "Max" not in parrot(ask("My dog is called Max.", "What is my dog called?"))
 
 
-def test_server_the_parrot_reads_content_in_parts():
-    parts = [{"type": "text", "text": BLOCK}, {"type": "text", "text": "what is my dog called?"}]
-    assert "Max" in parrot({"messages": [{"role": "user", "content": parts}]})
-
-
-def test_scripted_server_the_parrot_answers_over_http_by_default():
-    async def scenario():
-        async with ScriptedServer() as server:
-            reply = await client(server).chat.completions.create(**ask(BLOCK + "My dog's name?"))
-        assert "Max" in reply.choices[0].message.content
-
-    run(scenario())
-
-
 def test_server_the_parrot_trusts_the_line_next_to_the_question_if_it_is_told_to():
     question = "What does my animal enjoy?"
     assert parrot(ask(BLOCK + question)).startswith("I don't know")
     assert "ginger tea" in parrot(ask(BLOCK + question), trusting=True)
     assert parrot(ask(BLOCK + "Hi.", question), trusting=True).startswith("I don't know")
-
-
-def test_server_the_parrot_says_i_where_the_block_says_you():
-    block = "<memories>\n- (today) You: Take the lowest bunk.\n</memories>\n"
-    assert "I said, “Take the" in parrot(ask(block + "Which bunk should I take?"))

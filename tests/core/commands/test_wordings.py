@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.core.commands.grammar import asks_change, recognise
+from slowcat_memory.core.commands.grammar import recognise
 
 DATA = Path(__file__).parents[2] / "data" / "commands"
 
@@ -37,17 +37,3 @@ def test_wordings_of_conversation_are_no_commands(language, plain):
     assert len(asked) <= 0.03 * len(said), asked
     taken = kinds.keys() - set(asked)
     assert len(taken) <= (0.04 if plain else 0.025) * len(said), taken
-
-
-@pytest.mark.parametrize(
-    ("sentence", "language", "expected"),
-    [
-        ("please remember the thing with the fence", "english", True),
-        ("the fence is green and new", "english", False),
-        ("my sister keeps forgetting her keys", "english", False),
-        ("merk dir bitte die Sache mit dem Zaun", "german", True),
-        ("der Zaun ist grün und neu", "german", False),
-    ],
-)
-def test_wordings_that_ask_for_a_change_of_the_memory(sentence, language, expected):
-    assert asks_change(sentence, language) is expected

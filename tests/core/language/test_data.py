@@ -2,8 +2,8 @@
 
 import pytest
 
-from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.data import phrase_list, read_data, read_words, word_set
+from slowcat_memory.core.language import LANGUAGES, of_any
+from slowcat_memory.core.language.data import phrase_list, read_words, word_set
 
 
 def test_word_set_is_in_lower_case_and_ignores_line_breaks() -> None:
@@ -20,16 +20,7 @@ def test_read_words_finds_no_empty_list(language: str) -> None:
     assert all(text.strip() for lists in sections.values() for text in lists.values())
 
 
-def test_read_data_raises_for_a_file_that_is_not_there() -> None:
-    with pytest.raises(FileNotFoundError):
-        read_data("slowcat_memory.core.language.german", "nothing.toml")
-
-
 def test_of_any_leaves_out_languages_without_a_pattern() -> None:
     assert of_any(lambda one: one.facts.possessives) == "my|our|meine?|unsere?"
     german = next(one for one in LANGUAGES if one.name == "german")
     assert of_any(lambda one: one.statements.oblique) == german.statements.oblique
-
-
-def test_words_of_any_holds_the_words_of_every_language() -> None:
-    assert {"dog", "hund"} <= words_of_any(lambda one: one.names.pets)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.text.phonetics import closeness, keys, sound
 from slowcat_memory.core.text.rare_words import is_common
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 
 def alike(one: str, other: str) -> float:
@@ -15,41 +15,14 @@ def alike(one: str, other: str) -> float:
     return closeness(first, second)
 
 
-@each_row(
-    ("heard", "name"),
-    [
-        ("ysaura", "Isaura"),
-        ("isora", "Isaura"),
-        ("hanna", "Hannah"),
-        ("caitlin", "Kaitlyn"),
-        ("karoline", "Caroline"),
-        ("stephen", "Steven"),
-        ("kathryn", "Catherine"),
-        ("mellany", "Melanie"),
-        ("zavier", "Xavier"),
-        ("tomas", "Thomas"),
-        ("zoë", "Zoey"),
-    ],
-)
+@each_row(("heard", "name"), listed("text/misheard_names"))
 def test_closeness_of_a_misheard_name_and_shared_key(heard: str, name: str) -> None:
     assert alike(heard, name) >= 0.85
     one, other = sound(heard), sound(name)
     assert one and other and set(keys(one)) & set(keys(other))
 
 
-@each_row(
-    ("one", "other"),
-    [
-        ("Tim", "Tom"),
-        ("Erin", "Aaron"),
-        ("Martin", "Marta"),
-        ("Mia", "Maya"),
-        ("Molly", "Mel"),
-        ("Kelly", "Carly"),
-        ("angle", "angel"),
-        ("conversation", "conservation"),
-    ],
-)
+@each_row(("one", "other"), listed("text/unlike_names"))
 def test_closeness_of_two_names_is_low(one: str, other: str) -> None:
     assert alike(one, other) < 0.85
 

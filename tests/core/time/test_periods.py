@@ -1,6 +1,6 @@
 """Days and weeks in a person's time zone."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
@@ -17,20 +17,6 @@ def test_day_of_the_small_hours_is_the_day_before() -> None:
     late = datetime(2026, 5, 13, 1, tzinfo=BERLIN)
     assert day_of(late, BERLIN).name == "2026-05-12"
     assert day_of(late, BERLIN, begins=0).name == "2026-05-13"
-
-
-def test_day_of_a_change_of_clocks_has_23_or_25_hours() -> None:
-    lengths = {
-        day_of(datetime(2026, month, day, 12, tzinfo=BERLIN), BERLIN, begins=0)
-        for month, day in ((3, 29), (10, 25), (5, 5))
-    }
-    assert sorted((day.end - day.start) / timedelta(hours=1) for day in lengths) == [23, 24, 25]
-
-
-def test_day_of_a_moment_depends_on_the_zone() -> None:
-    at = datetime(2026, 5, 12, 20, tzinfo=UTC)
-    assert day_of(at, LISBON).name == "2026-05-12"
-    assert day_of(at, KIRITIMATI).name == "2026-05-13"
 
 
 def test_week_of_the_turn_of_the_year() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Searcher
@@ -134,27 +133,6 @@ def test_generation_every_damaged_file_is_noticed(tmp_path: Path) -> None:
 def _flipped(whole: bytes) -> bytes:
     middle = len(whole) // 2
     return whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-
-
-def test_generation_a_missing_generation_is_noticed(index: tuple[Path, Manifest]) -> None:
-    root, manifest = index
-    with pytest.raises(IndexDamagedError):
-        checked(root, replace(manifest, generation="another"))
-
-
-def test_generation_an_index_of_nothing_can_be_sealed(tmp_path: Path) -> None:
-    manifest = published(tmp_path, Oracle())
-    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(tmp_path, manifest))
-    assert len(made) == 0 and made.candidates(made.lexical("max")).ids == []
-
-
-def test_generation_documents_without_words_can_be_sealed(tmp_path: Path) -> None:
-    silent = Oracle()
-    silent.add(Document(id="1", text="...", at=0.0))
-    made = Searcher(TOKENS, OPTIONS, 0, checked(tmp_path, published(tmp_path, silent)))
-    made.add(Document(id="2", text="max", at=0.0, before="1"))
-    assert len(made) == 2
-    assert sorted(made.candidates(made.lexical("max")).ids) == ["1", "2"]
 
 
 def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:

@@ -1,4 +1,3 @@
-import gc
 import os
 import sys
 
@@ -67,19 +66,6 @@ def test_arrays_release_pages_released_pages_are_out_of_memory_and_come_back_rig
     assert resident_kb(tmp_path / "a.npy") == 0
     assert np.array_equal(found, values)
     assert resident_kb(tmp_path / "a.npy") > 4000
-
-
-@linux
-def test_arrays_open_array_a_map_ends_with_the_last_array_over_it(tmp_path):
-    np.save(tmp_path / "a.npy", np.arange(5000))
-    found = table.open_array(tmp_path / "a.npy")[10:20]
-    table.release_pages()
-    assert found[0] == 10
-    del found
-    gc.collect()
-    table.release_pages()
-    with open("/proc/self/maps", encoding="utf-8") as lines:
-        assert str(tmp_path) not in lines.read()
 
 
 @given(st.lists(st.integers(-1000, 1000)))

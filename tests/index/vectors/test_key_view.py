@@ -2,13 +2,11 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher
-from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, build
 
@@ -163,23 +161,6 @@ def three(folder: Path) -> Told:
         told.do("embed", n, [])
     told.do("seal", 0, [])
     return told
-
-
-def test_key_view_the_check_passes_on_three(tmp_path: Path) -> None:
-    told = three(tmp_path)
-    told.do("rewrite", 1, [])  # lifts it and its neighbours, and puts it anew
-    assert told.searcher.tail_count == 4
-    check(told)
-
-
-def test_key_view_the_check_catches_keys_that_stayed_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = three(tmp_path)
-    monkeypatch.setattr(KeyView, "renumber", lambda self, old, new: None)
-    told.do("rewrite", 1, [])
-    with pytest.raises(AssertionError):
-        check(told)
 
 
 def test_key_view_keys_are_put_without_touching_what_is_sealed_of_others(tmp_path: Path) -> None:

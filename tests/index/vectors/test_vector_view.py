@@ -89,25 +89,6 @@ def test_vector_view_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
         assert view.remove(0) is None
 
 
-def test_vector_view_the_sealed_part_finds_what_exact_search_finds(tmp_path: Path) -> None:
-    vectors = {number: unit(number, 384) for number in range(2000)}
-    view, query = sealed(tmp_path, vectors, 384), unit(9999, 384)
-    matrix = np.stack(list(vectors.values()))
-    exact = np.argsort(-(matrix @ query))[:10]
-    for number in (5, 6):
-        view.remove(number)
-    numbers = view.nearest(query, 10)
-    assert len(set(exact.tolist()) & set(numbers.tolist())) >= 9
-
-
-@pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
-def test_vector_view_the_tail_grows(count: int) -> None:
-    view, vectors = VectorView(DIM), {number * 3: unit(number) for number in range(count)}
-    for number, vector in vectors.items():
-        view.put(number, vector)
-    check_equal(view, vectors, unit(4))
-
-
 # ------------------------------------------------------------------- many vectors
 
 

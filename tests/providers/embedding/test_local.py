@@ -3,7 +3,6 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -63,13 +62,6 @@ def test_local_queries_are_unit_vectors_whatever_they_are(local: LocalEmbedder) 
         assert np.isclose(np.linalg.norm(vector), 1, atol=1e-4)
 
 
-def test_local_a_long_query_keeps_both_ends(local: LocalEmbedder) -> None:
-    middle = "and so on and so forth " * 40
-    query = local.encode_query(f"my dog Pepper {middle} what does she eat?")
-    assert query @ local.encode_query(f"my dog Pepper {middle * 2} what does she eat?") > 0.99
-    assert query @ local.encode_query(middle) < 0.9
-
-
 def test_local_queries_in_int8_are_close_to_documents_in_fp32(local: LocalEmbedder) -> None:
     queries, documents = (
         [local.encode_query_tokens(text) for text in TURNS],
@@ -121,24 +113,6 @@ def test_local_a_long_document_is_read_to_its_end(local: LocalEmbedder) -> None:
     assert long @ boat > cut @ boat + 0.1
 
 
-def test_local_many_threads_get_the_same_vectors(local: LocalEmbedder) -> None:
-    alone = np.stack([local.encode_query(text) for text in TURNS])
-    with ThreadPoolExecutor(8) as pool:
-        for _ in range(5):
-            assert np.array_equal(alone, np.stack([*pool.map(local.encode_query, TURNS)]))
-
-
-def test_local_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(export_folder, tmp_path / "prompted")
-    meta = export_format.read_meta(folder)
-    assert meta
-    prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="passage: ")
-    (folder / export_format.META).write_bytes(msgspec.json.encode(prompted))
-    plain, with_prompts = LocalEmbedder.load(export_folder), LocalEmbedder.load(folder)
-    assert np.array_equal(with_prompts.encode_query("tea"), plain.encode_query("query: tea"))
-    assert np.array_equal(with_prompts.encode(["tea"]), plain.encode(["passage: tea"]))
-
-
 @pytest.mark.parametrize(
     "damage",
     ["short", "missing", "not a model", "no tokenizer", "no meta", "no tokens", "other tokens"],
@@ -185,22 +159,12 @@ embedder, report = open_query_embedder(options)
 embedder.encode_query("hello"); embedder.encode(["hello"])
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
-ALONE = """
-import sys, types
-package = types.ModuleType("slowcat_memory")
-package.__path__ = [sys.argv[2]]
-sys.modules["slowcat_memory"] = package
-"""
 
 
 def loaded_by(program: str, options: EmbedderOptions) -> set[str]:
     args = [sys.executable, "-c", program, options.cache_dir, slowcat_memory.__path__[0]]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return set(json.loads(subprocess.run(args, capture_output=True, env=env, check=True).stdout))
-
-
-def test_local_this_room_imports_nothing_heavy(options: EmbedderOptions) -> None:
-    assert loaded_by(ALONE + TALK, options) & (HEAVY | ELSEWHERE) == set()
 
 
 def test_local_nothing_heavy_is_imported_in_the_process_that_talks(

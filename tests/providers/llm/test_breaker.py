@@ -73,26 +73,6 @@ def test_circuit_breaker_llm_it_opens_after_failures_in_a_row() -> None:
     asyncio.run(run())
 
 
-def test_circuit_breaker_llm_a_server_that_answers_probes_and_nothing_else_is_asked_ever_more_rarely() -> (
-    None
-):
-    async def run() -> None:
-        server = Server()
-        await server.ask()
-        waits = []
-        for _ in range(3):
-            server.there = False
-            for _ in range(3):
-                await server.ask()
-            waits.append(server.llm.seconds_until_probe)
-            server.there = True
-            server.now += waits[-1]
-            assert await server.llm.ready()
-        assert waits == [5, 10, 20]
-
-    asyncio.run(run())
-
-
 def test_circuit_breaker_llm_a_server_that_names_a_time_is_left_alone_until_then() -> None:
     async def run() -> None:
         server = Server()

@@ -103,20 +103,6 @@ def test_model_servers_nonsense_is_no_model_server(answer):
     run(scenario())
 
 
-def test_model_servers_a_server_without_models_is_found_but_has_nothing_to_talk_to():
-    async def scenario():
-        empty = web.json_response
-        runner, there = await serve(lambda _: asyncio.sleep(0, empty({"data": None})))
-        [server] = await in_thread(find_servers, 1.0, (Known("Ollama", there, ()),))
-        await runner.cleanup()
-        return server
-
-    server = run(scenario())
-    assert server.models == ()
-    with pytest.raises(EndpointError, match="Ollama .* has no model"):
-        server.model()
-
-
 def test_server_the_first_model_that_talks_is_taken():
     server = ModelServer("x", "http://127.0.0.1/v1", ("text-embedding-nomic", "qwen3-4b", "gemma"))
     assert server.model() == "qwen3-4b" and server.model("gemma") == "gemma"
@@ -129,15 +115,6 @@ def test_model_servers_only_this_machine_is_talked_to():
         choose_server("nonsense")
     with pytest.raises(EndpointError, match="no model server answers"):
         choose_server(f"http://127.0.0.1:{free_port()}/v1")
-
-
-def test_model_servers_three_servers_are_known_by_their_usual_ports():
-    assert {(known.name, known.port) for known in KNOWN} == {
-        ("LM Studio", 1234),
-        ("Ollama", 11434),
-        ("llama.cpp", 8080),
-    }
-    assert all(known.start for known in KNOWN)
 
 
 # ------------------------------------------------------------------- for idle work

@@ -3,10 +3,8 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 import pytest
 from loguru import logger
 from msgspec.structs import replace
@@ -84,15 +82,6 @@ def test_openai_llm_an_answer_is_repaired_once() -> None:
     talk(script, lambda body: next(replies))
 
 
-def test_openai_llm_an_answer_is_not_repaired_twice() -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
-        with pytest.raises(BadAnswerError):
-            await llm.complete(PROMPT, Note)
-        assert len(server.requests) == 2
-
-    talk(script, '{"note": true}')
-
-
 def test_openai_llm_the_way_of_asking_is_remembered() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         server.fault = "string error"
@@ -106,41 +95,12 @@ def test_openai_llm_the_way_of_asking_is_remembered() -> None:
     talk(script)
 
 
-def test_openai_llm_a_way_that_led_nowhere_is_not_remembered() -> None:
-    """A server that refuses everything, for now, is asked in the strictest way when it is back."""
-
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
-        server.fault = "404"
-        with pytest.raises(EndpointError):
-            await llm.complete(PROMPT, Note)
-        server.fault = "none"
-        await llm.complete(PROMPT, Note)
-        assert server.requests[-1]["response_format"]["type"] == "json_schema"
-
-    talk(script)
-
-
 def test_openai_llm_a_busy_server_says_how_long() -> None:
     async def script(server: FaultServer, llm: OpenAILLM) -> None:
         server.fault = "429"
         with pytest.raises(EndpointError) as caught:
             await llm.complete(PROMPT, Note)
         assert caught.value.retry_after == 100 and len(server.requests) == 1
-
-    talk(script)
-
-
-def test_openai_llm_cancelling_hangs_up() -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
-        server.fault = "stall"
-        call = asyncio.create_task(llm.complete(PROMPT, Note))
-        async with asyncio.timeout(30):
-            while not server.open:
-                await asyncio.sleep(0)
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        await server.until_closed()
 
     talk(script)
 
@@ -187,16 +147,6 @@ def test_openai_llm_a_server_without_a_model_is_away(models: Any) -> None:
         assert not server.requests
 
     talk(script)
-
-
-def test_openai_llm_a_context_that_is_known() -> None:
-    async def script(server: FaultServer, llm: OpenAILLM) -> None:
-        assert llm.prompt_tokens == 600
-        with pytest.raises(PromptTooLongError):
-            await llm.complete(msgspec.structs.replace(PROMPT, user="word " * 1000), Note)
-        assert not server.requests
-
-    talk(script, context_tokens=1000)
 
 
 @pytest.mark.parametrize(
@@ -290,10 +240,3 @@ def test_openai_llm_what_an_error_means(status: int, text: str, meaning: str) ->
 )
 def test_openai_llm_how_long_to_wait(header: str, seconds: float) -> None:
     assert seconds_to_wait(header) == seconds
-
-
-def test_openai_llm_how_long_to_wait_until_a_date() -> None:
-    now = datetime(2026, 11, 22, 1, 0, tzinfo=UTC)
-    assert seconds_to_wait("Sun, 22 Nov 2026 01:00:10 GMT", now) == 10
-    assert seconds_to_wait("Sun, 22 Nov 2026 00:00:10 GMT", now) == 0
-    assert seconds_to_wait("Sun, 22 Nov 2026 01:00:10 -0000", now) == 0, "of no zone"

@@ -75,16 +75,6 @@ def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(
     assert moody.asked == 8
 
 
-def test_guarded_embed_failures_that_are_not_in_a_row_do_not_open_it(
-    moody: Moody, clock: FixedClock
-) -> None:
-    breaker = GuardedEmbed(moody, clock, lambda _: None)
-    for _ in range(5):
-        for moody.raises in (OSError(), OSError(), None):
-            breaker("x")
-    assert moody.asked == 15
-
-
 def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
     moody: Moody, clock: FixedClock
 ) -> None:
@@ -93,16 +83,6 @@ def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
     moody.takes = 1.0
     assert [breaker("x") is not None for _ in range(4)] == [True, True, True, False]
     assert moody.asked == 3 and problems == ["late"] * 3
-
-
-def test_guarded_embed_a_clock_that_is_set_meanwhile_makes_no_vector_late(
-    moody: Moody, clock: FixedClock
-) -> None:
-    """A test, or a suspended machine, may move the clock while another thread embeds."""
-    problems: list[str] = []
-    breaker = GuardedEmbed(moody, clock, problems.append)
-    moody.takes = 10.0
-    assert all(breaker("x") is not None for _ in range(9)) and problems == []
 
 
 def test_guarded_embed_a_vector_and_what_is_embedded_already_come_out_alike(
@@ -115,12 +95,6 @@ def test_guarded_embed_a_vector_and_what_is_embedded_already_come_out_alike(
         assert encoded.tokens is None
     whole = GuardedEmbed(EMBEDDER.encode_query_tokens, clock, print)("my dog")
     assert whole is not None and whole.tokens is not None and len(whole.tokens) == 2
-
-
-def test_guarded_embed_no_model_is_no_failure(clock: FixedClock) -> None:
-    problems: list[str] = []
-    breaker = GuardedEmbed(lambda _: None, clock, problems.append)
-    assert [breaker("x") for _ in range(5)] == [None] * 5 and problems == []
 
 
 # ------------------------------------------------------------------- what cannot be opened

@@ -146,13 +146,6 @@ def test_sealing_index_of_another_format_is_rebuilt_from_the_store(
     assert scene.load().searcher.sealed_count == 6
 
 
-def test_sealing_index_with_an_untouched_header_is_used(scene: Scene) -> None:
-    scene.talk(6)
-    scene.namespace.reseal()
-    rewrite_header(scene, format=FORMAT)
-    assert scene.load().searcher.sealed_count == 6
-
-
 def test_sealing_what_is_said_while_the_index_is_built_is_in_it(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,19 +195,3 @@ def test_sealing_it_is_not_rebuilt_while_turns_wait_to_be_saved(
             scene.namespace.reseal()
         assert chunk_id(turn.id) in scene.namespace.searcher
     assert list(scene.root.glob("*")) == []
-
-
-def test_sealing_a_failed_build_leaves_the_present_index(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene.talk(5)
-    before = answers(scene.namespace)
-
-    def fail(*_: object) -> None:
-        raise IndexDamagedError("building an index failed")
-
-    monkeypatch.setattr(sealing, "seal", fail)
-    with pytest.raises(IndexDamagedError):
-        scene.namespace.reseal()
-    check_alike(before, scene.namespace)
-    assert scene.namespace._index._journal is None

@@ -89,16 +89,6 @@ def test_icebreakers_icebreaker_what_makes_no_sense_is_refused(
     assert texts(engine) == []
 
 
-def test_icebreakers_icebreaker_dropping(home: Home) -> None:
-    engine = home.open()
-    kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
-    assert kept and gone
-    assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
-        gone.id
-    ]
-    assert engine.wiring.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
-
-
 # ------------------------------------------------------------------- one for a session
 
 
@@ -136,19 +126,6 @@ def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_s
     home.edge(engine, "now", "end")
     home.clock.advance(5 * HOUR)
     assert CAKE in engine.session_context("anna") and "cat" in engine.session_context("anna")
-
-
-def test_icebreakers_icebreaker_restart_within_a_session_changes_nothing(home: Home) -> None:
-    engine = home.open()
-    engine.push_icebreaker("anna", GARDEN)
-    before = engine.session_context("anna")
-    assert GARDEN in before
-    engine.push_icebreaker("anna", INTERVIEW, priority=1.0)
-    engine.close()
-    engine = home.open()
-    assert engine.session_context("anna") == before
-    home.edge(engine, "now", "start")
-    assert engine.session_context("anna") == before
 
 
 def test_icebreakers_icebreaker_who_did_not_speak_after_all_hears_it_no_second_time(
@@ -283,21 +260,6 @@ def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byt
     assert b"swordfish" not in held and b"garden" in held
 
 
-def test_icebreakers_icebreaker_what_was_made_from_a_forgotten_turn_goes_with_it(
-    home: Home,
-) -> None:
-    engine = home.open()
-    number = home.say(engine, "one", "I am nervous about the interview")
-    made = Memory(
-        id="icebreaker/x", kind="icebreaker", scope="anna", speaker="Anna", text=INTERVIEW,
-        valid_from=home.clock(), sources=(number,),
-    )  # fmt: skip
-    engine.store.apply("job", WriteBatch(memories=(made,))).wait()
-    assert texts(engine) == [INTERVIEW]
-    engine.forget(Forget(turns=(number,)))
-    assert texts(engine) == []
-
-
 # ------------------------------------------------------------------- never found
 
 
@@ -333,13 +295,3 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
         assert found() == {"chunk"}, step
         engine.close()
     assert len(texts(home.open())) == 3, "they are there all the same"
-
-
-def test_icebreakers_icebreaker_without_the_rule_it_would_be_found(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The control of the test above."""
-    home.open().push_icebreaker("anna", INTERVIEW)
-    monkeypatch.setattr("slowcat_memory.runtime.namespaces.documents.findable", lambda memory: True)
-    found = home.engines[0].search("interview", "anna").hits
-    assert [hit.memory.text for hit in found] == [INTERVIEW]
