@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.records import Memory, Statement
@@ -97,25 +96,22 @@ class Counting(dict[str, object]):
         return super().get(key, default)
 
 
-@pytest.mark.parametrize(
-    ("query", "turns"),
-    [
-        ("what's coming up", [3001, 3002, 3003]),
-        ("when do I see the dentist", [3001, 3002, 3003]),
-        ("where do I live", [3000, 2999, 2998]),
-        ("what car do I drive", []),
-    ],
-)
-def test_a_question_looks_at_few_facts_of_many(query: str, turns: list[int]) -> None:
-    homes = [fact(n, "Anna lives in Graz.", predicate="lives_in") for n in range(1, 3001)]
-    days = (str((MAY + timedelta(days=n)).date()) for n in range(-2999, 3001))
+def test_a_question_looks_at_few_facts_of_many() -> None:
+    homes = [fact(n, "Anna lives in Graz.", predicate="lives_in") for n in range(1, 1001)]
+    days = (str((MAY + timedelta(days=n)).date()) for n in range(-999, 1001))
     visits = [
         fact(n, "Anna goes to the dentist.", "event", date=day) for n, day in enumerate(days, 2)
     ]
     facts = known(*homes, *(replace(one, id=f"fact/e{one.id}") for one in visits))
-    facts._facts = counting = Counting(facts._facts)
-    assert facts.stating(query, MAY) == [f"chunk/{turn}" for turn in turns]
-    assert counting.looked_at <= 2 * LOOKED_AT
+    for query, turns in (
+        ("what's coming up", [1001, 1002, 1003]),
+        ("when do I see the dentist", [1001, 1002, 1003]),
+        ("where do I live", [1000, 999, 998]),
+        ("what car do I drive", []),
+    ):
+        facts._facts = counting = Counting(facts._facts)
+        assert facts.stating(query, MAY) == [f"chunk/{turn}" for turn in turns]
+        assert counting.looked_at <= 2 * LOOKED_AT
 
 
 def test_the_same_facts_in_another_order_and_dropped_ones_make_no_difference() -> None:
