@@ -153,8 +153,9 @@ def test_children_started_otherwise_are_caught(line: str) -> None:
 # ------------------------------------------------------------------- the command line
 
 
-@pytest.mark.parametrize("program", ["slowcat_memory", "slowcat_memory.cli"])
-@pytest.mark.parametrize("arguments", ["--version", "facts", "config show"])
+@pytest.mark.parametrize(
+    ("program", "arguments"), [("slowcat_memory", "facts"), ("slowcat_memory.cli", "config show")]
+)
 def test_commands_import_nothing_from_the_working_directory(
     planted: Path, program: str, arguments: str
 ) -> None:

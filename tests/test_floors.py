@@ -120,10 +120,6 @@ def test_floors_every_module_keeps_to_its_floor() -> None:
     ("module", "line"),
     [
         ("core/ranking/score.py", "from slowcat_memory.store import Store"),
-        ("index/vectors/vector_view.py", "from slowcat_memory.providers import Embedder"),
-        ("store/disk/codec.py", "import slowcat_memory.index.options"),
-        ("runtime/recall/pipeline.py", "from slowcat_memory.engine import MemoryEngine"),
-        ("records.py", "from slowcat_memory.core.text import normalize"),
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
     ],
 )
@@ -150,17 +146,10 @@ def test_floors_every_third_party_is_imported_at_its_home_only() -> None:
     ("module", "line", "caught"),
     [
         ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
-        ("runtime/recall/pipeline.py", "import faiss", "runtime.recall.pipeline imports faiss"),
-        ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
         (
             "providers/embedding/local.py",
             "import torch.nn",
             "providers.embedding.local imports torch",
-        ),
-        (
-            "providers/embedding/base.py",
-            "from openai import OpenAI",
-            "providers.embedding.base imports openai",
         ),
     ],
 )

@@ -26,7 +26,7 @@ def home(tmp_path):
     """Anna's, Ben's and the household's memory of bicycles."""
     config = configured(
         tmp_path / "memory",
-        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
+        memory={"user_id": "anna"},
         recall={"floor": 0.005},
         people={"scopes": "each", "household": "home"},
     )

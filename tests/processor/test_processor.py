@@ -122,7 +122,7 @@ def test_processor_multimodal_message_gets_a_part_of_its_own(config):
     assert strip_memories(context.messages) == [user(parts)]
 
 
-@pytest.mark.parametrize("content", ["", "   \n ", "\x00", "\u202e", [], None, [{"type": "text"}]])
+@pytest.mark.parametrize("content", ["   \n ", "\u202e", None, [{"type": "text"}]])
 def test_processor_message_that_says_nothing_leaves_no_trace(config, content):
     remember(config, MAX)
     context = LLMContext(messages=[user(content)])
