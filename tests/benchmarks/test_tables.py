@@ -1,7 +1,8 @@
 import pytest
 
-from benchmarks import common, recall_tables, run_all, tables, turn
+from benchmarks import common, recall_tables, run_all, stores, tables, turn
 from benchmarks.peers import base
+from slowcat_memory.runtime.recall.query import RecallOptions
 
 
 def test_tables_the_pages_show_the_results_that_are_kept():
@@ -71,3 +72,16 @@ def test_tables_nothing_in_the_results_names_this_machine():
     for path in common.RESULTS.glob("*.json"):
         text = path.read_text(encoding="utf-8")
         assert "/home" not in text and "/work" not in text and "/tmp" not in text
+
+
+def test_growth_a_cache_serves_no_store_of_an_older_form(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(stores, "form", lambda config: "old")
+    stores._kept(tmp_path, 100, 10, None).mkdir()
+    assert stores.is_kept(tmp_path, 100, 10)
+    monkeypatch.setattr(stores, "form", lambda config: "new")
+    assert not stores.is_kept(tmp_path, 100, 10)
+
+
+def test_speed_tables_what_is_denied_was_measured_at_todays_threshold() -> None:
+    written = run_all.kept()["unknown.json"]
+    assert written["judged"]["below"] == RecallOptions().unknown_below, "run benchmarks.unknown"

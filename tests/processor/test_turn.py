@@ -1,21 +1,29 @@
-"""Which contexts bring a new user turn, and what reaches the LLM and the log."""
+"""Which contexts bring a new user turn: spoken, typed, of several, with tools; and what is logged."""
 
 import pytest
 from pipecat.frames.frames import (
+    InterruptionFrame,
     LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
     LLMRunFrame,
+    TranscriptionFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
 )
+from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
+from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import edges, remember, turns
 from tests.support.processors import (
     DEVELOPER,
     MAX,
     QUESTION,
+    STORY,
     assistant,
     blocks,
     contents,
+    last_said,
     ledger_of,
     logged_words,
     memory,
@@ -23,7 +31,7 @@ from tests.support.processors import (
     user,
     with_words,
 )
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
 
 def test_turn_plain_turn(config):
@@ -181,3 +189,142 @@ def test_turn_copy_of_an_unanswered_message_is_no_new_turn(engine, config):
 
     run(scenario())
     assert [name for name, _ in logged_words(engine)] == ["User", "Assistant", "Assistant"]
+
+
+def test_typed_turns_typed_turn_typed_text_is_a_turn(engine, config):
+    async def scenario():
+        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+            typed = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
+            await voice.worker.queue_frame(typed)
+            await voice.answer()
+            return voice
+
+    voice = run(scenario())
+    asked, answered = session_turns(engine)
+    assert (asked.text, asked.channel, answered.channel) == (QUESTION, "text", "text")
+    assert asked.speaker == "User"
+    assert blocks(contents(voice.server.requests[0])[-1]) == 1
+
+
+def test_typed_turns_typed_turn_typed_text_that_interrupts_is_answered_and_paired(engine, config):
+    """What RTVI does with typed text: it interrupts, and appends at once."""
+
+    async def scenario():
+        async with VoicePipeline(
+            lambda request: STORY if "story" in last_said(request) else "Yes?",
+            memory=memory(config, engine=engine),
+        ) as voice:
+            await voice.speak("tell me a story")
+            await voice.until_spoken(1)
+            await voice.worker.queue_frame(InterruptionFrame())
+            typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
+            await voice.worker.queue_frame(typed)
+            await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns))
+
+    run(scenario())
+    told = {turn.text: turn for turn in session_turns(engine)}
+    cut = next(turn for turn in told.values() if turn.interrupted)
+    assert cut.reply_to == told["tell me a story"].id
+    assert told["Yes?"].reply_to == told["stop"].id and not told["Yes?"].interrupted
+    assert (told["tell me a story"].channel, told["stop"].channel) == ("voice", "text")
+
+
+def test_typed_turns_typed_turn_text_typed_while_somebody_speaks(engine, config):
+    async def scenario():
+        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+            final = TranscriptionFrame("good morning", "anna", time_now_iso8601())
+            await voice.worker.queue_frame(final)
+            typed = LLMMessagesAppendFrame(messages=[user("typed words")], run_llm=True)
+            await voice.worker.queue_frame(typed)
+            await voice.server.wait_for_requests(1)
+            await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+            await voice.server.wait_for_requests(2)
+            await voice.until(lambda: len(with_words(voice, 2)) == 2)
+
+    run(scenario())
+    users = [(t.speaker, t.text, t.channel) for t in session_turns(engine) if t.role == "user"]
+    assert users == [("User", "typed words", "text"), ("anna", "good morning", "voice")]
+
+
+BLOCK = "<memories>\n- (today) Anna: I like figs.\n</memories>"
+
+
+def test_typed_turns_words_behind_a_copied_block_are_kept_and_the_block_is_not(engine, config):
+    async def scenario():
+        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+            for words in (f"{BLOCK}\n\nI like plums.", BLOCK):
+                typed = LLMMessagesAppendFrame(messages=[user(words)], run_llm=True)
+                await voice.worker.queue_frame(typed)
+                await voice.answer(len(voice.turns))
+
+    run(scenario())
+    assert [t.text for t in session_turns(engine) if t.role == "user"] == ["I like plums."]
+
+
+def test_typed_turns_block_that_the_agent_reads_aloud_is_not_its_words(engine, config):
+    async def scenario():
+        reply = lambda _: f"{BLOCK} You like figs."  # noqa: E731
+        async with VoicePipeline(reply, memory=memory(config, engine=engine)) as voice:
+            await voice.exchange("what do I like", user_id="anna")
+
+    run(scenario())
+    (answer,) = [t.text for t in session_turns(engine) if t.role == "assistant"]
+    assert answer == "You like figs."
+
+
+def test_reply_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config):
+    def reply(request):
+        if request["messages"][-1]["role"] == "tool":
+            return "It rains on Max."
+        return ToolCall("get_weather", {"city": "Oslo"})
+
+    async def get_weather(params):
+        params.context.add_message({"role": "developer", "content": "tool note"})
+        await params.result_callback({"sky": "rain"})
+
+    tool = FunctionSchema("get_weather", "The weather.", {}, [], handler=get_weather)
+
+    async def scenario():
+        async with VoicePipeline(
+            reply, tools=[tool], memory=memory(config, engine=engine)
+        ) as voice:
+            assert (await voice.exchange("what is the weather for my dog")).content
+            return voice
+
+    voice = run(scenario())
+    first, second = voice.server.requests
+    assert last_said(first) == last_said(second) == "what is the weather for my dog"
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert blocks(first["messages"][-1]["content"]) == 1
+    assert len(ledger_of(engine)) == 1
+    assert [text for _, text in logged_words(engine)] == [
+        "what is the weather for my dog",
+        "It rains on Max.",
+    ]
+    with engine.store.snapshot() as snapshot:
+        *_, asked, answered = snapshot.turns()
+    assert answered.tools == ("get_weather",) and asked.tools == ()
+    assert answered.reply_to == asked.id
+
+
+def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, config):
+    async def scenario():
+        processor = memory(config, engine=engine, speaker_names={"s1": "Anna"})
+        async with VoicePipeline(memory=processor, speech_timeout_s=0.1) as voice:
+            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+            for speaker, words in (("s1", "I like tea."), ("s1", "Green tea."), ("ben", "Me too!")):
+                frame = TranscriptionFrame(words, speaker, time_now_iso8601())
+                await voice.worker.queue_frame(frame)
+            await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+            await voice.answer()
+            await voice.exchange("who likes green tea", user_id="s1")
+            return voice
+
+    voice = run(scenario())
+    anna, ben, answer, *_ = session_turns(engine)
+    assert (anna.speaker, anna.text) == ("Anna", "I like tea. Green tea.")
+    assert (ben.speaker, ben.text) == ("ben", "Me too!")
+    assert answer.reply_to == ben.id
+    # All of it is still visible, in the words of both: nothing of it is offered again.
+    assert "I like tea" not in contents(voice.server.requests[1])[-1]

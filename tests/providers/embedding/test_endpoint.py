@@ -132,3 +132,13 @@ def test_endpoint_embedder_nothing_of_the_environment_reaches_the_server(
         assert path == "/v1/embeddings"
         assert "canary" not in str(headers).lower()
         assert {k.lower(): v for k, v in headers.items()}["authorization"] == "Bearer local"
+
+
+def test_factory_none_is_none() -> None:
+    embedder, report = open_query_embedder(EmbedderOptions(kind="none"))
+    assert embedder is None and report.state == "none"
+
+
+def test_factory_a_misspelt_option_is_an_error() -> None:
+    with pytest.raises(msgspec.ValidationError, match="querymax"):
+        msgspec.convert({"querymax": 3}, EmbedderOptions)

@@ -3,10 +3,12 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from datetime import UTC
+from typing import Annotated, Any
 
 import pytest
 from loguru import logger
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import (
@@ -16,9 +18,17 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.providers import ThinkingOptions, open_llm
+from slowcat_memory.idle.job import BudgetGate, CountingLLM, NoLimit
+from slowcat_memory.providers import (
+    CircuitBreakerLLM,
+    RecordingLLM,
+    ThinkingOptions,
+    is_remote,
+    open_llm,
+)
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.providers.llm.server import classify, seconds_to_wait
+from slowcat_memory.providers.llm.server import Server, classify, label, schema_of, seconds_to_wait
+from slowcat_memory.testing import FixedClock, ScriptedLLM
 from tests.support.faulty_llm_server import FaultServer
 from tests.support.llm_prompts import GOOD, PROMPT, Note
 from tests.support.rows import each_row
@@ -240,3 +250,71 @@ def test_openai_llm_what_an_error_means(status: int, text: str, meaning: str) ->
 )
 def test_openai_llm_how_long_to_wait(header: str, seconds: float) -> None:
     assert seconds_to_wait(header) == seconds
+
+
+class Fact(Struct, frozen=True, forbid_unknown_fields=True):
+    subject: Annotated[str, Meta(max_length=20)]
+    weight: float
+    count: int = 0
+
+
+def test_json_modes_a_schema_has_neither_references_nor_limits_that_no_grammar_counts() -> None:
+    class Long(Struct, forbid_unknown_fields=True):
+        text: Annotated[str, Meta(max_length=50_000, description="a text")]
+        facts: list[Fact]
+        maxLength: str = "a field of that name"
+
+    schema = schema_of(Long)
+    assert schema["properties"]["text"] == {"type": "string"}
+    assert schema["properties"]["maxLength"] == {"type": "string"}
+    item = schema["properties"]["facts"]["items"]
+    assert item["properties"]["subject"] == {"type": "string", "maxLength": 20}
+    assert item["additionalProperties"] is False and item["required"] == ["subject", "weight"]
+    assert "$" not in json.dumps(schema)
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ("qwen3:4b", "qwen3:4b"),
+        ("/models/my model.gguf", "/models/my model.gguf"),
+        ("a\nb\x1b[31mc\x00\u202ed", "a b [31mc d"),
+        ("x" * 500, "x" * 80),
+        ("\n\x1b", ""),
+    ],
+)
+def test_server_info_a_models_name_is_one_printable_line(sent, shown) -> None:
+    assert label(sent) == shown
+    server = Server(kind="server", model=sent)
+    assert server.model == sent and server.name == shown
+
+
+class Foreign:
+    """An LLM of another package that says nothing of where it runs."""
+
+    prompt_tokens = 1000
+
+    async def complete(self, prompt, into):
+        raise NotImplementedError
+
+
+async def probe() -> bool:
+    return True
+
+
+@pytest.mark.parametrize("says", [None, True, False])
+def test_is_remote_counts_an_absent_member_as_remote(says, tmp_path) -> None:
+    llm = Foreign()
+    if says is not None:
+        llm.remote = says
+    wrapped = (
+        CircuitBreakerLLM(llm, probe),
+        RecordingLLM(llm, tmp_path / "recorded.jsonl"),
+        CountingLLM(llm, BudgetGate(NoLimit(), FixedClock(), UTC)),
+    )
+    assert is_remote(llm) is (says is not False)
+    assert [one.remote for one in wrapped] == [is_remote(llm)] * 3
+
+
+def test_is_remote_of_a_scripted_llm() -> None:
+    assert not is_remote(ScriptedLLM(lambda prompt: {}))
