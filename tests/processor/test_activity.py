@@ -186,14 +186,11 @@ def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
     ("who", "way", "asks"),
     [("assistant", DOWN, False), ("assistant", UP, True), ("user", DOWN, True)],
 )
-def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
-    async def scenario():
-        pair = LLMContextAggregatorPair(CONTEXT)
-        following, frame = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
-        following.see(frame, way, getattr(pair, who)())
-        following.see(frame, way)  # pushed on by the next processor
-
-    run(scenario())
+async def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
+    pair = LLMContextAggregatorPair(CONTEXT)
+    following, frame = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
+    following.see(frame, way, getattr(pair, who)())
+    following.see(frame, way)  # pushed on by the next processor
     assert bool(gate.going_on) is asks
 
 
@@ -207,20 +204,17 @@ def test_activity_conversation_that_is_over_counts_no_more(gate):
     assert gate.going_on == {"kitchen2/the bot"}
 
 
-def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch):
+async def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch):
     monkeypatch.setattr(activity, "QUESTION_S", 0.01)
 
-    async def scenario():
-        following = Activity(setter(gate), "kitchen")
-        following.observed = True
-        following.answer_ended("It is raining.")
-        assert not gate.told
-        following.answer_ended("Shall I close the window? ")
-        assert gate.going_on == {"kitchen/a question"}
-        while gate.going_on:
-            await asyncio.sleep(0.005)
-
-    run(scenario())
+    following = Activity(setter(gate), "kitchen")
+    following.observed = True
+    following.answer_ended("It is raining.")
+    assert not gate.told
+    following.answer_ended("Shall I close the window? ")
+    assert gate.going_on == {"kitchen/a question"}
+    while gate.going_on:
+        await asyncio.sleep(0.005)
 
 
 def test_activity_reading_ahead_keeps_others_away(gate):

@@ -136,15 +136,12 @@ def test_guests_muted_word_of_another_moves_nothing_into_their_memory(home, who,
     assert not [t for t in turns(home) if t.text == muted]
 
 
-def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(home):
-    async def scenario():
-        processor = HybridContextualMemoryProcessor(config=home, speakers={"s1": "anna"})
-        eager = EagerVoice(processor)
-        async with eager.voice:
-            await eager.begin("where is my bicycle kept")  # by "anna", whose id is unknown
-            return eager.voice.server.requests
-
-    (request,) = run(scenario())
+async def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(home):
+    processor = HybridContextualMemoryProcessor(config=home, speakers={"s1": "anna"})
+    eager = EagerVoice(processor)
+    async with eager.voice:
+        await eager.begin("where is my bicycle kept")  # by "anna", whose id is unknown
+        (request,) = eager.voice.server.requests
     assert "cellar" not in str(request)
 
 

@@ -215,20 +215,17 @@ def test_interim_prefetch_it_can_be_switched_off(config):
 
 
 @pytest.mark.parametrize("withdrawn", [False, True])
-def test_interim_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
-    async def scenario():
-        eager = EagerVoice(memory(config, engine=engine))
-        async with eager.voice:
-            await eager.begin("what is my dog called")
-            first = taken(engine)
-            if withdrawn:
-                await eager.queue(EagerEndOfTurnCancelFrame())
-            await eager.end("What is my dog called?")
-            await eager.voice.server.wait_for_requests(1 + withdrawn)
-            await eager.voice.answer()
-        return eager.voice, first
-
-    voice, first = run(scenario())
+async def test_interim_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+    eager = EagerVoice(memory(config, engine=engine))
+    async with eager.voice:
+        await eager.begin("what is my dog called")
+        first = taken(engine)
+        if withdrawn:
+            await eager.queue(EagerEndOfTurnCancelFrame())
+        await eager.end("What is my dog called?")
+        await eager.voice.server.wait_for_requests(1 + withdrawn)
+        await eager.voice.answer()
+    voice = eager.voice
     assert sum(first.values()) == 1 and sum(taken(engine).values()) == 1 + withdrawn
     assert all("Max" in contents(request)[-1] for request in voice.server.requests)
     assert len(ledger_of(engine)) == 1

@@ -141,27 +141,21 @@ def test_locality_of_all_llms_of_a_pipeline(name):
     run(scenario())
 
 
-def test_locality_an_llm_in_a_branch_beside_the_memory_counts():
+async def test_locality_an_llm_in_a_branch_beside_the_memory_counts():
     """It reads the same context, into which the blocks are written."""
 
-    async def scenario():
-        assert locate((await neighbours(llm(HERE), beside=[llm(HERE)])).llms).local
-        assert not locate((await neighbours(llm(HERE), beside=[llm(THERE)])).llms).local
-
-    run(scenario())
+    assert locate((await neighbours(llm(HERE), beside=[llm(HERE)])).llms).local
+    assert not locate((await neighbours(llm(HERE), beside=[llm(THERE)])).llms).local
 
 
 @pytest.mark.parametrize(("url", "local"), [(HERE, True), (THERE, False)])
-def test_locality_an_llm_for_summaries_counts(url, local):
-    async def scenario():
-        summary = LLMContextSummaryConfig(llm=llm(url))
-        config = LLMAutoContextSummarizationConfig(summary_config=summary)
-        params = LLMAssistantAggregatorParams(auto_context_summarization_config=config)
-        pair = LLMContextAggregatorPair(LLMContext(), assistant_params=params)
-        found = await neighbours(llm(HERE), aggregators=pair)
-        assert locate(found.llms).local is local
-
-    run(scenario())
+async def test_locality_an_llm_for_summaries_counts(url, local):
+    summary = LLMContextSummaryConfig(llm=llm(url))
+    config = LLMAutoContextSummarizationConfig(summary_config=summary)
+    params = LLMAssistantAggregatorParams(auto_context_summarization_config=config)
+    pair = LLMContextAggregatorPair(LLMContext(), assistant_params=params)
+    found = await neighbours(llm(HERE), aggregators=pair)
+    assert locate(found.llms).local is local
 
 
 @pytest.mark.parametrize("name", PROXIES[::2])

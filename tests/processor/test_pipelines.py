@@ -68,24 +68,21 @@ def test_pipelines_pipeline_nested_finds_its_aggregators_by_itself(config):
     assert (told.text, told.interrupted) == (STORY, False)
 
 
-def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
-    async def scenario():
-        async with (
-            VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
-            VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
-        ):
-            await asyncio.gather(
-                anna.exchange("my parrot is called Rio"), ben.exchange("my parrot is called Lola")
-            )
-        async with (
-            VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
-            VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
-        ):
-            return await asyncio.gather(
-                anna.exchange("what is my parrot called"), ben.exchange("what is my parrot called")
-            )
-
-    of_anna, of_ben = run(scenario())
+async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
+    async with (
+        VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
+        VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
+    ):
+        await asyncio.gather(
+            anna.exchange("my parrot is called Rio"), ben.exchange("my parrot is called Lola")
+        )
+    async with (
+        VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
+        VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
+    ):
+        of_anna, of_ben = await asyncio.gather(
+            anna.exchange("what is my parrot called"), ben.exchange("what is my parrot called")
+        )
     assert "Rio" in of_anna.content and "Lola" not in of_anna.content
     assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 

@@ -54,26 +54,20 @@ def test_turn_plain_turn(config):
     assert edges(config)[2:] == ["start", "end disconnect"]
 
 
-def test_turn_instruction_is_optional(config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, add_instruction=False)) as voice:
-            await voice.exchange("hello")
-            return contents(voice.server.requests[0])
-
-    assert run(scenario()) == ["You are a cat.", "hello"]
+async def test_turn_instruction_is_optional(config):
+    async with VoicePipeline(memory=memory(config, add_instruction=False)) as voice:
+        await voice.exchange("hello")
+        result = contents(voice.server.requests[0])
+    assert result == ["You are a cat.", "hello"]
 
 
-def test_turn_greeting_is_logged_and_nothing_is_recalled_for_it(engine, config):
-    async def scenario():
-        voice = VoicePipeline(lambda _: "Hello, Anna.", memory=memory(config, engine=engine))
-        voice.context.add_message(dict(DEVELOPER))
-        async with voice:
-            await voice.worker.queue_frame(LLMRunFrame())
-            await voice.answer()
-            await voice.exchange("good morning")
-        return voice
-
-    voice = run(scenario())
+async def test_turn_greeting_is_logged_and_nothing_is_recalled_for_it(engine, config):
+    voice = VoicePipeline(lambda _: "Hello, Anna.", memory=memory(config, engine=engine))
+    voice.context.add_message(dict(DEVELOPER))
+    async with voice:
+        await voice.worker.queue_frame(LLMRunFrame())
+        await voice.answer()
+        await voice.exchange("good morning")
     assert contents(voice.server.requests[0])[1:] == ["Say hello."]
     assert [text for _, text in logged_words(engine)] == [
         "Hello, Anna.",
@@ -83,15 +77,11 @@ def test_turn_greeting_is_logged_and_nothing_is_recalled_for_it(engine, config):
     assert len(ledger_of(engine)) == 1
 
 
-def test_turn_rerun_recalls_and_logs_nothing_new(engine, config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            await voice.exchange(QUESTION)
-            await voice.worker.queue_frame(LLMRunFrame())
-            await voice.until(lambda: len(with_words(voice, 2)) == 2)
-            return voice
-
-    voice = run(scenario())
+async def test_turn_rerun_recalls_and_logs_nothing_new(engine, config):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        await voice.exchange(QUESTION)
+        await voice.worker.queue_frame(LLMRunFrame())
+        await voice.until(lambda: len(with_words(voice, 2)) == 2)
     first, second = voice.server.requests
     assert first["messages"] == second["messages"][: len(first["messages"])]
     assert sum(map(blocks, contents(second)[1:])) == 1
@@ -99,129 +89,107 @@ def test_turn_rerun_recalls_and_logs_nothing_new(engine, config):
     assert len(ledger_of(engine)) == 1
 
 
-def test_turn_context_that_brings_its_history(engine, config):
+async def test_turn_context_that_brings_its_history(engine, config):
     history = [user("my cat is called Tom"), assistant("Nice."), user("what is my dog called")]
 
-    async def scenario():
-        voice = VoicePipeline(memory=memory(config, engine=engine))
-        voice.context.set_messages([dict(message) for message in history])
-        async with voice:
-            await voice.worker.queue_frame(LLMRunFrame())
-            await voice.answer()
-            assert voice.context.messages[:3] == history
-            await voice.exchange("and what is my dog called")
-        return voice
-
-    voice = run(scenario())
+    voice = VoicePipeline(memory=memory(config, engine=engine))
+    voice.context.set_messages([dict(message) for message in history])
+    async with voice:
+        await voice.worker.queue_frame(LLMRunFrame())
+        await voice.answer()
+        assert voice.context.messages[:3] == history
+        await voice.exchange("and what is my dog called")
     assert [name for name, _ in logged_words(engine)] == ["Assistant", "User", "Assistant"]
     assert voice.context.messages[:3] == history
     assert sum(blocks(m["content"]) for m in voice.context.messages) == 1
 
 
-def test_turn_history_that_comes_later_is_history_all_the_same(engine, config):
+async def test_turn_history_that_comes_later_is_history_all_the_same(engine, config):
     history = [user("what is my dog called"), assistant("I don't know.")]
 
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            update = LLMMessagesUpdateFrame(messages=[*history, dict(DEVELOPER)], run_llm=True)
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        update = LLMMessagesUpdateFrame(messages=[*history, dict(DEVELOPER)], run_llm=True)
+        await voice.worker.queue_frame(update)
+        await voice.answer()
+        assert contents(voice.server.requests[0])[1:] == [
+            "what is my dog called",
+            "I don't know.",
+            "Say hello.",
+        ]
+        assert [name for name, _ in logged_words(engine)] == ["Assistant"]
+
+
+async def test_turn_context_replaced_by_equal_copies(engine, config):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        await voice.exchange(QUESTION)
+        for run_llm in (True, False):
+            before = len(with_words(voice, 99))
+            copies = [dict(m) for m in voice.context.messages]
+            update = LLMMessagesUpdateFrame(messages=copies, run_llm=run_llm)
             await voice.worker.queue_frame(update)
-            await voice.answer()
-            assert contents(voice.server.requests[0])[1:] == [
-                "what is my dog called",
-                "I don't know.",
-                "Say hello.",
-            ]
-            assert [name for name, _ in logged_words(engine)] == ["Assistant"]
-
-    run(scenario())
-
-
-def test_turn_context_replaced_by_equal_copies(engine, config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            await voice.exchange(QUESTION)
-            for run_llm in (True, False):
-                before = len(with_words(voice, 99))
-                copies = [dict(m) for m in voice.context.messages]
-                update = LLMMessagesUpdateFrame(messages=copies, run_llm=run_llm)
-                await voice.worker.queue_frame(update)
-                if run_llm:
-                    await voice.until(lambda: len(with_words(voice, 99)) > before)  # noqa: B023
-            await voice.exchange(QUESTION)  # word for word the same, and yet a new turn
-            return voice
-
-    voice = run(scenario())
+            if run_llm:
+                await voice.until(lambda: len(with_words(voice, 99)) > before)  # noqa: B023
+        await voice.exchange(QUESTION)  # word for word the same, and yet a new turn
     asked = [text for name, text in logged_words(engine) if name == "User"]
     assert asked == [QUESTION, QUESTION]
     assert sum(map(blocks, contents(voice.server.requests[-1])[1:])) == 1  # the copy still shows it
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_turn_same_words_after_the_context_was_copied_are_a_new_turn(engine, config, typed):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            await voice.exchange(QUESTION)
-            copies = [dict(m) for m in voice.context.messages]
-            if typed:
-                await voice.worker.queue_frame(LLMMessagesUpdateFrame(messages=copies))
-                again = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
-                await voice.worker.queue_frame(again)
-            else:
-                voice.context.set_messages(copies)
-                await voice.speak(QUESTION)
-            await voice.until(lambda: len(with_words(voice, 2)) == 2)
-
-    run(scenario())
+async def test_turn_same_words_after_the_context_was_copied_are_a_new_turn(engine, config, typed):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        await voice.exchange(QUESTION)
+        copies = [dict(m) for m in voice.context.messages]
+        if typed:
+            await voice.worker.queue_frame(LLMMessagesUpdateFrame(messages=copies))
+            again = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
+            await voice.worker.queue_frame(again)
+        else:
+            voice.context.set_messages(copies)
+            await voice.speak(QUESTION)
+        await voice.until(lambda: len(with_words(voice, 2)) == 2)
     asked = [(turn.text, turn.channel) for turn in session_turns(engine) if turn.role == "user"]
     assert asked == [(QUESTION, "voice"), (QUESTION, "text" if typed else "voice")]
 
 
-def test_turn_copy_of_an_unanswered_message_is_no_new_turn(engine, config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            message = user("nothing is known of that")
-            append = LLMMessagesAppendFrame(messages=[message], run_llm=True)
-            await voice.worker.queue_frame(append)
-            await voice.answer()
-            update = LLMMessagesUpdateFrame(messages=[dict(message)], run_llm=True)
-            await voice.worker.queue_frame(update)
-            await voice.until(lambda: len(with_words(voice, 2)) == 2)
-
-    run(scenario())
+async def test_turn_copy_of_an_unanswered_message_is_no_new_turn(engine, config):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        message = user("nothing is known of that")
+        append = LLMMessagesAppendFrame(messages=[message], run_llm=True)
+        await voice.worker.queue_frame(append)
+        await voice.answer()
+        update = LLMMessagesUpdateFrame(messages=[dict(message)], run_llm=True)
+        await voice.worker.queue_frame(update)
+        await voice.until(lambda: len(with_words(voice, 2)) == 2)
     assert [name for name, _ in logged_words(engine)] == ["User", "Assistant", "Assistant"]
 
 
-def test_typed_turns_typed_turn_typed_text_is_a_turn(engine, config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            typed = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
-            await voice.worker.queue_frame(typed)
-            await voice.answer()
-            return voice
-
-    voice = run(scenario())
+async def test_typed_turns_typed_turn_typed_text_is_a_turn(engine, config):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        typed = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
+        await voice.worker.queue_frame(typed)
+        await voice.answer()
     asked, answered = session_turns(engine)
     assert (asked.text, asked.channel, answered.channel) == (QUESTION, "text", "text")
     assert asked.speaker == "User"
     assert blocks(contents(voice.server.requests[0])[-1]) == 1
 
 
-def test_typed_turns_typed_turn_typed_text_that_interrupts_is_answered_and_paired(engine, config):
+async def test_typed_turns_typed_turn_typed_text_that_interrupts_is_answered_and_paired(
+    engine, config
+):
     """What RTVI does with typed text: it interrupts, and appends at once."""
 
-    async def scenario():
-        async with VoicePipeline(
-            lambda request: STORY if "story" in last_said(request) else "Yes?",
-            memory=memory(config, engine=engine),
-        ) as voice:
-            await voice.speak("tell me a story")
-            await voice.until_spoken(1)
-            await voice.worker.queue_frame(InterruptionFrame())
-            typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
-            await voice.worker.queue_frame(typed)
-            await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns))
-
-    run(scenario())
+    async with VoicePipeline(
+        lambda request: STORY if "story" in last_said(request) else "Yes?",
+        memory=memory(config, engine=engine),
+    ) as voice:
+        await voice.speak("tell me a story")
+        await voice.until_spoken(1)
+        await voice.worker.queue_frame(InterruptionFrame())
+        typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
+        await voice.worker.queue_frame(typed)
+        await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns))
     told = {turn.text: turn for turn in session_turns(engine)}
     cut = next(turn for turn in told.values() if turn.interrupted)
     assert cut.reply_to == told["tell me a story"].id
@@ -229,20 +197,17 @@ def test_typed_turns_typed_turn_typed_text_that_interrupts_is_answered_and_paire
     assert (told["tell me a story"].channel, told["stop"].channel) == ("voice", "text")
 
 
-def test_typed_turns_typed_turn_text_typed_while_somebody_speaks(engine, config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-            final = TranscriptionFrame("good morning", "anna", time_now_iso8601())
-            await voice.worker.queue_frame(final)
-            typed = LLMMessagesAppendFrame(messages=[user("typed words")], run_llm=True)
-            await voice.worker.queue_frame(typed)
-            await voice.server.wait_for_requests(1)
-            await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
-            await voice.server.wait_for_requests(2)
-            await voice.until(lambda: len(with_words(voice, 2)) == 2)
-
-    run(scenario())
+async def test_typed_turns_typed_turn_text_typed_while_somebody_speaks(engine, config):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        final = TranscriptionFrame("good morning", "anna", time_now_iso8601())
+        await voice.worker.queue_frame(final)
+        typed = LLMMessagesAppendFrame(messages=[user("typed words")], run_llm=True)
+        await voice.worker.queue_frame(typed)
+        await voice.server.wait_for_requests(1)
+        await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.server.wait_for_requests(2)
+        await voice.until(lambda: len(with_words(voice, 2)) == 2)
     users = [(t.speaker, t.text, t.channel) for t in session_turns(engine) if t.role == "user"]
     assert users == [("User", "typed words", "text"), ("anna", "good morning", "voice")]
 
@@ -250,30 +215,26 @@ def test_typed_turns_typed_turn_text_typed_while_somebody_speaks(engine, config)
 BLOCK = "<memories>\n- (today) Anna: I like figs.\n</memories>"
 
 
-def test_typed_turns_words_behind_a_copied_block_are_kept_and_the_block_is_not(engine, config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-            for words in (f"{BLOCK}\n\nI like plums.", BLOCK):
-                typed = LLMMessagesAppendFrame(messages=[user(words)], run_llm=True)
-                await voice.worker.queue_frame(typed)
-                await voice.answer(len(voice.turns))
-
-    run(scenario())
+async def test_typed_turns_words_behind_a_copied_block_are_kept_and_the_block_is_not(
+    engine, config
+):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        for words in (f"{BLOCK}\n\nI like plums.", BLOCK):
+            typed = LLMMessagesAppendFrame(messages=[user(words)], run_llm=True)
+            await voice.worker.queue_frame(typed)
+            await voice.answer(len(voice.turns))
     assert [t.text for t in session_turns(engine) if t.role == "user"] == ["I like plums."]
 
 
-def test_typed_turns_block_that_the_agent_reads_aloud_is_not_its_words(engine, config):
-    async def scenario():
-        reply = lambda _: f"{BLOCK} You like figs."  # noqa: E731
-        async with VoicePipeline(reply, memory=memory(config, engine=engine)) as voice:
-            await voice.exchange("what do I like", user_id="anna")
-
-    run(scenario())
+async def test_typed_turns_block_that_the_agent_reads_aloud_is_not_its_words(engine, config):
+    reply = lambda _: f"{BLOCK} You like figs."  # noqa: E731
+    async with VoicePipeline(reply, memory=memory(config, engine=engine)) as voice:
+        await voice.exchange("what do I like", user_id="anna")
     (answer,) = [t.text for t in session_turns(engine) if t.role == "assistant"]
     assert answer == "You like figs."
 
 
-def test_reply_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config):
+async def test_reply_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config):
     def reply(request):
         if request["messages"][-1]["role"] == "tool":
             return "It rains on Max."
@@ -285,14 +246,8 @@ def test_reply_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config
 
     tool = FunctionSchema("get_weather", "The weather.", {}, [], handler=get_weather)
 
-    async def scenario():
-        async with VoicePipeline(
-            reply, tools=[tool], memory=memory(config, engine=engine)
-        ) as voice:
-            assert (await voice.exchange("what is the weather for my dog")).content
-            return voice
-
-    voice = run(scenario())
+    async with VoicePipeline(reply, tools=[tool], memory=memory(config, engine=engine)) as voice:
+        assert (await voice.exchange("what is the weather for my dog")).content
     first, second = voice.server.requests
     assert last_said(first) == last_said(second) == "what is the weather for my dog"
     assert second["messages"][: len(first["messages"])] == first["messages"]
@@ -308,20 +263,16 @@ def test_reply_tool_follow_up_sees_the_memory_and_recalls_nothing(engine, config
     assert answered.reply_to == asked.id
 
 
-def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, config):
-    async def scenario():
-        processor = memory(config, engine=engine, speaker_names={"s1": "Anna"})
-        async with VoicePipeline(memory=processor, speech_timeout_s=0.1) as voice:
-            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-            for speaker, words in (("s1", "I like tea."), ("s1", "Green tea."), ("ben", "Me too!")):
-                frame = TranscriptionFrame(words, speaker, time_now_iso8601())
-                await voice.worker.queue_frame(frame)
-            await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
-            await voice.answer()
-            await voice.exchange("who likes green tea", user_id="s1")
-            return voice
-
-    voice = run(scenario())
+async def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, config):
+    processor = memory(config, engine=engine, speaker_names={"s1": "Anna"})
+    async with VoicePipeline(memory=processor, speech_timeout_s=0.1) as voice:
+        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        for speaker, words in (("s1", "I like tea."), ("s1", "Green tea."), ("ben", "Me too!")):
+            frame = TranscriptionFrame(words, speaker, time_now_iso8601())
+            await voice.worker.queue_frame(frame)
+        await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.answer()
+        await voice.exchange("who likes green tea", user_id="s1")
     anna, ben, answer, *_ = session_turns(engine)
     assert (anna.speaker, anna.text) == ("Anna", "I like tea. Green tea.")
     assert (ben.speaker, ben.text) == ("ben", "Me too!")

@@ -47,18 +47,15 @@ class Held:
         return "I see."
 
 
-def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
+async def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
     remember(config, MAX)
     tool = FunctionSchema("look_up", "Looks something up.", {}, [])
 
-    async def scenario():
-        async with talking(config, tools=[tool]) as (voice, processor):
-            await voice.exchange(QUESTION)
-            assert await processor.rewarm()
-            await voice.exchange("thank you")
-            return voice.server.requests
-
-    first, warmed, then = run(scenario())
+    async with talking(config, tools=[tool]) as (voice, processor):
+        await voice.exchange(QUESTION)
+        assert await processor.rewarm()
+        await voice.exchange("thank you")
+        first, warmed, then = voice.server.requests
     assert begins_with(warmed, first) and begins_with(then, warmed)
     assert [m["role"] for m in then["messages"][len(warmed["messages"]) :]] == ["user"]
     assert warmed["messages"][0] == then["messages"][0]  # the system instruction
@@ -66,118 +63,97 @@ def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
     assert 1 in (warmed.get("max_completion_tokens"), warmed.get("max_tokens"))
 
 
-def test_warming_what_was_read_is_not_read_again_unless_it_was_lost(config):
-    async def scenario():
-        async with talking(config) as (voice, processor):
-            await voice.exchange("hello")
-            told = [await processor.rewarm() for _ in range(3)]
-            told.append(await processor.rewarm(again=True))
-            await voice.exchange("hello again")
-            told.append(await processor.rewarm())
-            assert told == [True, False, False, True, True]
-            assert len(ahead(voice)) == 3
-
-    run(scenario())
+async def test_warming_what_was_read_is_not_read_again_unless_it_was_lost(config):
+    async with talking(config) as (voice, processor):
+        await voice.exchange("hello")
+        told = [await processor.rewarm() for _ in range(3)]
+        told.append(await processor.rewarm(again=True))
+        await voice.exchange("hello again")
+        told.append(await processor.rewarm())
+        assert told == [True, False, False, True, True]
+        assert len(ahead(voice)) == 3
 
 
-def test_warming_two_who_ask_at_once_are_one_request(config):
-    async def scenario():
-        async with talking(config) as (voice, processor):
-            await voice.exchange("hello")
-            assert sorted(await asyncio.gather(processor.rewarm(), processor.rewarm())) == [0, 1]
-            assert len(ahead(voice)) == 1
-
-    run(scenario())
+async def test_warming_two_who_ask_at_once_are_one_request(config):
+    async with talking(config) as (voice, processor):
+        await voice.exchange("hello")
+        assert sorted(await asyncio.gather(processor.rewarm(), processor.rewarm())) == [0, 1]
+        assert len(ahead(voice)) == 1
 
 
 @pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
-def test_warming_whoever_speaks_stops_it_at_once(config, how):
-    async def scenario():
-        async with talking(config, Held()) as (voice, processor):
-            await voice.exchange("hello")
-            warming = asyncio.create_task(processor.rewarm())
-            await voice.server.wait_for_requests(2)
-            typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
-            frame = {
-                "speaks": VADUserStartedSpeakingFrame(start_secs=0.2),
-                "interrupts": InterruptionFrame(),
-                "types": typed,
-            }[how]
-            await voice.worker.queue_frame(frame)
-            await voice.server.wait_until(lambda: voice.server.cancelled == 1)
-            assert await warming is False
-            assert voice.errors == []
-
-    run(scenario())
+async def test_warming_whoever_speaks_stops_it_at_once(config, how):
+    async with talking(config, Held()) as (voice, processor):
+        await voice.exchange("hello")
+        warming = asyncio.create_task(processor.rewarm())
+        await voice.server.wait_for_requests(2)
+        typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
+        frame = {
+            "speaks": VADUserStartedSpeakingFrame(start_secs=0.2),
+            "interrupts": InterruptionFrame(),
+            "types": typed,
+        }[how]
+        await voice.worker.queue_frame(frame)
+        await voice.server.wait_until(lambda: voice.server.cancelled == 1)
+        assert await warming is False
+        assert voice.errors == []
 
 
-def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
-    async def scenario():
-        go_on = asyncio.Event()
+async def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
+    go_on = asyncio.Event()
 
-        async def reply(request):
-            await go_on.wait()
-            return "I see."
+    async def reply(request):
+        await go_on.wait()
+        return "I see."
 
-        async with talking(config, reply) as (voice, processor):
-            await voice.speak("hello")
-            await voice.server.wait_for_requests(1)
-            assert await processor.rewarm() is False  # it is being answered
-            go_on.set()
-            await voice.answer()
-            began = asyncio.Event()
+    async with talking(config, reply) as (voice, processor):
+        await voice.speak("hello")
+        await voice.server.wait_for_requests(1)
+        assert await processor.rewarm() is False  # it is being answered
+        go_on.set()
+        await voice.answer()
+        began = asyncio.Event()
 
-            async def begin(*_):
-                began.set()
+        async def begin(*_):
+            began.set()
 
-            voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
-            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-            await asyncio.wait_for(began.wait(), 60)
-            assert await processor.rewarm() is False
-            assert ahead(voice) == []
-
-    run(scenario())
+        voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
+        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        await asyncio.wait_for(began.wait(), 60)
+        assert await processor.rewarm() is False
+        assert ahead(voice) == []
 
 
-def test_warming_server_that_fails_costs_nothing(config):
-    async def scenario():
-        def reply(request):
-            return "I see." if request.get("stream") else Failure(500, "broken")
+async def test_warming_server_that_fails_costs_nothing(config):
+    def reply(request):
+        return "I see." if request.get("stream") else Failure(500, "broken")
 
-        async with talking(config, reply) as (voice, processor):
-            await voice.exchange("hello")
-            assert await processor.rewarm() is False
-            assert await voice.exchange("are you there")
-            assert voice.errors == []
-
-    run(scenario())
+    async with talking(config, reply) as (voice, processor):
+        await voice.exchange("hello")
+        assert await processor.rewarm() is False
+        assert await voice.exchange("are you there")
+        assert voice.errors == []
 
 
-def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
-    async def scenario():
-        async with talking(config, Held()) as (voice, processor):
-            await voice.exchange("hello")
-            warming = asyncio.create_task(processor.rewarm())
-            await voice.server.wait_for_requests(2)
-            await voice.end()
-            assert await warming is False
-
-    run(scenario())
+async def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
+    async with talking(config, Held()) as (voice, processor):
+        await voice.exchange("hello")
+        warming = asyncio.create_task(processor.rewarm())
+        await voice.server.wait_for_requests(2)
+        await voice.end()
+        assert await warming is False
 
 
 @pytest.mark.warm_start
 @pytest.mark.parametrize("local", [True, False])
-def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
-    async def scenario():
-        processor = memory(config, llm_is_local=None if local else False)
-        async with VoicePipeline(memory=processor, speed=50) as voice:
-            if local:
-                await voice.server.wait_for_requests(1)
-                await voice.server.wait_until(lambda: voice.server.completed == 1)
-            await voice.exchange("hello")
-            return voice.server.requests
-
-    *warmed, first = run(scenario())
+async def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
+    processor = memory(config, llm_is_local=None if local else False)
+    async with VoicePipeline(memory=processor, speed=50) as voice:
+        if local:
+            await voice.server.wait_for_requests(1)
+            await voice.server.wait_until(lambda: voice.server.completed == 1)
+        await voice.exchange("hello")
+        *warmed, first = voice.server.requests
     assert len(warmed) == local
     assert all(begins_with(first, request) for request in warmed)
 

@@ -72,7 +72,9 @@ def engine(config):
 # ---------------------------------------------------------------- sessions
 
 
-def test_whole_conversations_conversation_what_one_session_heard_the_next_one_recalls(model_config):
+async def test_whole_conversations_conversation_what_one_session_heard_the_next_one_recalls(
+    model_config,
+):
     """The first source's own test: three exchanges about a dog called Max.
 
     The user states nothing, so what the agent told is recalled, and not how it answered questions
@@ -84,29 +86,26 @@ def test_whole_conversations_conversation_what_one_session_heard_the_next_one_re
         "What does my pet like?": "Max enjoys playing fetch and going on walks.",
     }
 
-    async def scenario():
-        reply = lambda request: exchanges[last_said(request)]  # noqa: E731
-        async with VoicePipeline(reply, memory=memory(model_config)) as voice:
-            await walk(voice, *exchanges)
-        recalled = []
-        processor = memory(model_config)
+    reply = lambda request: exchanges[last_said(request)]  # noqa: E731
+    async with VoicePipeline(reply, memory=memory(model_config)) as voice:
+        await walk(voice, *exchanges)
+    recalled = []
+    processor = memory(model_config)
 
-        async def hear(_, found, packed):
-            recalled.append((found, packed))
+    async def hear(_, found, packed):
+        recalled.append((found, packed))
 
-        processor.add_event_handler("on_memory_recalled", hear)
-        async with VoicePipeline(lambda _: "Fetch.", memory=processor) as voice:
-            await voice.exchange("What does my animal enjoy?")
-            return recalled, contents(voice.server.requests[0])[-1]
-
-    [(found, packed)], asked = run(scenario())
+    processor.add_event_handler("on_memory_recalled", hear)
+    async with VoicePipeline(lambda _: "Fetch.", memory=processor) as voice:
+        await voice.exchange("What does my animal enjoy?")
+        [(found, packed)], asked = recalled, contents(voice.server.requests[0])[-1]
     assert found.stage == "full"
     assert [hit.memory.text for hit in found.hits] == [exchanges["Tell me about Max"]]
     assert asked.startswith(packed.text) and "Max is a golden retriever" in asked
     assert packed.tokens <= 256
 
 
-def test_whole_conversations_conversation_what_the_user_stated_comes_before_the_agents_words(
+async def test_whole_conversations_conversation_what_the_user_stated_comes_before_the_agents_words(
     model_config,
 ):
     stated = {
@@ -115,15 +114,12 @@ def test_whole_conversations_conversation_what_the_user_stated_comes_before_the_
         "What does my dog love?": "Max loves to play fetch.",
     }
 
-    async def scenario():
-        reply = lambda request: stated[last_said(request)]  # noqa: E731
-        async with VoicePipeline(reply, memory=memory(model_config)) as voice:
-            await walk(voice, *stated)
-        async with VoicePipeline(lambda _: "Fetch.", memory=memory(model_config)) as voice:
-            await voice.exchange("What does my animal enjoy?")
-            return contents(voice.server.requests[0])[-1]
-
-    asked = run(scenario())
+    reply = lambda request: stated[last_said(request)]  # noqa: E731
+    async with VoicePipeline(reply, memory=memory(model_config)) as voice:
+        await walk(voice, *stated)
+    async with VoicePipeline(lambda _: "Fetch.", memory=memory(model_config)) as voice:
+        await voice.exchange("What does my animal enjoy?")
+        asked = contents(voice.server.requests[0])[-1]
     assert "Max loves to play fetch in the park" in asked
     assert asked.count("play fetch") == 1 and "What does my dog love" not in asked
 
@@ -227,21 +223,20 @@ def test_whole_conversations_conversation_keeps_its_laws_at_every_turn(engine, c
 # ---------------------------------------------------------------- events
 
 
-def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable(engine, config):
+async def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable(
+    engine, config
+):
     told = []
 
-    async def scenario():
-        processor = memory(config, engine=engine)
+    processor = memory(config, engine=engine)
 
-        async def stored(_, asked, answered):
-            with engine.store.snapshot() as snapshot:
-                told.append((snapshot.turn(asked.id), snapshot.turn(answered.id)))
+    async def stored(_, asked, answered):
+        with engine.store.snapshot() as snapshot:
+            told.append((snapshot.turn(asked.id), snapshot.turn(answered.id)))
 
-        processor.add_event_handler("on_exchange_stored", stored)
-        async with VoicePipeline(memory=processor) as voice:
-            await walk(voice, "good morning", QUESTION)
-
-    run(scenario())
+    processor.add_event_handler("on_exchange_stored", stored)
+    async with VoicePipeline(memory=processor) as voice:
+        await walk(voice, "good morning", QUESTION)
     assert [(asked.text, bool(answered)) for asked, answered in told] == [
         ("good morning", True),
         (QUESTION, True),
@@ -249,74 +244,63 @@ def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable
     assert all(answered.reply_to == asked.id for asked, answered in told)
 
 
-def test_whole_conversations_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(
+async def test_whole_conversations_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(
     config,
 ):
     told = []
 
-    async def scenario():
-        processor = memory(config)
+    processor = memory(config)
 
-        async def stored(_, asked, answered):
-            await asyncio.sleep(0.2)  # an application takes its time
-            told.append((asked.text, answered.interrupted))
+    async def stored(_, asked, answered):
+        await asyncio.sleep(0.2)  # an application takes its time
+        told.append((asked.text, answered.interrupted))
 
-        processor.add_event_handler("on_exchange_stored", stored)
-        async with VoicePipeline(lambda _: STORY, memory=processor) as voice:
-            await voice.speak("tell me a story")
-            await voice.until_spoken(1)
-            await voice.cancel()
-
-    run(scenario())
+    processor.add_event_handler("on_exchange_stored", stored)
+    async with VoicePipeline(lambda _: STORY, memory=processor) as voice:
+        await voice.speak("tell me a story")
+        await voice.until_spoken(1)
+        await voice.cancel()
     assert told == [("tell me a story", True)]
 
 
-def test_whole_conversations_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(
+async def test_whole_conversations_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(
     engine, config
 ):
-    async def scenario():
-        processor, release = memory(config, engine=engine), asyncio.Event()
+    processor, release = memory(config, engine=engine), asyncio.Event()
 
-        async def recalled(*_):
-            raise RuntimeError("the application's own mistake")
+    async def recalled(*_):
+        raise RuntimeError("the application's own mistake")
 
-        async def stored(*_):
-            await release.wait()
+    async def stored(*_):
+        await release.wait()
 
-        processor.add_event_handler("on_memory_recalled", recalled)
-        processor.add_event_handler("on_exchange_stored", stored)
-        async with VoicePipeline(memory=processor) as voice:
-            await walk(voice, QUESTION, "thank you")
-            release.set()
-            return voice
-
-    voice = run(scenario())
+    processor.add_event_handler("on_memory_recalled", recalled)
+    processor.add_event_handler("on_exchange_stored", stored)
+    async with VoicePipeline(memory=processor) as voice:
+        await walk(voice, QUESTION, "thank you")
+        release.set()
     assert len(voice.server.requests) == 2 and voice.errors == []
 
 
-def test_whole_conversations_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(
+async def test_whole_conversations_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(
     engine, config
 ):
     """An interruption drops frames that wait in front of a processor."""
 
-    async def scenario():
-        lost = []
+    lost = []
 
-        async def lose_first(frame):
-            if isinstance(frame, LLMContextFrame) and not lost:
-                lost.append(frame)
-                return False
-            return True
+    async def lose_first(frame):
+        if isinstance(frame, LLMContextFrame) and not lost:
+            lost.append(frame)
+            return False
+        return True
 
-        voice = VoicePipeline()
-        voice._memory = [FunctionFilter(lose_first), memory(config, engine=engine)]
-        async with voice:
-            await voice.speak("nobody will answer this")
-            await voice.until(lambda: bool(lost))
-            await voice.exchange(QUESTION)
-            return voice
-
-    voice = run(scenario())
+    voice = VoicePipeline()
+    voice._memory = [FunctionFilter(lose_first), memory(config, engine=engine)]
+    async with voice:
+        await voice.speak("nobody will answer this")
+        await voice.until(lambda: bool(lost))
+        await voice.exchange(QUESTION)
     (request,) = voice.server.requests
     assert contents(request)[1] == "nobody will answer this" and last_said(request) == QUESTION
     users = [(t.text, t.channel) for t in session_turns(engine) if t.role == "user"]
