@@ -1,5 +1,3 @@
-import asyncio
-
 import pytest
 from msgspec import Struct
 
@@ -34,67 +32,52 @@ class Server:
             return "away"
 
 
-def test_circuit_breaker_llm_one_probe_before_the_first_question() -> None:
-    async def run() -> None:
-        server = Server()
-        assert await server.llm.ready() and await server.llm.ready()
-        assert await server.ask() == "x" and server.probes == 1
-
-    asyncio.run(run())
+async def test_circuit_breaker_llm_one_probe_before_the_first_question() -> None:
+    server = Server()
+    assert await server.llm.ready() and await server.llm.ready()
+    assert await server.ask() == "x" and server.probes == 1
 
 
-def test_circuit_breaker_llm_a_server_that_is_away_at_start_and_comes_back() -> None:
-    async def run() -> None:
-        server, waits = Server(), []
-        server.there = False
-        for _ in range(9):
-            assert not await server.llm.ready()
-            assert not await server.llm.ready(), "and nothing is sent meanwhile"
-            waits.append(server.llm.seconds_until_probe)
-            server.now += waits[-1]
-        assert waits == [5, 10, 20, 40, 80, 160, 300, 300, 300] and server.probes == 9
-        server.there = True
-        assert await server.llm.ready() and not server.llm.seconds_until_probe
-        assert await server.ask() == "x"
-
-    asyncio.run(run())
+async def test_circuit_breaker_llm_a_server_that_is_away_at_start_and_comes_back() -> None:
+    server, waits = Server(), []
+    server.there = False
+    for _ in range(9):
+        assert not await server.llm.ready()
+        assert not await server.llm.ready(), "and nothing is sent meanwhile"
+        waits.append(server.llm.seconds_until_probe)
+        server.now += waits[-1]
+    assert waits == [5, 10, 20, 40, 80, 160, 300, 300, 300] and server.probes == 9
+    server.there = True
+    assert await server.llm.ready() and not server.llm.seconds_until_probe
+    assert await server.ask() == "x"
 
 
-def test_circuit_breaker_llm_it_opens_after_failures_in_a_row() -> None:
-    async def run() -> None:
-        server = Server()
-        for there in (True, False, False, True, False, False, False):
-            server.there = there
-            await server.ask()
-        asked = len(server.inner.prompts)
-        assert await server.ask() == "away" and len(server.inner.prompts) == asked
-        assert server.llm.seconds_until_probe == 5
-
-    asyncio.run(run())
-
-
-def test_circuit_breaker_llm_a_server_that_names_a_time_is_left_alone_until_then() -> None:
-    async def run() -> None:
-        server = Server()
+async def test_circuit_breaker_llm_it_opens_after_failures_in_a_row() -> None:
+    server = Server()
+    for there in (True, False, False, True, False, False, False):
+        server.there = there
         await server.ask()
-        server.there, server.error = False, EndpointError("busy", retry_after=100)
-        await server.ask()
-        assert server.llm.seconds_until_probe == 100
-
-    asyncio.run(run())
+    asked = len(server.inner.prompts)
+    assert await server.ask() == "away" and len(server.inner.prompts) == asked
+    assert server.llm.seconds_until_probe == 5
 
 
-def test_circuit_breaker_llm_bad_answers_are_no_absence() -> None:
-    async def run() -> None:
-        server = Server()
-        server.inner = ScriptedLLM(lambda prompt: "no")
-        llm = CircuitBreakerLLM(server.inner, server.probe)
-        for _ in range(5):
-            with pytest.raises(BadAnswerError):
-                await llm.complete(PROMPT, Note)
-        assert await llm.ready()
+async def test_circuit_breaker_llm_a_server_that_names_a_time_is_left_alone_until_then() -> None:
+    server = Server()
+    await server.ask()
+    server.there, server.error = False, EndpointError("busy", retry_after=100)
+    await server.ask()
+    assert server.llm.seconds_until_probe == 100
 
-    asyncio.run(run())
+
+async def test_circuit_breaker_llm_bad_answers_are_no_absence() -> None:
+    server = Server()
+    server.inner = ScriptedLLM(lambda prompt: "no")
+    llm = CircuitBreakerLLM(server.inner, server.probe)
+    for _ in range(5):
+        with pytest.raises(BadAnswerError):
+            await llm.complete(PROMPT, Note)
+    assert await llm.ready()
 
 
 class Clock:

@@ -1,4 +1,3 @@
-import asyncio
 import resource
 import sys
 import time
@@ -35,25 +34,22 @@ def megabytes() -> float:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_faults_openai_llm_a_fault_is_one_of_three_errors_or_none(fault: Fault) -> None:
-    async def run() -> None:
-        async with FaultServer(GOOD) as server:
-            llm = patient(server)
-            assert await llm.probe()
-            server.fault = fault.name
-            before, began = megabytes(), time.perf_counter()
-            if fault.outcome == "ok":
-                assert (await llm.complete(PROMPT, Note)).value.questions == ["Who is Max?"]
-            else:
-                with pytest.raises(ERRORS[fault.outcome]) as caught:
-                    await llm.complete(PROMPT, Note)
-                assert type(caught.value) is ERRORS[fault.outcome]
-                assert SECRET not in str(caught.value) and "pred" not in str(caught.value)
-            assert time.perf_counter() - began < 30.0  # two requests with deadlines; a busy machine
-            assert megabytes() - before < 150
-            await server.until_closed()
-            server.fault = "none"
-            assert (await llm.complete(PROMPT, Note)).value.note.startswith("Anna")
-            await llm.close()
-
-    asyncio.run(run())
+async def test_faults_openai_llm_a_fault_is_one_of_three_errors_or_none(fault: Fault) -> None:
+    async with FaultServer(GOOD) as server:
+        llm = patient(server)
+        assert await llm.probe()
+        server.fault = fault.name
+        before, began = megabytes(), time.perf_counter()
+        if fault.outcome == "ok":
+            assert (await llm.complete(PROMPT, Note)).value.questions == ["Who is Max?"]
+        else:
+            with pytest.raises(ERRORS[fault.outcome]) as caught:
+                await llm.complete(PROMPT, Note)
+            assert type(caught.value) is ERRORS[fault.outcome]
+            assert SECRET not in str(caught.value) and "pred" not in str(caught.value)
+        assert time.perf_counter() - began < 30.0  # two requests with deadlines; a busy machine
+        assert megabytes() - before < 150
+        await server.until_closed()
+        server.fault = "none"
+        assert (await llm.complete(PROMPT, Note)).value.note.startswith("Anna")
+        await llm.close()
