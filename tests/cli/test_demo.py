@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.demo import STORY, DemoExchange, Line, Player, demo_config, ready
-from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.cli.demo import STORY, DemoExchange, Player, demo_config, ready
 
 
 def play(folder, no_vectors: bool = False) -> Player:
@@ -67,27 +66,6 @@ def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch
     assert "Wednesday 6 May, 25 days later" in result.stdout and "It remembers." in result.stdout
     assert not re.search(r"\d ms", result.stdout.partition("What came back")[0])
     assert "slowcat-memory chat" in result.stdout.partition("Next")[2]
-
-
-@pytest.mark.parametrize("paced", [False, True])
-def test_demo_shows_a_missed_memory_and_waits_only_when_it_is_paced(
-    capsys, monkeypatch, paced: bool
-):
-    waited = []
-
-    async def wait(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr("slowcat_memory.cli.demo.asyncio.sleep", wait)
-    turn = DemoExchange(
-        line=Line("Which one?", expects="puppy"), reply="[bold]No.[/bold]", ms=12.34,
-        stage="full", packed=Packed("", (), 0), wanted="chunk/1", found=False,
-    )  # fmt: skip
-    player = Player(demo_config(None, no_vectors=True), Console(width=80), paced=paced)
-    asyncio.run(player.show(turn))
-    shown = capsys.readouterr().out
-    assert "did not come" in shown and "[bold]No." in shown
-    assert bool(waited) is paced
 
 
 def test_demo_voice_commands_are_carried_out(whole):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.cli.run import describe_wait, duration
+from slowcat_memory.cli.run import describe_wait
 from slowcat_memory.idle.forecast import Forecast, forecast_of
 from slowcat_memory.idle.scheduler.task_queue import Wait
 from slowcat_memory.records import Run, Task, Turn, WriteBatch
@@ -110,14 +110,6 @@ def test_idle_a_forecast_goes_by_what_each_job_took() -> None:
     assert now == Forecast(
         left={"notes": 2, "other": 1}, dead={"notes": 1}, tokens_s=50.0, left_s=9.0
     )
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "1 s"), (40, "40 s"), (180, "3 min"), (7200, "2 h"), (7500, "2 h 5 min")],
-)
-def test_idle_durations(seconds, text) -> None:
-    assert duration(seconds) == text
 
 
 # ------------------------------------------------------------------- what cannot be done

@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -87,35 +86,6 @@ def test_import_the_user_speaks_under_the_configured_name(sm) -> None:
     sm.ok("import", path, "--me", "anna", "--no-embed")
     assert [turn["speaker"] for turn in sm.json("show", "--last", "2")] == ["Anna L", "Ben"]
     assert "Nothing new" in sm.ok("import", path, "--no-embed")
-
-
-def test_import_a_long_session_is_written_in_steps_and_goes_on_after_a_stop(
-    sm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from slowcat_memory.engine import MemoryEngine
-
-    rows = [{"text": f"word {n}", "role": "assistant" if n % 2 else "user",
-             "at": "2024-05-12T18:30"} for n in range(25)]  # fmt: skip
-    path = put(sm, "long.jsonl", "\n".join(map(json.dumps, rows)))
-    append, calls = MemoryEngine.append_all, list[int]()
-
-    def stopping(self: Any, events: Any, *args: Any, **how: Any) -> Any:
-        calls.append(len(events))
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return append(self, events, *args, **how)
-
-    monkeypatch.setattr(import_module("slowcat_memory.transfer.ingest"), "BATCH", 10)
-    with monkeypatch.context() as patch:
-        patch.setattr(MemoryEngine, "append_all", stopping)
-        assert sm("import", path, "--no-embed").exit_code == 130
-    assert calls == [11, 10, 6]  # with the session's start, and its end
-    assert "5 turns in 1 session" in sm.ok("import", path, "--no-embed")
-    turns = sm.json("show", "--last", "99")
-    assert [turn["text"] for turn in turns] == [row["text"] for row in rows]
-    asked = {turn["id"]: turn["text"] for turn in turns}
-    assert asked[turns[11]["reply_to"]] == "word 10"  # across two steps
-    assert len(sm.json("show")) == 1
 
 
 def test_import_notes_of_mem0_become_facts_without_an_llm(sm) -> None:

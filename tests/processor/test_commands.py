@@ -106,20 +106,6 @@ def test_commands_command_forget_that_undo_and_erasing(config):
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
-def test_commands_command_forget_that_takes_back_what_was_remembered(config):
-    answers, _, told, _ = converse(
-        config, f"remember that I own a {QUOKKA}", "forget that", f"do I own a {QUOKKA}"
-    )
-    assert answers[1].startswith("I've forgotten that")
-    assert "I own a" not in answers[2]
-    later(config)
-    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
-        assert list(snapshot.memories("user")) == []
-        texts = [turn.text for turn in snapshot.turns() if not turn.aside]
-    assert texts[0] == f"do I own a {QUOKKA}"
-    assert commands(config) == [("remember", "erased"), ("forget_that", "erased")]
-
-
 def test_commands_command_forget_everything_about_asks_first(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: I like tea too.")
     answers, _, told, _ = converse(config, f"forget everything about my {QUOKKA}", "no keep them")

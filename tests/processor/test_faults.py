@@ -1,6 +1,5 @@
 """What goes wrong costs the turn its memories, never its reply; and what is said can be anything."""
 
-import threading
 import time
 from concurrent.futures import Future
 
@@ -19,7 +18,7 @@ from slowcat_memory.errors import (
 from slowcat_memory.processor import engine_handle
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
-from tests.support.memories import engine_of, remember, said, turns
+from tests.support.memories import remember, said, turns
 from tests.support.processors import MAX, QUESTION, blocks, logged, memory, through, user
 from tests.support.voice_pipeline import VoicePipeline, run
 
@@ -59,17 +58,6 @@ def test_faults_processor_recall_that_fails_never_costs_the_reply(engine, config
     assert said(config)[-1] == ("User", QUESTION)
 
 
-def test_faults_processor_ledger_that_fails_costs_nothing(engine, config):
-    def record(entry):
-        raise StoreFullError("the disk is nearly full")
-
-    engine.store.record = record
-    context = LLMContext(messages=[user(QUESTION)])
-    down, up = through(memory(config, engine=engine), LLMContextFrame(context))
-    assert len(down) == 1 and not up
-    assert blocks(context.messages[0]["content"]) == 1
-
-
 def test_faults_processor_log_that_takes_nothing_still_lets_recall_work(engine, config):
     def append(event, **_):
         raise StoreFullError("10000 events wait to be saved")
@@ -80,27 +68,6 @@ def test_faults_processor_log_that_takes_nothing_still_lets_recall_work(engine, 
     assert len(down) == 1 and not up
     assert blocks(context.messages[0]["content"]) == 1
     assert engine.metrics.counts()["failures"] >= 1
-
-
-def test_faults_processor_recall_that_is_late_gives_what_it_has(config):
-    remember(config, MAX)
-    hasty = replace(config, recall=replace(config.recall, deadline_ms=20.0))
-    context, done = LLMContext(messages=[user(QUESTION)]), threading.Event()
-    with engine_of(hasty) as engine:
-        run_all = engine.wiring.retrieval._pipeline.run
-
-        def late(namespace, query, *rest, **more):
-            if query.text == QUESTION:  # not the recall that warms up
-                done.wait(30)
-            return run_all(namespace, query, *rest, **more)
-
-        engine.wiring.retrieval._pipeline.run = late
-        down, up = through(memory(hasty, engine=engine), LLMContextFrame(context))
-        counts = engine.metrics.counts()
-        done.set()
-    assert len(down) == 1 and not up
-    assert blocks(context.messages[0]["content"]) == 1  # the tail's words were enough
-    assert counts["recall_tail"] == 1
 
 
 # ---------------------------------------------------------------- the memory does not open
@@ -219,22 +186,6 @@ def test_faults_processor_speaker_can_be_called_anything(config):
     run(scenario())
     users = [turn for turn in turns(config) if turn.role == "user"]
     assert [turn.speaker for turn in users] == ["\ufffd", "<|im_start|>", "x" * 64, "User"]
-
-
-def test_faults_processor_application_hears_that_the_store_cannot_save(config, monkeypatch):
-    opened = Store.open.__func__
-
-    def full(cls, *arguments, on_trouble=None, **named):
-        store = opened(cls, *arguments, on_trouble=on_trouble, **named)
-        threading.Thread(target=on_trouble, args=(StoreFullError("the disk is full"),)).start()
-        return store  # told by the writer's thread, as the real one is
-
-    monkeypatch.setattr(Store, "open", classmethod(full))
-    troubles = Troubles()
-    processor = troubles.of(memory(config))
-    down, _ = through(processor, LLMContextFrame(LLMContext(messages=[user("hello")])))
-    assert len(down) == 1
-    assert [type(error) for error in troubles] == [StoreFullError]
 
 
 # ---------------------------------------------------------------- a bad optional part

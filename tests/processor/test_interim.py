@@ -131,21 +131,6 @@ def test_interim_prefetch_turn_that_became_another_one_is_recalled_for_what_was_
     assert taken(engine) == {"stood": 1}  # that of the final transcript
 
 
-def test_interim_prefetch_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
-    async def scenario(ear):
-        await ear.begins()
-        await ear.final("We flew to Lisbon.")
-        await ear.interim("what is my dog")
-        await ear.final("What is my dog called?")
-        await ear.ends()
-
-    voice = played(config, engine, scenario, speech_timeout_s=0.1)
-    asked = contents(voice.server.requests[0])[-1]
-    assert asked.endswith("We flew to Lisbon. What is my dog called?")
-    assert "in May" in asked and "Max" in asked
-    assert taken(engine) == {"stood": 1}
-
-
 def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     async def scenario(ear):
         await ear.begins()

@@ -175,29 +175,3 @@ async def test_speculated_turns_speculated_turn_eager_turn_that_goes_on_is_recal
     assert blocks(contents(voice.server.requests[1])[-1]) == 1
     assert [text for name, text in logged_words(engine) if name == "anna"] == [QUESTION]
     assert len(ledger_of(engine)) == 1
-
-
-async def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_during_recall(
-    engine, config
-):
-    eager, gate = EagerVoice(memory(config, engine=engine)), Gate(engine)
-    recalls, engine_recall = [], engine.recall
-
-    async def recall(text, *arguments, **named):
-        recalls.append(text)
-        return await engine_recall(text, *arguments, **named)
-
-    engine.recall = recall
-    async with eager.voice as voice:
-        await eager.begin("what is my dog called", requests=0)
-        await gate.begun.wait()
-        await eager.queue(EagerEndOfTurnCancelFrame())
-        await voice.until(lambda: saw(voice, EagerEndOfTurnCancelFrame))
-        gate.open.set()
-        await voice.server.wait_for_requests(1)
-        await eager.end("what is my dog called")
-        await voice.server.wait_for_requests(2)
-        await voice.answer()
-    assert recalls == [QUESTION, QUESTION]
-    assert blocks(contents(voice.server.requests[1])[-1]) == 1
-    assert len(ledger_of(engine)) == 1

@@ -1,8 +1,6 @@
 """The processor alone, frame by frame."""
 
 import asyncio
-import contextlib
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from pipecat.frames import frames
@@ -19,12 +17,11 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.aggregators.llm_context import LLMContext, LLMSpecificMessage
 from pipecat.processors.frame_processor import FrameDirection
-from pipecat.tests.utils import SleepFrame, run_test
+from pipecat.tests.utils import run_test
 
-from slowcat_memory import MemoryEngine, strip_memories
+from slowcat_memory import strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.engine import engine
-from slowcat_memory.runtime.conversation import session_tracker
 from tests.support.memories import edges, ledger, remember, said, turns
 from tests.support.processors import (
     MAX,
@@ -74,40 +71,6 @@ def test_processor_that_nothing_is_remembered_is_said_once(config):
     assert content.count("nothing about this is remembered") == 1
     (entry,) = ledger(config)
     assert entry.offers == () and 0 < entry.tokens < 40
-
-
-def test_processor_turn_for_which_nothing_comes_to_mind_is_recalled_once(config):
-    context, recalls = LLMContext(messages=[user("I have a dog.")]), []
-    processor = memory(config)
-
-    async def recalled(_, found, packed):
-        recalls.append(packed.text)
-
-    processor.add_event_handler("on_memory_recalled", recalled)
-    through(processor, *(LLMContextFrame(context) for _ in range(3)))
-    assert recalls == [""]
-
-
-def test_processor_whoever_speaks_keeps_the_session_open(config, monkeypatch):
-    clock = [datetime(2026, 5, 12, 12, tzinfo=UTC)]
-    engine = MemoryEngine(config, clock=lambda: clock[0])
-    monkeypatch.setattr(session_tracker, "monotonic", lambda: clock[0].timestamp())
-    processor = memory(config, engine=engine)
-
-    async def pass_time(_, frame):
-        if isinstance(frame, TextFrame):
-            clock[0] += timedelta(seconds=200)
-
-    processor.add_event_handler("on_before_process_frame", pass_time)
-    contexts = [LLMContextFrame(LLMContext(messages=[user(words)])) for words in ("a b", "c", "d")]
-    apart = SleepFrame(0.05)  # a system frame overtakes what waits before it
-    sent = [contexts[0], TextFrame(""), apart, BotSpeakingFrame(), apart, TextFrame("")]
-    sent += [contexts[1], TextFrame(""), TextFrame(""), contexts[2]]
-    with contextlib.closing(engine):
-        through(processor, *sent)
-    assert edges(config) == ["start", "end silence", "start", "end disconnect"]
-    first, second, third = turns(config)
-    assert first.session == second.session != third.session
 
 
 def test_processor_multimodal_message_gets_a_part_of_its_own(config):

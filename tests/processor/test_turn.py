@@ -77,18 +77,6 @@ async def test_turn_greeting_is_logged_and_nothing_is_recalled_for_it(engine, co
     assert len(ledger_of(engine)) == 1
 
 
-async def test_turn_rerun_recalls_and_logs_nothing_new(engine, config):
-    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-        await voice.exchange(QUESTION)
-        await voice.worker.queue_frame(LLMRunFrame())
-        await voice.until(lambda: len(with_words(voice, 2)) == 2)
-    first, second = voice.server.requests
-    assert first["messages"] == second["messages"][: len(first["messages"])]
-    assert sum(map(blocks, contents(second)[1:])) == 1
-    assert [name for name, _ in logged_words(engine)] == ["User", "Assistant", "Assistant"]
-    assert len(ledger_of(engine)) == 1
-
-
 async def test_turn_context_that_brings_its_history(engine, config):
     history = [user("my cat is called Tom"), assistant("Nice."), user("what is my dog called")]
 
@@ -162,17 +150,6 @@ async def test_turn_copy_of_an_unanswered_message_is_no_new_turn(engine, config)
         await voice.worker.queue_frame(update)
         await voice.until(lambda: len(with_words(voice, 2)) == 2)
     assert [name for name, _ in logged_words(engine)] == ["User", "Assistant", "Assistant"]
-
-
-async def test_typed_turns_typed_turn_typed_text_is_a_turn(engine, config):
-    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
-        typed = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
-        await voice.worker.queue_frame(typed)
-        await voice.answer()
-    asked, answered = session_turns(engine)
-    assert (asked.text, asked.channel, answered.channel) == (QUESTION, "text", "text")
-    assert asked.speaker == "User"
-    assert blocks(contents(voice.server.requests[0])[-1]) == 1
 
 
 async def test_typed_turns_typed_turn_typed_text_that_interrupts_is_answered_and_paired(

@@ -12,9 +12,7 @@ from pipecat.processors.filters.function_filter import FunctionFilter
 
 from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import OPEN
-from slowcat_memory.testing.headless import HeadlessConversation
-from slowcat_memory.testing.server import ScriptedServer
-from tests.support.memories import edges, ledger, remember, said, turns
+from tests.support.memories import ledger, remember, said
 from tests.support.processors import (
     QUESTION,
     STORY,
@@ -25,7 +23,6 @@ from tests.support.processors import (
     memory,
     session_turns,
 )
-from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
 EARLIER = (
@@ -103,51 +100,6 @@ async def test_whole_conversations_conversation_what_one_session_heard_the_next_
     assert [hit.memory.text for hit in found.hits] == [exchanges["Tell me about Max"]]
     assert asked.startswith(packed.text) and "Max is a golden retriever" in asked
     assert packed.tokens <= 256
-
-
-async def test_whole_conversations_conversation_what_the_user_stated_comes_before_the_agents_words(
-    model_config,
-):
-    stated = {
-        "My dog is called Max": "What a lovely name.",
-        "Max loves to play fetch in the park": "Fetch is fun.",
-        "What does my dog love?": "Max loves to play fetch.",
-    }
-
-    reply = lambda request: stated[last_said(request)]  # noqa: E731
-    async with VoicePipeline(reply, memory=memory(model_config)) as voice:
-        await walk(voice, *stated)
-    async with VoicePipeline(lambda _: "Fetch.", memory=memory(model_config)) as voice:
-        await voice.exchange("What does my animal enjoy?")
-        asked = contents(voice.server.requests[0])[-1]
-    assert "Max loves to play fetch in the park" in asked
-    assert asked.count("play fetch") == 1 and "What does my dog love" not in asked
-
-
-def test_whole_conversations_conversation_three_conversations_are_three_sessions(tmp_path):
-    config = configured(tmp_path / "memory", sessions={"resume_grace_s": 0.0})
-
-    async def scenario():
-        answers = []
-        for lines in (
-            ["my dog is called Max"],
-            ["my sister lives in Lisbon", QUESTION],
-            ["where does my sister live"],
-        ):
-            async with ScriptedServer() as server:
-                talk = HeadlessConversation(
-                    llm_url=server.url, memory=memory(config), speaker="Anna"
-                )
-                async with talk:
-                    for line in lines:
-                        answers.append((await talk.say(line)).text)
-        return answers
-
-    *_, dog, sister = run(scenario())
-    assert dog == "I remember (today): Anna said, “my dog is called Max”"
-    assert sister == "I remember (today): Anna said, “my sister lives in Lisbon”"
-    assert edges(config) == ["start", "end disconnect"] * 3
-    assert len({turn.session for turn in turns(config)}) == 3
 
 
 # ---------------------------------------------------------------- laws

@@ -54,13 +54,6 @@ def test_endpoint_embedder_documents_go_in_batches(endpoint: EmbeddingServer) ->
     assert max(len(body["input"]) for _, _, body in endpoint.requests) == 4
 
 
-def test_endpoint_embedder_long_documents_are_averaged(endpoint: EmbeddingServer) -> None:
-    embedder = EndpointEmbedder(options(endpoint))
-    embedder.encode(["A sentence of some words. " * 200])
-    sent = endpoint.requests[-1][2]["input"]
-    assert len(sent) > 5 and max(map(len, sent)) <= 256 * 3
-
-
 @pytest.mark.parametrize(
     "mode, words",
     [

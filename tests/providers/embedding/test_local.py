@@ -21,29 +21,9 @@ from slowcat_memory.providers import (
 )
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.testing import check_embedder
+from tests.support.rows import listed
 
-TURNS = (
-    "I finally adopted the dog we talked about, her name is Pepper.",
-    "Oh that is wonderful, how old is she?",
-    "two years and she already knows how to open the fridge",
-    "My sister moved to Lisbon in March because of her new job.",
-    "Remind me to buy oat milk and bread on the way home.",
-    "I am allergic to penicillin, the doctor told me when I was nine.",
-    "We watched a film about the moon landing last night.",
-    "no",
-    "What time does the train to Brighton leave on Sundays?",
-    "The garden is full of tomatoes this year, do you want some?",
-    "I hate flying, so we took the night train through the Alps.",
-    "He plays the cello, she plays the drums, the neighbours play along.",
-    "My password manager locked me out again.",
-    "It rained for three days and the cellar is under water.",
-    "I started learning Portuguese, twenty minutes a day.",
-    "Grandma turns ninety in October and wants a party with dancing.",
-    "The car needs new brakes, that is going to be eight hundred euros.",
-    "Could you play something calm, maybe piano?",
-    "I ran ten kilometres without stopping for the first time.",
-    "We named the baby Ida, after my great-grandmother.",
-)
+TURNS = [text for (text,) in listed("text/turns")]
 
 
 def test_local_contract(local: LocalEmbedder) -> None:

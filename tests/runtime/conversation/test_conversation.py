@@ -38,23 +38,6 @@ def test_conversation_several_people_in_one_turn_are_told_apart_and_all_are_answ
     assert room.talk.scopes == ("anna", "ben")
 
 
-@pytest.mark.parametrize(
-    ("speaker", "told", "scope", "name"),
-    [
-        ("", "", "anna", "User"),
-        ("s7", "", "guest", "s7"),
-        ("ben", "", "guest", "ben"),
-        ("s1", "ben", "ben", "ben"),
-        ("", "s2", "ben", "Ben"),
-        ("s1", "eve", "guest", "eve"),
-    ],
-)
-def test_conversation_who_it_is(room: Room, speaker: str, told: str, scope: str, name: str) -> None:
-    room.talk.set_speaker(told)
-    room.say((speaker, "hello there"))
-    assert room.said == [(scope, name, "hello there")]
-
-
 def test_conversation_who_a_turn_that_may_be_withdrawn_is_of(room: Room) -> None:
     room.say(("s1", "hello"))
     room.talk.heard("s2", "what time is it")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
+from slowcat_memory.runtime.conversation.transcripts import Transcripts, Voice
 
 ANNA, BEN, EVE = Voice("anna", "Anna"), Voice("ben", "Ben"), Voice("anna", "Eve")
 
@@ -45,25 +45,6 @@ def test_transcripts_discard_keeps_what_waits_for_another_turn():
     assert not transcripts.any_in("between us") and transcripts.any_in("good morning")
     transcripts.discard(transcripts.of_turn("good morning", None))
     assert len(transcripts) == 0
-
-
-@pytest.mark.parametrize(
-    ("said", "text", "parts"),
-    [
-        ((), "hello", [("ben", "Ben", "hello")]),
-        (((ANNA, "hello"),), "Hello!", [("anna", "Anna", "Hello!")]),
-        (((ANNA, "a"), (EVE, "b")), "a b", [("anna", "Anna", "a"), ("anna", "Eve", "b")]),
-        (((ANNA, "a"), (EVE, "b")), "a, um, b", [("anna", "Anna and Eve", "a, um, b")]),
-        (
-            ((ANNA, "a"), (ANNA, "b"), (BEN, "c"), (ANNA, "d")),
-            "A, B. C? D!",
-            [("anna", "Anna", "a b"), ("ben", "Ben", "c"), ("anna", "Anna", "d")],
-        ),
-    ],
-)
-def test_split_divides_by_scope_and_speaker(said, text, parts):
-    found = heard(*said).of_turn(text, "voice")
-    assert split(text, found, BEN) == [Part(*part) for part in parts]
 
 
 @pytest.mark.parametrize(

@@ -89,14 +89,6 @@ def test_batches_apply_reads_once_what_a_batch_does_not_hold(
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
 
 
-def test_batches_apply_vectors_of_another_space_are_ignored(scene: Scene) -> None:
-    turn = scene.talk(1)[0]
-    other = Vector(scope="anna", memory=chunk_id(turn.id), values=EMBEDDER.encode_query("cat"))
-    before = answers(scene.namespace)
-    scene.namespace.apply(split_by_scope(WriteBatch(vectors=(other,), embedder="other/32"))["anna"])
-    assert str(answers(scene.namespace)) == str(before)
-
-
 def test_split_by_scope_divides_a_batch_by_namespace(scene: Scene) -> None:
     batch = WriteBatch(
         memories=(note("note/1", "a"), note("note/2", "b", scope="berta")),

@@ -8,10 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import providers
-from slowcat_memory.cli import setup as checks
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import EmbedderReport, Encoded
+from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.records import Context, Key, Made, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
@@ -91,18 +90,6 @@ def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
     assert moody.asked == 3 and problems == ["late"] * 3
 
 
-def test_guarded_embed_a_vector_and_what_is_embedded_already_come_out_alike(
-    clock: FixedClock,
-) -> None:
-    vector = EMBEDDER.encode_query("my dog")
-    for told in (vector, Encoded(vector)):
-        encoded = GuardedEmbed(lambda _, told=told: told, clock, print)("my dog")
-        assert encoded is not None and np.array_equal(encoded.vector, vector)
-        assert encoded.tokens is None
-    whole = GuardedEmbed(EMBEDDER.encode_query_tokens, clock, print)("my dog")
-    assert whole is not None and whole.tokens is not None and len(whole.tokens) == 2
-
-
 # ------------------------------------------------------------------- what cannot be opened
 
 
@@ -150,20 +137,6 @@ def test_embedding_an_export_without_a_network_names_the_model_and_the_remedy(
         engine.drain()
         engine.close()
     assert any(model in line and "pip install" in line for line in lines), lines
-
-
-def test_embedding_the_doctor_repairs_no_model_that_is_not_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        providers,
-        "open_query_embedder",
-        lambda _: (None, EmbedderReport(state="needs export", source="the model hub")),
-    )
-    config = memory_config(tmp_path, embedding={"kind": "local", "model": "nobody/no-such-model"})
-    with contextlib.closing(MemoryEngine(config, readonly=False)) as engine:
-        found = checks.model(engine)
-    assert found.repair is None and "init" in found.hint
 
 
 SECRET = "Zqxsecret"

@@ -112,13 +112,3 @@ def test_a_question_looks_at_few_facts_of_many() -> None:
         facts._facts = counting = Counting(facts._facts)
         assert facts.stating(query, MAY) == [f"chunk/{turn}" for turn in turns]
         assert counting.looked_at <= 2 * LOOKED_AT
-
-
-def test_the_same_facts_in_another_order_and_dropped_ones_make_no_difference() -> None:
-    facts = known(*EVERYTHING, OLD, *reversed(EVERYTHING))
-    facts.drop(OLD.id)
-    for query in ("where do I live", "what's coming up", "where does Tom live"):
-        assert facts.stating(query, MAY) == known(*EVERYTHING).stating(query, MAY)
-    for one in EVERYTHING:
-        facts.drop(one.id)
-    assert not facts._by_age._lists and not facts._by_day._lists

@@ -1,6 +1,3 @@
-import threading
-
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -11,7 +8,6 @@ from slowcat_memory.records import Context, Forget, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.testing import HashEmbedder
 from tests.support.namespace_scene import (
-    QUERIES,
     Scene,
     answers,
     check_alike,
@@ -21,13 +17,6 @@ from tests.support.namespace_scene import (
 )
 
 # ------------------------------------------------------------------- kept equal to the log
-
-
-def test_namespace_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
-    scene.talk()
-    told = list(answers(scene.namespace)[QUERIES[0]].values())
-    assert len({row[6] for row in told}) == 2 and len({row[7] for row in told}) == 3
-    assert 0 < sum(np.isnan(row[8]) for row in told) < 20
 
 
 # ------------------------------------------------------------------- memories
@@ -200,23 +189,3 @@ def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> 
     scene.say("one more", embed=False)
     assert len(scene.namespace.hot._held) == 5
     assert set(scene.namespace.fetch(ids)) == set(ids)
-
-
-def test_namespace_reading_beside_a_talker_never_fails(scene: Scene) -> None:
-    turns, stop, trouble = scene.talk(30), threading.Event(), []
-
-    def read() -> None:
-        ids = [chunk_id(n) for n in range(1, 60)]
-        while not stop.is_set():
-            try:
-                assert len(scene.namespace.fetch(ids)) >= len(turns)
-            except Exception as error:
-                trouble.append(error)
-                return
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    scene.talk(25, start=30)
-    stop.set()
-    reader.join()
-    assert trouble == []

@@ -155,23 +155,6 @@ def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_ri
     assert GARDEN in engine.session_context("anna")
 
 
-def test_icebreakers_icebreaker_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(
-    home: Home,
-) -> None:
-    engine = home.open(quiet_hours="")
-    engine.push_icebreaker("anna", GARDEN)
-    assert "Bring this up" in engine.session_context("anna")
-    engine.push_icebreaker("anna", INTERVIEW)
-    home.edge(engine, "one", "start")
-    home.say(engine, "one")
-    home.edge(engine, "one", "end")
-    home.clock.advance(120)
-    assert "Bring this up" not in engine.session_context("anna")
-    home.edge(engine, "one", "resume")
-    home.say(engine, "one")
-    assert "Bring this up" not in engine.session_context("anna")
-
-
 def test_icebreakers_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
     engine = home.open()
     for n in range(3):
