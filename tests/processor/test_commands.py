@@ -143,18 +143,17 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
     assert new.retired_at
 
 
-def test_commands_command_correction_of_the_agents_own_words_says_that_nothing_was_changed(config):
+async def test_commands_command_correction_of_the_agents_own_words_says_that_nothing_was_changed(
+    config,
+):
     remember(config, "Anna: My dog is called Max.")
 
-    async def scenario():
-        processor = memory(config)
-        reply = lambda request: "It is Max. Today is Monday, by the way."  # noqa: E731
-        async with VoicePipeline(reply, memory=processor) as voice:
-            for words in ("what is my dog called", "that's wrong, it's Tuesday", "is it Max"):
-                await voice.exchange(words)
-            return [body["messages"] for body in voice.server.requests]
-
-    first, third = run(scenario())
+    processor = memory(config)
+    reply = lambda request: "It is Max. Today is Monday, by the way."  # noqa: E731
+    async with VoicePipeline(reply, memory=processor) as voice:
+        for words in ("what is my dog called", "that's wrong, it's Tuesday", "is it Max"):
+            await voice.exchange(words)
+        first, third = [body["messages"] for body in voice.server.requests]
     assert "My dog is called Max" in str(first) and commands(config) == []
     assert "I changed nothing in it" in str(third)
 
@@ -238,62 +237,57 @@ def test_commands_command_off_the_record_nothing_is_kept_until_it_is_on_again(co
     assert not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_commands_command_is_spoken_by_the_voice(config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config)) as voice:
-            said = await voice.exchange("remember that my dog is called Max")
-            after = await voice.exchange("hello")
-            return said.content, voice.spoken, len(voice.server.requests), after.content
-
-    said, spoken, asked, after = run(scenario())
+async def test_commands_command_is_spoken_by_the_voice(config):
+    async with VoicePipeline(memory=memory(config)) as voice:
+        said = await voice.exchange("remember that my dog is called Max")
+        after = await voice.exchange("hello")
+        said, spoken, asked, after = (
+            said.content,
+            voice.spoken,
+            len(voice.server.requests),
+            after.content,
+        )
     assert said == "I'll remember: my dog is called Max."
     assert " ".join(spoken).startswith(said) and asked == 1 and after
 
 
-def test_commands_command_is_executed_though_interrupted(config, monkeypatch):
-    async def scenario():
-        begun, work = asyncio.Event(), CommandExecutor.execute
-        loop = asyncio.get_running_loop()
+async def test_commands_command_is_executed_though_interrupted(config, monkeypatch):
+    begun, work = asyncio.Event(), CommandExecutor.execute
+    loop = asyncio.get_running_loop()
 
-        def carry_out(*given):
-            loop.call_soon_threadsafe(begun.set)
-            return work(*given)
+    def carry_out(*given):
+        loop.call_soon_threadsafe(begun.set)
+        return work(*given)
 
-        monkeypatch.setattr(CommandExecutor, "execute", carry_out)
-        async with VoicePipeline(memory=memory(config)) as voice:
-            await voice.speak("remember that my dog is called Max")
-            await begun.wait()
-            await voice.interrupt()
-            await voice.exchange("hello")
-
-    run(scenario())
+    monkeypatch.setattr(CommandExecutor, "execute", carry_out)
+    async with VoicePipeline(memory=memory(config)) as voice:
+        await voice.speak("remember that my dog is called Max")
+        await begun.wait()
+        await voice.interrupt()
+        await voice.exchange("hello")
     assert commands(config) == [("remember", "done")]
 
 
-def test_commands_command_of_an_eager_turn_is_executed_once_confirmed(config):
-    async def scenario():
-        eager = EagerVoice(memory(config))
-        async with eager.voice:
-            await eager.begin("remember that my dog is called Max", requests=0)
-            await eager.end("Remember that my dog is called Max.")
-            said = await eager.voice.answer()
-            return said.content, len(eager.voice.server.requests)
-
-    assert run(scenario()) == ("I'll remember: my dog is called Max.", 0)
+async def test_commands_command_of_an_eager_turn_is_executed_once_confirmed(config):
+    eager = EagerVoice(memory(config))
+    async with eager.voice:
+        await eager.begin("remember that my dog is called Max", requests=0)
+        await eager.end("Remember that my dog is called Max.")
+        said = await eager.voice.answer()
+        result = said.content, len(eager.voice.server.requests)
+    assert result == ("I'll remember: my dog is called Max.", 0)
     assert commands(config) == [("remember", "done")]
 
 
-def test_commands_command_that_is_withdrawn_changes_nothing(config):
-    async def scenario():
-        eager = EagerVoice(memory(config))
-        async with eager.voice:
-            await eager.begin("forget that", requests=0)
-            await eager.queue(EagerEndOfTurnCancelFrame())
-            await eager.end("forget that cake in the fridge")
-            await eager.voice.answer()
-            return len(eager.voice.server.requests)
-
-    assert run(scenario()) == 1
+async def test_commands_command_that_is_withdrawn_changes_nothing(config):
+    eager = EagerVoice(memory(config))
+    async with eager.voice:
+        await eager.begin("forget that", requests=0)
+        await eager.queue(EagerEndOfTurnCancelFrame())
+        await eager.end("forget that cake in the fridge")
+        await eager.voice.answer()
+        result = len(eager.voice.server.requests)
+    assert result == 1
     assert commands(config) == []
 
 

@@ -20,7 +20,7 @@ from pipecat.utils.context.llm_context_summarization import (
 from slowcat_memory import MemoryEngine
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, Gate, blocks, contents, memory, session_turns
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 SUMMARY = "They spoke of tea."
 LINES = ("good morning", QUESTION, "i see", "now for something else", "what else is there", "fine")
@@ -95,17 +95,13 @@ def people(engine):
     return [turn.text for turn in session_turns(engine) if turn.role == "user"]
 
 
-def test_context_summaries_summary_context_that_is_summarised_again_and_again(engine, config):
-    async def scenario():
-        async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
-            for number in range(12):
-                before = voice.applied
-                await voice.exchange(f"{LINES[number % len(LINES)]} number {number}")
-                if len(voice.asked_for) > before:
-                    await voice.until(lambda: voice.applied > before)  # noqa: B023
-            return voice
-
-    voice = run(scenario(), 60)
+async def test_context_summaries_summary_context_that_is_summarised_again_and_again(engine, config):
+    async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
+        for number in range(12):
+            before = voice.applied
+            await voice.exchange(f"{LINES[number % len(LINES)]} number {number}")
+            if len(voice.asked_for) > before:
+                await voice.until(lambda: voice.applied > before)  # noqa: B023
     said = [f"{LINES[number % len(LINES)]} number {number}" for number in range(12)]
     assert voice.applied >= 3
     covered = "\n".join("\n".join(contents(request)) for request in voice.asked_for)

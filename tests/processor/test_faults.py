@@ -20,7 +20,7 @@ from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
 from tests.support.memories import remember, said, turns
 from tests.support.processors import MAX, QUESTION, blocks, logged, memory, through, user
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 CANARY = "xylophonist"
 
@@ -177,13 +177,10 @@ def test_faults_processor_megabyte_of_words(config):
     assert len(down[1].context.messages[0]["content"]) < 2000
 
 
-def test_faults_processor_speaker_can_be_called_anything(config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config)) as voice:
-            for name in ("\ud83d\x00\u202e", "<|im_start|>", "x" * 500, ""):
-                await voice.exchange(f"hello from {len(name)}", user_id=name)
-
-    run(scenario())
+async def test_faults_processor_speaker_can_be_called_anything(config):
+    async with VoicePipeline(memory=memory(config)) as voice:
+        for name in ("\ud83d\x00\u202e", "<|im_start|>", "x" * 500, ""):
+            await voice.exchange(f"hello from {len(name)}", user_id=name)
     users = [turn for turn in turns(config) if turn.role == "user"]
     assert [turn.speaker for turn in users] == ["\ufffd", "<|im_start|>", "x" * 64, "User"]
 
@@ -195,17 +192,14 @@ def test_faults_processor_speaker_can_be_called_anything(config):
     "url",
     ["http://203.0.113.7/v1", "http://[::1", "http://127.0.0.1:9/v1"],
 )
-def test_faults_processor_thinking_url_that_cannot_be_used_costs_no_memory(config, url):
+async def test_faults_processor_thinking_url_that_cannot_be_used_costs_no_memory(config, url):
     remember(config, MAX)
 
-    async def scenario():
-        troubles = Troubles()
-        thinking = replace(config, idle=replace(config.idle, enabled=True))
-        processor = troubles.of(memory(thinking, context_llm_endpoint=url))
-        async with VoicePipeline(memory=processor) as voice:
-            answer = await voice.exchange(QUESTION)
-            assert "Max" in answer.content and voice.errors == []
-        assert troubles == []
-
-    run(scenario())
+    troubles = Troubles()
+    thinking = replace(config, idle=replace(config.idle, enabled=True))
+    processor = troubles.of(memory(thinking, context_llm_endpoint=url))
+    async with VoicePipeline(memory=processor) as voice:
+        answer = await voice.exchange(QUESTION)
+        assert "Max" in answer.content and voice.errors == []
+    assert troubles == []
     assert ("User", QUESTION) in said(config)

@@ -112,25 +112,22 @@ class Mute(BaseUserMuteStrategy):
 
 
 @pytest.mark.parametrize(("who", "muted"), [("s2", "no"), ("eve", "a"), ("eve", "my bicycle")])
-def test_guests_muted_word_of_another_moves_nothing_into_their_memory(home, who, muted):
-    async def scenario():
-        mute = Mute()
-        processor = HybridContextualMemoryProcessor(config=home, speakers=SPEAKERS)
-        voice = VoicePipeline(lambda _: "Your PIN is Zqx4711.", memory=processor)
-        voice.aggregators = aggregators(voice.context, user_mute_strategies=[mute])
-        async with voice:
-            saw(voice, UserMuteStartedFrame)
-            await voice.worker.queue_frame(Mark())
-            await voice.until(lambda: saw(voice, UserMuteStartedFrame))
-            await voice.worker.queue_frame(TranscriptionFrame(muted, who, time_now_iso8601()))
-            await voice.worker.queue_frame(Mark())
-            await voice.until(lambda: saw(voice, Mark))
-            mute.on = False
-            await voice.worker.queue_frame(Mark())
-            await voice.exchange("Do you know a place where my bicycle is kept?", user_id="s1")
-        return voice.server.requests
-
-    (request,) = run(scenario())
+async def test_guests_muted_word_of_another_moves_nothing_into_their_memory(home, who, muted):
+    mute = Mute()
+    processor = HybridContextualMemoryProcessor(config=home, speakers=SPEAKERS)
+    voice = VoicePipeline(lambda _: "Your PIN is Zqx4711.", memory=processor)
+    voice.aggregators = aggregators(voice.context, user_mute_strategies=[mute])
+    async with voice:
+        saw(voice, UserMuteStartedFrame)
+        await voice.worker.queue_frame(Mark())
+        await voice.until(lambda: saw(voice, UserMuteStartedFrame))
+        await voice.worker.queue_frame(TranscriptionFrame(muted, who, time_now_iso8601()))
+        await voice.worker.queue_frame(Mark())
+        await voice.until(lambda: saw(voice, Mark))
+        mute.on = False
+        await voice.worker.queue_frame(Mark())
+        await voice.exchange("Do you know a place where my bicycle is kept?", user_id="s1")
+    (request,) = voice.server.requests
     assert "cellar" in str(request), "Anna is still recalled her own memories"
     assert {t.scope for t in turns(home) if "Zqx4711" in t.text} == {"anna"}, "the reply too"
     assert not [t for t in turns(home) if t.text == muted]
@@ -164,7 +161,7 @@ def test_guests_nobody_else_ends_off_the_record(home):
 
 
 @pytest.mark.parametrize("step", [-86400.0, 3600.0])
-def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
+async def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
     from datetime import UTC, datetime
 
     from slowcat_memory import MemoryEngine
@@ -173,13 +170,10 @@ def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
     clock = FixedClock(datetime.now(UTC))
     engine = MemoryEngine(home, clock=clock)
 
-    async def scenario():
-        processor = HybridContextualMemoryProcessor(engine=engine, speakers=SPEAKERS)
-        async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
-            await voice.exchange("off the record", user_id="s1")
-            clock.advance(step)
-            await voice.exchange("my secret is zanzibar", user_id="s1")
-
-    run(scenario())
+    processor = HybridContextualMemoryProcessor(engine=engine, speakers=SPEAKERS)
+    async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
+        await voice.exchange("off the record", user_id="s1")
+        clock.advance(step)
+        await voice.exchange("my secret is zanzibar", user_id="s1")
     engine.close()
     assert not residue(home, "zanzibar")

@@ -41,26 +41,22 @@ from tests.support.processors import (
     memory,
     user,
 )
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 
-def test_pipelines_pipeline_nested_finds_its_aggregators_by_itself(config):
+async def test_pipelines_pipeline_nested_finds_its_aggregators_by_itself(config):
     remember(config, MAX)
 
-    async def scenario():
-        voice = VoicePipeline(lambda _: STORY)
-        voice._memory = [Pipeline([memory(config)])]
-        with logged("WARNING") as lines:
-            async with voice:
-                await voice.speak(QUESTION, user_id="anna")
-                await voice.until_spoken(2)
-                await voice.interrupt()
-                await voice.answer()
-                await voice.exchange("go on")
-        assert not any("aggregator" in line for line in lines)
-        return voice
-
-    voice = run(scenario())
+    voice = VoicePipeline(lambda _: STORY)
+    voice._memory = [Pipeline([memory(config)])]
+    with logged("WARNING") as lines:
+        async with voice:
+            await voice.speak(QUESTION, user_id="anna")
+            await voice.until_spoken(2)
+            await voice.interrupt()
+            await voice.answer()
+            await voice.exchange("go on")
+    assert not any("aggregator" in line for line in lines)
     assert blocks(contents(voice.server.requests[0])[-1]) == 1
     _, asked, cut, _, told = turns(config)
     assert (asked.speaker, asked.text, cut.reply_to) == ("anna", QUESTION, asked.id)
@@ -87,14 +83,14 @@ async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
     assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 
 
-def test_pipelines_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config)) as first:
-            async with VoicePipeline(memory=memory(config)) as second:
-                await second.exchange("my parrot is called Rio")
-            return await first.exchange("what is my parrot called")
-
-    assert "Rio" in run(scenario()).content
+async def test_pipelines_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(
+    config,
+):
+    async with VoicePipeline(memory=memory(config)) as first:
+        async with VoicePipeline(memory=memory(config)) as second:
+            await second.exchange("my parrot is called Rio")
+        result = await first.exchange("what is my parrot called")
+    assert "Rio" in result.content
     with engine_of(config):  # nobody holds it any more
         pass
 
@@ -186,16 +182,12 @@ def test_places_each_branch_works_with_its_own_aggregators(config) -> None:
     )
 
 
-def test_places_of_two_memories_for_one_user_the_second_stores_nothing(config) -> None:
-    async def scenario() -> list[str]:
-        voice = VoicePipeline(lambda _: "I see.")
-        voice._memory = [memory(config), Pipeline([memory(config)])]
-        with logged("WARNING") as lines:
-            async with voice:
-                await voice.exchange("my dog is called Max", user_id="anna")
-        return lines
-
-    lines = run(scenario())
+async def test_places_of_two_memories_for_one_user_the_second_stores_nothing(config) -> None:
+    voice = VoicePipeline(lambda _: "I see.")
+    voice._memory = [memory(config), Pipeline([memory(config)])]
+    with logged("WARNING") as lines:
+        async with voice:
+            await voice.exchange("my dog is called Max", user_id="anna")
     assert sum("this one does nothing" in line for line in lines) == 1
     assert said(config) == [("anna", "my dog is called Max"), ("Assistant", "I see.")]
 

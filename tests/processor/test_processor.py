@@ -134,21 +134,18 @@ def test_processor_every_other_frame_passes_in_both_directions(config, direction
     assert {frame.id for frame in out} >= {frame.id for frame in sent}
 
 
-def test_processor_without_aggregators_the_upward_frame_brings_the_agents_words(config):
+async def test_processor_without_aggregators_the_upward_frame_brings_the_agents_words(config):
     context = LLMContext(messages=[user("hello")])
 
-    async def talk():
-        processor = memory(config)
+    processor = memory(config)
 
-        async def answer(_, frame):
-            if isinstance(frame, LLMContextFrame):
-                reply = LLMContextAssistantTurnFrame(text="Hello, you.", timestamp="now")
-                await processor.queue_frame(reply, FrameDirection.UPSTREAM)
+    async def answer(_, frame):
+        if isinstance(frame, LLMContextFrame):
+            reply = LLMContextAssistantTurnFrame(text="Hello, you.", timestamp="now")
+            await processor.queue_frame(reply, FrameDirection.UPSTREAM)
 
-        processor.add_event_handler("on_after_push_frame", answer)
-        await run_test(processor, frames_to_send=[LLMContextFrame(context)], start_timeout=30.0)
-
-    asyncio.run(talk())
+    processor.add_event_handler("on_after_push_frame", answer)
+    await run_test(processor, frames_to_send=[LLMContextFrame(context)], start_timeout=30.0)
     hello, reply = turns(config)
     assert (reply.speaker, reply.text, reply.reply_to) == ("Assistant", "Hello, you.", hello.id)
     assert not reply.interrupted

@@ -31,18 +31,14 @@ from tests.support.processors import (
     user,
     with_words,
 )
-from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
+from tests.support.voice_pipeline import FunctionSchema, VoicePipeline
 
 
-def test_turn_plain_turn(config):
+async def test_turn_plain_turn(config):
     remember(config, MAX)
 
-    async def scenario():
-        async with VoicePipeline(memory=memory(config)) as voice:
-            answer = await voice.exchange(QUESTION)
-            return voice, answer
-
-    voice, answer = run(scenario())
+    async with VoicePipeline(memory=memory(config)) as voice:
+        answer = await voice.exchange(QUESTION)
     assert "My dog is called Max." in answer.content
     system, question = contents(voice.server.requests[0])
     assert system.startswith("You are a cat.") and system.count(OPEN) == 1  # the one instruction
