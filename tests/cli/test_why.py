@@ -3,10 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.cli.why import verdicts
+from slowcat_memory.cli.why import WORDS, verdicts
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer
+from slowcat_memory.runtime.recall.scoring import LeftOutReason
 from slowcat_memory.testing import FixedClock, memory_config
 
 
@@ -42,6 +43,10 @@ def test_why_the_tables_fit_the_terminal(asked, monkeypatch, columns: int) -> No
         assert max(len(line) for line in text.splitlines()) <= columns
         words = {word for line in text.splitlines() for word in line.split()}
         assert {"dog", "[bold]everything[/]."} <= words and "…" not in text
+
+
+def test_why_every_reason_has_words() -> None:
+    assert {str(reason) for reason in LeftOutReason} <= WORDS.keys()
 
 
 def test_why_a_row_in_order_and_words_of_reasons_nobody_knows() -> None:

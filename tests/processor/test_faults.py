@@ -1,5 +1,6 @@
 """What goes wrong costs the turn its memories, never its reply; and what is said can be anything."""
 
+import threading
 import time
 from concurrent.futures import Future
 
@@ -18,7 +19,7 @@ from slowcat_memory.errors import (
 from slowcat_memory.processor import engine_handle
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
-from tests.support.memories import remember, said, turns
+from tests.support.memories import engine_of, remember, said, turns
 from tests.support.processors import MAX, QUESTION, blocks, logged, memory, through, user
 from tests.support.voice_pipeline import VoicePipeline
 
@@ -68,6 +69,27 @@ def test_faults_processor_log_that_takes_nothing_still_lets_recall_work(engine, 
     assert len(down) == 1 and not up
     assert blocks(context.messages[0]["content"]) == 1
     assert engine.metrics.counts()["failures"] >= 1
+
+
+def test_faults_processor_recall_that_is_late_gives_what_it_has(config):
+    remember(config, MAX)
+    hasty = replace(config, recall=replace(config.recall, deadline_ms=20.0))
+    context, done = LLMContext(messages=[user(QUESTION)]), threading.Event()
+    with engine_of(hasty) as engine:
+        run_all = engine.wiring.retrieval._pipeline.run
+
+        def late(namespace, query, *rest, **more):
+            if query.text == QUESTION:  # not the recall that warms up
+                done.wait(30)
+            return run_all(namespace, query, *rest, **more)
+
+        engine.wiring.retrieval._pipeline.run = late
+        down, up = through(memory(hasty, engine=engine), LLMContextFrame(context))
+        counts = engine.metrics.counts()
+        done.set()
+    assert len(down) == 1 and not up
+    assert blocks(context.messages[0]["content"]) == 1  # the tail's words were enough
+    assert counts["recall_tail"] == 1
 
 
 # ---------------------------------------------------------------- the memory does not open
