@@ -169,7 +169,7 @@ async def test_examples_the_german_bot_obeys_a_german_command(tmp_path):
     async with ScriptedServer() as server:
         said = "Merk dir, dass der Schlüssel unter dem Topf liegt."
         out = await talk(server.url, tmp_path / "store", said, example="german_bot.py")
-        out, requests = out, [request["messages"] for request in server.requests]
+        requests = [request["messages"] for request in server.requests]
     assert "Schlüssel" in out or "merke" in out.casefold()
     assert requests == [], "the memory answers by itself"
 

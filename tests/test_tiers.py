@@ -110,8 +110,8 @@ def test_tiers_export_and_forget_reach_into_blocks(opened) -> None:
 
 def test_tiers_tidy_ages_too(opened) -> None:
     engine = opened()
-    talk(engine)
+    talk(engine, 130)
     told = []
     engine.upkeep.tidy("anna", lambda *step: told.append(step))
     assert told[-2:] == [("tiers", 0, 1), ("tiers", 1, 1)]
-    assert tiers(engine)["cold"] > 180
+    assert tiers(engine)["cold"] > 60

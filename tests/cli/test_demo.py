@@ -48,14 +48,6 @@ def test_demo_does_not_answer_what_was_never_said(whole):
     assert len(unknown) == 3 and all("don't know" in one.reply for one in unknown)
 
 
-def test_demo_no_vectors_searches_by_words(tmp_path):
-    player = play(tmp_path / "store", no_vectors=True)
-    assert player.missed() == [] and not player.vectors
-    assert {one.stage for one in turns(player)} == {"lexical", "skipped"}  # "good night!"
-    missed = [one for one in turns(player) if one.wanted and not one.found]
-    assert len(missed) == 2 and all("don't know" in one.reply for one in missed), "why vectors"
-
-
 def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
