@@ -13,6 +13,7 @@ from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import KEEP_CHARS
 from slowcat_memory.errors import (
     StoreBusyError,
+    StoreClosedError,
     StoreDamagedError,
     StoreFullError,
 )
@@ -225,3 +226,13 @@ async def test_faults_processor_thinking_url_that_cannot_be_used_costs_no_memory
         assert "Max" in answer.content and voice.errors == []
     assert troubles == []
     assert ("User", QUESTION) in said(config)
+
+
+def test_faults_processor_engine_that_is_closed_leaves_the_agent_without_memory(config):
+    with engine_of(config) as engine:
+        pass
+    troubles = Troubles()
+    processor = troubles.of(memory(config, engine=engine))
+    down, up = through(processor, LLMContextFrame(LLMContext(messages=[user("hello")])))
+    assert len(down) == 1 and not up
+    assert isinstance(troubles[0], StoreClosedError | RuntimeError)
