@@ -175,3 +175,16 @@ def test_a_message_is_read_once_while_it_stays(monkeypatch):
         kept.refresh(messages)
         placed(messages[-1], block(str(number)), {f"chunk/{number}"}, kept)
     assert len(read) == 20 and len(kept.memories) == 20
+
+
+def test_injection_message_is_found_by_its_words_with_or_without_a_block():
+    first, second, third = user("yes"), user("yes"), user("no")
+    injection.prefix(second, BLOCK)
+    assert injection.message_saying([SPECIAL, first, second, third], "yes ") is second
+    assert injection.message_saying([first, second, third], "perhaps") is None
+
+
+def test_injection_what_an_answer_follows_is_history():
+    assert injection.answered([user("a"), SPECIAL, assistant("b"), user("c"), SPECIAL]) == 3
+    assert injection.answered([assistant("b")]) == 1
+    assert injection.answered([user("a"), SPECIAL]) == injection.answered([]) == 0

@@ -193,3 +193,9 @@ def test_executor_execute_correction_of_what_a_command_read_aloud(engine, order)
     engine.append(answer)
     right = "that's wrong, I live in Porto"
     assert anna.order(right).said.startswith("Thank you, I've corrected “I live in Rome”")
+
+
+def test_executor_execute_forget_that_without_anything_said(engine):
+    outcome = Talk(engine).order("forget that")
+    assert not outcome.done and "nothing in this conversation" in outcome.said
+    assert commands(engine) == []

@@ -3,6 +3,7 @@
 import pytest
 
 from slowcat_memory.core.text.normalize import KEEP_CHARS
+from slowcat_memory.records import SessionEdge
 from tests.support.conversations import Log, Room
 
 
@@ -124,3 +125,14 @@ def test_exchanges_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue,
     (after,) = dialogue.user_said("hello")
     _, answer = dialogue.agent_said("Hi.", interrupted=False)
     assert not after.aside and not answer.event.aside
+
+
+def test_exchanges_exchange_line_and_the_silence_end_the_session(dialogue, log):
+    dialogue.disconnected()
+    dialogue.tick()
+    assert log == []
+    dialogue.user_said("hello")
+    dialogue.disconnected()
+    dialogue.disconnected()
+    dialogue.tick()
+    assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]

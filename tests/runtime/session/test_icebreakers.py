@@ -278,3 +278,13 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
         assert found() == {"chunk"}, step
         engine.close()
     assert len(texts(home.open())) == 3, "they are there all the same"
+
+
+def test_icebreakers_icebreaker_dropping(home: Home) -> None:
+    engine = home.open()
+    kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
+    assert kept and gone
+    assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
+        gone.id
+    ]
+    assert engine.wiring.icebreakers.drop("anna", [gone.id]) == [] and texts(engine) == [GARDEN]
