@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from slowcat_memory.errors import ConfigError, EndpointRefusedError
+from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
 
@@ -66,3 +66,14 @@ def test_check_loopback_secrets_in_a_url_are_not_repeated() -> None:
     with pytest.raises(EndpointRefusedError) as caught:
         check_loopback("http://me:secret@192.0.2.7/v1")
     assert "secret" not in str(caught.value)
+
+
+def test_check_loopback_an_unknown_name_is_an_endpoint_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(EndpointError, match=r"llm\.test"):
+        check_loopback("http://llm.test/v1")

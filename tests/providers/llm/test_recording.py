@@ -46,23 +46,26 @@ def record(path: Path) -> None:
     asyncio.run(run())
 
 
-async def test_recording_llm_a_replay_answers_as_was_answered(tmp_path: Path) -> None:
+def test_recording_llm_a_replay_answers_as_was_answered(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     record(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
-    llm = ReplayingLLM(path)
-    assert llm.prompt_tokens == 777 and await llm.ready()
-    answer = await llm.complete(prompt("good"), Note)
-    assert answer.value == Note("é \u2028 x") and answer.model == "scripted@test"
-    assert answer.tokens_in > 0 and answer.tokens_out > 0
-    with pytest.raises(BadAnswerError):
-        await llm.complete(prompt("bad"), Note)
-    with pytest.raises(PromptTooLongError):
-        await llm.complete(prompt("long"), Note)
-    with pytest.raises(EndpointError, match="was not recorded"):
-        await llm.complete(prompt("away"), Note)
-    assert (llm.asked, llm.missing) == (4, 1)
+    async def run() -> None:
+        llm = ReplayingLLM(path)
+        assert llm.prompt_tokens == 777 and await llm.ready()
+        answer = await llm.complete(prompt("good"), Note)
+        assert answer.value == Note("é \u2028 x") and answer.model == "scripted@test"
+        assert answer.tokens_in > 0 and answer.tokens_out > 0
+        with pytest.raises(BadAnswerError):
+            await llm.complete(prompt("bad"), Note)
+        with pytest.raises(PromptTooLongError):
+            await llm.complete(prompt("long"), Note)
+        with pytest.raises(EndpointError, match="was not recorded"):
+            await llm.complete(prompt("away"), Note)
+        assert (llm.asked, llm.missing) == (4, 1)
+
+    asyncio.run(run())
 
 
 def test_recording_llm_an_answer_is_checked_when_it_is_replayed(tmp_path: Path) -> None:

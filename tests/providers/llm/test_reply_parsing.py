@@ -1,4 +1,5 @@
 import json
+import random
 import time
 from typing import Annotated, Any, ClassVar
 
@@ -116,6 +117,20 @@ JSON = st.recursive(
 def test_parse_any_json_is_an_answer_or_bad(value: Any) -> None:
     survives(json.dumps({"facts": value}))
     survives(json.dumps(value))
+
+
+def test_parse_spoilt_answers_are_answers_or_bad() -> None:
+    rng, read = random.Random(5), 0
+    pieces = (
+        '{ } [ ] " \\ \\u \\ud800 NaN 1e9999 <think> </think> ``` null - 0x , : \ud800 é'.split()
+    )
+    for _ in range(1000):
+        text = rng.choice([GOOD, f"```json\n{GOOD}\n```", f"<think>a</think>{GOOD}", GOOD * 2])
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(pieces) + text[at + rng.randint(0, 3) :]
+        read += survives(text)
+    assert 0 < read < 900, "nothing was spoilt, or everything"
 
 
 PIECES = [
