@@ -25,15 +25,6 @@ def test_change_import_says_what_came_in_and_twice_is_once(sm) -> None:
     )
 
 
-def test_change_import_of_notes_alone_says_so(sm) -> None:
-    (sm.folder / "notes.jsonl").write_text(
-        '{"note": "Allergic to nuts."}\n{"note": "Likes tea."}\n'
-    )
-    result = sm("import", "notes.jsonl")
-    assert result.exit_code == 0 and "2 notes, scope user" in result.stdout
-    assert "No turn" not in result.stderr
-
-
 def test_change_import_lists_only_the_first_unreadable_lines(sm) -> None:
     (sm.folder / "chat.jsonl").write_text("x\n" * 50 + '{"text": "fine"}\n')
     said = sm("import", "chat.jsonl", "--date", "2024-05-01").stderr

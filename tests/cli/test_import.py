@@ -88,16 +88,6 @@ def test_import_the_user_speaks_under_the_configured_name(sm) -> None:
     assert "Nothing new" in sm.ok("import", path, "--no-embed")
 
 
-def test_import_notes_of_mem0_become_facts_without_an_llm(sm) -> None:
-    path = put(sm, "mem0.json")
-    assert "2 notes" in sm.ok("import", path, "--no-embed")
-    sm.ok("idle", "--job", "note_facts")
-    facts = {fact["text"] for fact in sm.json("facts")}
-    assert any("Thai food" in fact for fact in facts), facts
-    assert "2 notes" in sm.ok("import", path, "--no-embed")
-    assert len(sm.json("show", "notes")) == 2
-
-
 def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path) -> None:
     folder = tmp_path / "export"
     folder.mkdir()

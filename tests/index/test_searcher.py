@@ -4,7 +4,6 @@ from pathlib import Path
 import faiss
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher
@@ -14,11 +13,9 @@ from tests.support.index_oracle import (
     TOKENS,
     Oracle,
     build,
-    check_columns,
     counts_of,
     scores_of,
     seal,
-    sessions_of,
 )
 
 EMBEDDER = HashEmbedder(32)
@@ -164,39 +161,6 @@ def history(made: Searcher, oracle: Oracle) -> None:
         made.add(document), oracle.add(document)
     for gone in "ef":
         made.remove(gone), oracle.remove(gone)
-
-
-def test_searcher_sessions_and_speakers_survive_seal_lifting_removal_and_replacement(
-    tmp_path: Path,
-) -> None:
-    oracle = Oracle()
-    for n, document in enumerate((*line(*"efgh"), *line(*"lmn"))):
-        oracle.add(replace(document, speaker=("Anna", "Ben")[n % 2], about=(n, n + 1.0)))
-    made = seal(oracle, tmp_path / "sealed")
-    check_columns(made, oracle)
-    assert sessions_of(made) == {frozenset("efgh"), frozenset("lmn")}
-    history(made, oracle)
-    check_columns(made, oracle)
-    assert sessions_of(made) == {frozenset("xghk"), frozenset("lmn"), frozenset("z")}
-    again = seal(oracle, tmp_path / "again")
-    check_columns(again, oracle)
-    assert sessions_of(again) == sessions_of(made)
-    assert set(again.speakers) == {"Anna", "Ben", "Carl"}
-
-
-def test_searcher_a_session_that_lost_its_first_is_not_taken_for_another(tmp_path: Path) -> None:
-    oracle = Oracle()
-    for document in line(*"efg"):
-        oracle.add(document)
-    for made in (searcher(*line(*"efg")), seal(oracle, tmp_path / "sealed")):
-        made.remove("e")
-        for n in range(3):  # new sessions, whose numbers must be nobody's
-            made.add(doc(f"n{n}"))
-        made.add(doc("e"))
-        assert sessions_of(made) == {
-            frozenset("fg"),
-            *(frozenset([i]) for i in ("e", "n0", "n1", "n2")),
-        }
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:

@@ -28,22 +28,6 @@ def assistant(content):
     return {"role": "assistant", "content": content}
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("words", "words"),
-        ([{"type": "text", "text": "a"}, IMAGE, {"type": "text", "text": "b"}], "a b"),
-        ([IMAGE], ""),
-        ([None, "words", {"type": "text"}, {"type": "text", "text": None}], ""),
-        (None, ""),
-        (7, ""),
-        ({"text": "words"}, ""),
-    ],
-)
-def test_injection_words_of_a_message(content, text):
-    assert injection.message_text(user(content)) == text
-
-
 def test_injection_block_goes_in_front_of_the_words():
     message = user("what is my dog called")
     injection.prefix(message, BLOCK)

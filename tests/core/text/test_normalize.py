@@ -10,7 +10,6 @@ from slowcat_memory.core.text.normalize import (
     Tokenizer,
     clean,
     estimate_tokens,
-    fingerprint,
     neutralise,
 )
 from tests.support.rows import each_row, listed
@@ -137,19 +136,6 @@ def test_tokenizer_reads_the_beginning_of_a_huge_text() -> None:
 def test_tokenizer_takes_any_text(text: str) -> None:
     for token in Tokenizer()(text):
         assert token and not re.search(r"\s", token)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("My dog, Max!", "my DOG max"),
-        ("Anna’s", "anna's"),
-        ("  a\nb ", "A b"),
-        ("Straße", "STRASSE"),
-    ],
-)
-def test_fingerprint_is_equal_for_the_same_words(one: str, other: str) -> None:
-    assert fingerprint(one) == fingerprint(other) != ""
 
 
 # ------------------------------------------------------------------- tokens

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,20 +56,6 @@ def test_times_are_in_the_speakers_zone() -> None:
     late = datetime(2026, 5, 14, 2, 30, tzinfo=UTC)  # still the 13th in New York
     assert spans("today", late, NEW_YORK) == ["2026-05-13 2026-05-14"]
     assert spans("today", late, LISBON) == ["2026-05-14 2026-05-15"]
-
-
-@pytest.mark.parametrize(
-    ("now", "text", "hours"),
-    [
-        (datetime(2026, 3, 30, 9, tzinfo=LISBON), "yesterday", 23),  # clocks went forward
-        (datetime(2026, 10, 26, 9, tzinfo=LISBON), "yesterday", 25),
-        (datetime(2026, 3, 9, 9, tzinfo=NEW_YORK), "last weekend", 47),
-        (datetime(2026, 11, 2, 9, tzinfo=NEW_YORK), "last weekend", 49),
-    ],
-)
-def test_times_of_days_of_23_and_25_hours(now: datetime, text: str, hours: int) -> None:
-    [interval] = times(text, now, now.tzinfo)
-    assert interval.end - interval.start == timedelta(hours=hours)
 
 
 def test_times_count_hours_across_a_change_of_clocks() -> None:

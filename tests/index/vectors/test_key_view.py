@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher
+from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, build
 
@@ -168,14 +168,6 @@ def test_key_view_keys_are_put_without_touching_what_is_sealed_of_others(tmp_pat
     told.do("point", 1, [("note", 4)])
     assert told.searcher.tail_count == 0
     check(told)
-
-
-def test_key_view_without_keys_nothing_is_scored_by_them() -> None:
-    made = Searcher(TOKENS, IndexOptions(), EMBEDDER.dim)
-    made.add(Document(id="1", text="w1", at=0))
-    made.put_vector("1", QUERY)
-    found = made.candidates(made.lexical("w1"), QUERY)
-    assert set(found.views) == {"window", "dense"}
 
 
 def test_key_view_a_judged_query_is_for_or_against() -> None:

@@ -74,14 +74,6 @@ def test_vector_view_sealed_and_tail_answer_like_the_vectors_themselves(
         check_equal(view, vectors, unit(seed))
 
 
-def test_vector_view_vectors_set_again_take_no_more_room() -> None:
-    view = VectorView(DIM)
-    for seed in range(1000):
-        view.put(7, unit(seed))
-    assert len(view._matrix) <= 256
-    check_equal(view, {7: unit(999)}, unit(0))
-
-
 def test_vector_view_an_empty_view_answers_with_nothing(tmp_path: Path) -> None:
     for view in (VectorView(DIM), sealed(tmp_path, {})):
         assert len(view.nearest(unit(1), 5)) == len(view) == 0

@@ -27,7 +27,7 @@ from slowcat_memory.providers import (
     open_llm,
 )
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.providers.llm.server import Server, classify, label, schema_of, seconds_to_wait
+from slowcat_memory.providers.llm.server import Server, classify, label, schema_of
 from slowcat_memory.testing import FixedClock, ScriptedLLM
 from tests.support.faulty_llm_server import FaultServer
 from tests.support.llm_prompts import GOOD, PROMPT, Note
@@ -242,14 +242,6 @@ def test_openai_llm_without_a_server_the_log_says_how_to_have_one(lines: list[st
 )
 def test_openai_llm_what_an_error_means(status: int, text: str, meaning: str) -> None:
     assert classify(status, text) == meaning
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [("", 0), ("7", 7), ("-3", 0), ("nan", 0), ("inf", 3600), ("1e9", 3600), ("soon", 0)],
-)
-def test_openai_llm_how_long_to_wait(header: str, seconds: float) -> None:
-    assert seconds_to_wait(header) == seconds
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):

@@ -98,15 +98,6 @@ def test_session_tracker_tracker_every_event_in_every_state(state, at, user, age
     assert told(state().tick(now)) == tick
 
 
-def test_session_tracker_tracker_silence_counts_from_the_last_word():
-    machine = opened()
-    said(machine, 200)
-    assert machine.due == after(200 + SILENCE)
-    assert machine.tick(after(200 + SILENCE - 1)) == []
-    assert told(machine.tick(after(200 + SILENCE))) == ["end s1 silence"]
-    assert told(machine.tick(after(900))) == []  # once
-
-
 def test_session_tracker_tracker_late_tick_does_not_stretch_a_session():
     machine = opened()
     assert said(machine, 3600) == ["end s1 silence", "start s2", "user s2"]

@@ -1,10 +1,9 @@
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index.build import generation
-from slowcat_memory.records import Context, Forget, Turn, Vector, WriteBatch
+from slowcat_memory.records import Forget, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.testing import HashEmbedder
 from tests.support.namespace_scene import (
@@ -20,35 +19,6 @@ from tests.support.namespace_scene import (
 
 
 # ------------------------------------------------------------------- memories
-
-
-def test_namespace_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
-    turns = scene.talk(4)
-    scene.put(replace(chunk(turns[1]), pinned=True, importance=0.9))
-    for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
-    scene.namespace.reseal()
-    for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
-    assert scene.namespace.fetch([chunk_id(turns[1].id)])[chunk_id(turns[1].id)].pinned
-    scene.put(replace(chunk(turns[1]), pinned=False))
-    for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.5, False)
-
-
-def test_namespace_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
-    turns = scene.talk(4)
-    about = Context(scope="anna", memory=chunk_id(turns[1].id), text="About a veterinarian")
-    scene.store.apply("test", WriteBatch(contexts=(about,))).wait()
-    with scene.store.snapshot() as snapshot:
-        scene.namespace.put_memory(snapshot.read("anna", about.memory))
-    for step in ("live", "loaded", "sealed"):
-        if step == "sealed":
-            scene.namespace.reseal()
-        told = scene.load() if step == "loaded" else scene.namespace
-        lexical = told.searcher.lexical("veterinarian")
-        found = {told.searcher.table.ids[n] for n in lexical.best(100).tolist()}
-        assert found == {chunk_id(turns[n].id) for n in (1, 3)}, step  # and its neighbour
 
 
 # ------------------------------------------------------------------- forgetting

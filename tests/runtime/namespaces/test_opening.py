@@ -136,20 +136,6 @@ def test_what_is_indexed_before_its_times_are_read_ends_as_if_they_had_been(
     check_alike(namespace, scene.namespace)
 
 
-def test_a_text_that_changed_meanwhile_keeps_its_own_time(
-    scene: Scene, opened: Callable[[], Namespace]
-) -> None:
-    said = scene.say("we met yesterday")
-    namespace = opened()
-    namespace.put_memory(note(chunk_id(said.id), "we met", kind="chunk"))
-    scene.put(note(chunk_id(said.id), "we met", kind="chunk"))
-    namespace.refresh([chunk_id(said.id)])
-    namespace.read_times()
-    number = namespace.searcher.table.find(chunk_id(said.id))
-    assert namespace.searcher.table.about[0][number] != namespace.searcher.table.at[number]
-    assert str(namespace.searcher.table.about[0][number]) == "nan"
-
-
 def test_local_only_ids_of_a_sealed_index_are_those_in_the_store(
     scene: Scene, opened: Callable[[], Namespace]
 ) -> None:

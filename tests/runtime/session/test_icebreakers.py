@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 
 import pytest
 
@@ -54,19 +53,6 @@ def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_unti
     home.clock.advance(14 * 24 * HOUR)
     assert engine.push_icebreaker("anna", GARDEN)
     assert texts(engine) == [GARDEN]
-
-
-def test_icebreakers_icebreaker_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
-    engine = home.open()
-    soon = home.clock() + timedelta(hours=1)
-    engine.push_icebreaker("anna", GARDEN, expires=soon)
-    engine.push_icebreaker("anna", CAKE)
-    home.clock.advance(HOUR)
-    assert texts(engine) == [CAKE]
-    assert GARDEN not in engine.session_context("anna")
-    engine.push_icebreaker("anna", INTERVIEW)
-    with engine.store.snapshot() as snapshot:
-        assert {m.text for m in snapshot.memories("anna")} == {CAKE, INTERVIEW}
 
 
 @pytest.mark.parametrize(
@@ -126,18 +112,6 @@ def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_s
     home.edge(engine, "now", "end")
     home.clock.advance(5 * HOUR)
     assert CAKE in engine.session_context("anna") and "cat" in engine.session_context("anna")
-
-
-def test_icebreakers_icebreaker_who_did_not_speak_after_all_hears_it_no_second_time(
-    home: Home,
-) -> None:
-    engine = home.open()
-    engine.push_icebreaker("anna", GARDEN)
-    assert GARDEN in engine.session_context("anna")
-    home.clock.advance(HOUR + 1)
-    assert GARDEN not in engine.session_context("anna")
-    home.edge(engine, "late", "start")
-    assert GARDEN not in engine.session_context("anna")
 
 
 def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(
