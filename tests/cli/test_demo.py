@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.demo import STORY, DemoExchange, Player, demo_config, ready
+from slowcat_memory.errors import ModelNotFoundError
+from slowcat_memory.providers import EmbedderReport
 
 
 def play(folder, no_vectors: bool = False) -> Player:
@@ -75,3 +77,18 @@ def test_demo_a_night_draws_facts_and_ends_what_is_over(whole):
     then, now = whole.work.values()
     assert "chemistry teacher" in then and "guide" not in then
     assert "guide" in now and "chemistry" not in now
+
+
+def test_demo_goes_on_without_a_model(tmp_path, monkeypatch):
+    def fail(options, on_progress):
+        on_progress("loading [the] model")
+        raise ModelNotFoundError("the hub does not answer")
+
+    for report in (
+        EmbedderReport(state="missing", source="no such model here: the hub does not answer"),
+        EmbedderReport(state="needs export", source="a model"),
+    ):
+        monkeypatch.setattr(providers, "open_query_embedder", lambda _, found=report: (None, found))
+        monkeypatch.setattr(providers, "export_model", fail)
+        config, embedding = ready(demo_config(tmp_path, no_vectors=False), Console(quiet=True))
+        assert config.embedding.kind == "none" and "the hub does not answer" in embedding

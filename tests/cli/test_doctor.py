@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Forget, Task, Turn, WriteBatch
+from slowcat_memory.records import Forget, Memory, Task, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, memory_config
 
 
@@ -161,3 +161,18 @@ def test_doctor_a_clock_that_the_user_confirms_erases_what_waits(
     found = findings(long_ago, "--clock-is-right")
     assert found["clock"]["state"] == found["erasure"]["state"] == "fine"
     assert json.loads(long_ago.ok("show", "stats", "--json"))["scopes"] == {}
+
+
+def test_doctor_says_how_many_turns_are_kept_as_evidence(sm: Any) -> None:
+    sm.config.write_text(DAYS)
+    then = datetime.now(UTC) - timedelta(days=60)
+    engine = MemoryEngine(memory_config(sm.store))
+    ids = [engine.append(turn(at)).id for at in (then, then, datetime.now(UTC))]
+    fact = Memory(id="fact/1", kind="fact/preference", scope="anna", speaker="anna", text="tea",
+                  valid_from=then, sources=tuple(ids[1:]))  # fmt: skip
+    engine.apply("test", WriteBatch(memories=(fact,)))
+    engine.close()
+    assert (
+        f"1 older turn kept for what was made of them, since {then:%Y-%m-%d}"
+        in (findings(sm)["retention"]["found"])
+    )

@@ -102,3 +102,9 @@ def test_a_taken_port_is_an_error_in_one_line(filled: CommandLine) -> None:
         assert other.returncode == 1
         assert f"cannot listen on port {taken}" in " ".join(other.stderr.split())
         assert process.poll() is None
+
+
+def test_without_a_memory_there_is_no_page(sm: CommandLine) -> None:
+    result = sm("ui", "--no-browser")
+    assert result.exit_code == 1
+    assert not sm.store.exists()
