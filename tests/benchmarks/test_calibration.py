@@ -1,10 +1,12 @@
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks import calibration, common, datasets, logistic, related, unknown
+from slowcat_memory.core.ranking import offering as calibrate
 from slowcat_memory.core.ranking.offering import FULL, AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory
@@ -136,3 +138,39 @@ def test_unknown_people_get_the_names_of_those_who_are_asked() -> None:
         "When did Ben call Cleo?"
     )
     assert swap("Adam met Ada's aunt", ["Ada"], ["Cleo"]) == "Adam met Cleo's aunt"
+
+
+def random_asked(seed: int) -> list[related.Asked]:
+    chance = np.random.default_rng(seed)
+    every = []
+    for n in range(60):
+        for kind, lift in (("own", 0.3), ("unrelated", 0.0), ("adversarial", 0.25)):
+            coverage = chance.uniform(0, 0.6, 8) + lift
+            cosine = chance.uniform(0, 0.5, 8) + lift
+            sure = calibrate.probability(coverage, cosine)
+            hits = [
+                hit(f"{n}.{m}", 1 - m / 10, float(sure[m]), coverage=float(coverage[m]),
+                    cosine=float(cosine[m]))
+                for m in range(8)
+            ]  # fmt: skip
+            right = {m for m in range(8) if kind == "own" and chance.uniform() < sure[m]}
+            every.append(asked(kind, hits, right, f"q{n}", f"c{n % 4}"))
+    return every
+
+
+def test_calibration_a_fit_is_made_of_what_was_asked(monkeypatch):
+    pytest.importorskip("sklearn")
+    every = random_asked(1)
+
+    @contextmanager
+    def no_engine(config, cache=None):
+        yield None, None
+
+    monkeypatch.setattr(related, "ask", lambda *_: every)
+    monkeypatch.setattr(calibration.quality, "opened", no_engine)
+    options = SimpleNamespace(config=None, cache=None, limit=0)
+    written = calibration.learn([SimpleNamespace(name="Made-up", rank={}, lists=())], options)
+    calibration._show_fits(written)
+    full = written["fits"]["full"]
+    assert full["n"] == 60 * 2 * calibrate.BEST and list(full["coefficients"]) == list(full["used"])
+    assert full["coefficients"]["coverage"] > 0 and written["fitted_on"] == ["Made-up"]

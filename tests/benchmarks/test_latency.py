@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import corpus, rhythms, store_pace
+from benchmarks import corpus, growth, rhythms, store_pace, stores
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 
@@ -80,3 +80,9 @@ def test_rhythms_the_gate_is_shut_for_every_other_recall(log: list) -> None:
     assert asked == [("a", True), ("b", False), ("c", True), ("d", False)]
     assert found["alone"]["n"] == found["beside"]["n"] == 2
     assert set(found["ratio"]) == {"p50", "p95"} and found["idle_share"] >= 0
+
+
+def test_growth_a_million_only_where_it_is_kept(tmp_path, monkeypatch) -> None:
+    assert growth.sizes(None) == growth.sizes(tmp_path) == list(growth.SIZES)
+    monkeypatch.setattr(stores, "is_kept", lambda *_: True)
+    assert growth.sizes(tmp_path)[-1] == growth.LARGEST

@@ -15,6 +15,7 @@ from benchmarks.lives.judging.oracle import LAWS, judge
 from benchmarks.lives.making.generate import generate
 from benchmarks.lives.model import Exchange, Life, Session
 from benchmarks.lives.playing.player import Played, play
+from benchmarks.lives.playing.record import Seen
 from benchmarks.lives.playing.truthful import TruthfulLLM
 from benchmarks.lives.wordings import wordings
 from tests.support import small_life as small
@@ -194,3 +195,20 @@ def test_a_question_expects_what_was_said_and_not_said_to_be_over(seed) -> None:
         assert not set(ask.expect) & set(ask.reject)
         assert all(said[id] < ask.at for id in (*ask.expect, *ask.reject))
         assert all(ended[id] < ask.at for id in ask.reject)
+
+
+def test_two_lines_of_a_head_that_contradict_each_other_are_caught() -> None:
+    head = Seen(small.LATER, "About Nora: lives in Derby.\nNora likes tea.\nNora dislikes tea.")
+    assert "opposites" in wrong(replace(small.truthful(), heads=(head,)))
+    head = Seen(small.LATER, "Nora lives in York.\nNora lives in Derby.")
+    assert "opposites" in wrong(replace(small.truthful(), heads=(head,)))
+
+
+def test_a_spoken_fact_that_only_says_what_is_over_is_a_fact() -> None:
+    life, off = small.life(), Exchange("I got the sack.", "Oh.", "fact", ends=("likes1",))
+    life = replace(life, sessions=(*life.sessions, Session(small.ASKED, (off,))))
+    told = Seen(small.LATER, "I know this: “Nora lives in Derby”; “Nora is out of work”.")
+    sacked = small.fact("Nora is out of work.", (2, 0))
+    record = replace(small.held(*small.DERIVED, sacked), spoken=(told,))
+    assert "spoken" not in wrong(record, life)
+    assert "spoken" in wrong(replace(small.truthful(), spoken=(told,)), life)

@@ -88,3 +88,18 @@ def test_peers_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):
 
 def _all_before(data, question):
     return [t for t, s in data.session_of.items() if data.rank[s] < data.place(question.before)]
+
+
+def test_peers_known_items_are_the_users_statements():
+    turns = recall.made_up(200)
+    [[(items, questions)]] = recall.known_items(turns, 20, HashEmbedder())
+    said = {turn.origin: turn for turn in turns}
+    assert len(items) == len(turns)  # the others are there, to be told apart
+    for question in questions:
+        [origin] = question.evidence
+        assert said[origin].role == "user" and not said[origin].text.endswith("?")
+
+
+def test_peers_lists_are_fused_by_reciprocal_rank():
+    assert base.fused((["a", "b", "c"], ["b", "d"]), 3) == ["b", "a", "d"]
+    assert base.fused(([], []), 3) == []

@@ -1,11 +1,14 @@
 """The benchmarks' LLM without a model: recorded text through client, loop, store and index."""
 
+import json
 from contextlib import contextmanager
 
 import pytest
 
-from benchmarks import common, contextual, datasets, quality, thinking
+from benchmarks import common, contextual, datasets, quality, recorded_llm, thinking
+from benchmarks.recorded_llm import Replier
 from benchmarks.thinking import ThinkingChoice
+from slowcat_memory.core.facts import merging, prompt
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
@@ -78,3 +81,34 @@ def test_contextual_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
     assert found["n"] == 1 and found["contexts"] == 2
     assert arms["contextual embeddings + contextual BM25"]["MRR"] == 1.0
     assert arms["without text: embeddings + BM25"]["MRR"] < 1.0
+
+
+def test_recorded_recorded_facts_are_answered_by_their_turns():
+    fact = {"turn": "c/S1:0", "type": "person", "subject": "Ada", "content": "Ada has a tortoise.",
+            "quote": "My tortoise", "confidence": "high", "date": None}  # fmt: skip
+    reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset(), facts={"c/S1:0": [fact]}))
+    reply.origin_of = {4: "c/S1:0"}.get
+    told = [
+        {"role": "system", "content": prompt.SYSTEM},
+        {"role": "user", "content": "…\nWrite the facts of the turns 4, 5."},
+    ]
+    [one] = json.loads(reply({"messages": told}))["facts"]
+    assert (one["turn"], one["date"]) == (4, "")
+    told[0]["content"] = merging.SYSTEM
+    assert json.loads(reply({"messages": told})) == {"pairs": []}
+
+
+def test_recorded_llm_outputs_stand_in_where_there_are_no_notes(tmp_path):
+    folder = made_up.write_outputs(made_up.write(tmp_path / "data"))
+    contexts, keys, _, _ = think(folder, ThinkingChoice(recorded=True))
+    assert contexts == {} and keys == [("c/S1:0", "Ada's pet is a reptile.")]
+    made_up.write_notes(folder)
+    assert recorded_llm.read(folder).noted == {"c"}
+    assert "c/S1:0" not in recorded_llm.read(folder).questions, "notes go first"
+
+
+def test_recorded_llm_only_noted_conversations_are_kept(tmp_path):
+    folder = made_up.write(tmp_path / "data")
+    data = datasets.load(folder)
+    assert thinking.noted(data, folder).questions == []
+    assert len(thinking.noted(data, made_up.write_notes(folder)).questions) == len(data.questions)

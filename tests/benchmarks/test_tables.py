@@ -3,6 +3,7 @@ import pytest
 from benchmarks import common, recall_tables, run_all, stores, tables, turn
 from benchmarks.peers import base
 from slowcat_memory.runtime.recall.query import RecallOptions
+from tests.support import tiny_dataset as made_up
 
 
 def test_tables_the_pages_show_the_results_that_are_kept():
@@ -85,3 +86,34 @@ def test_growth_a_cache_serves_no_store_of_an_older_form(tmp_path, monkeypatch) 
 def test_speed_tables_what_is_denied_was_measured_at_todays_threshold() -> None:
     written = run_all.kept()["unknown.json"]
     assert written["judged"]["below"] == RecallOptions().unknown_below, "run benchmarks.unknown"
+
+
+def test_tables_the_selection_leaves_out_what_takes_long(tmp_path):
+    for name in ("LoCoMo", "MADialEN", "RealMem"):
+        made_up.write(tmp_path / "data" / name)
+    for every in (False, True):
+        steps = list(run_all.plan(tmp_path / "data", tmp_path / "kept", every=every))
+        done = {step.result: step.arguments for step in steps if not step.skipped}
+        assert ("quality-realmem.json" in done) == every
+        assert ("100000" in done["latency.json"]) == ("growth.json" in done) == every
+        assert ("unknown.json" in done) == every
+        skipped = {step.name for step in steps if step.skipped}
+        assert set(run_all.STUDIES) - skipped == (
+            set(run_all.STUDIES) - {"contextual"} if every else set()
+        )
+        for arguments in done.values():
+            if "--cache" in arguments:
+                assert str(tmp_path / "kept") in arguments[arguments.index("--cache") + 1]
+
+
+FOOTPRINT = {
+    "disk": {"parts": {"hot": 200_000, "vectors": 768_000}, "file": 1_500_000},
+    "rss_mb": {"interpreter": 10.0, "package": 70.0, "memory": 70.0, "total": 80.0},
+}
+
+
+def test_tables_a_footprint_is_written():
+    sizes = {"memories": 1000, "before": FOOTPRINT, "after": FOOTPRINT}
+    text = tables.footprint({"sources_mb": 260, "results": [sizes]})
+    assert "| all of these | 968.0 | 968.0 |" in text and "| data file | 1500 | 1500 |" in text
+    assert "1,000, before ageing" in text and "260" in text

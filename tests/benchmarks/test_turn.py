@@ -13,7 +13,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import mem0_service, recognisers
+from benchmarks import mem0_service, plots, recognisers, speed_tables, turn
 from benchmarks.recognisers import RECOGNISERS
 from benchmarks.rig import Rig
 from slowcat_memory.engine import MemoryEngine
@@ -102,3 +102,47 @@ def test_turn_pipecats_own_service_searches_our_store(tmp_path):
         assert type(service).__module__ == "pipecat.services.mem0.memory"
     finally:
         engine.close()
+
+
+def test_turn_what_became_of_what_was_begun():
+    counts = {"prefetch_begun": 20, "prefetch_stood": 7, "prefetch_vector": 1, "prefetch_redone": 1}
+    told = turn.shares(counts, 10)
+    assert told == pytest.approx(
+        {"stood": 0.7, "vector": 0.1, "redone": 0.1, "nothing": 0.1, "wasted": 1.2}
+    )
+
+
+WAIT = {"n": 3, "p50": 0.4, "p95": 0.6, "p99": 0.9, "max": 1.2}
+
+
+WRITTEN = {
+    "memories": 10_000,
+    "turns": 300,
+    "arms": {
+        "streaming, ahead": {
+            "wait": WAIT,
+            "under_1_ms": 0.99,
+            "in_time": 0.98,
+            "stages": {"full": 300},
+            "prefetch": {
+                "stood": 0.97,
+                "vector": 0.01,
+                "redone": 0.01,
+                "nothing": 0.01,
+                "wasted": 1.5,
+            },
+        },
+        "Mem0's": {"wait": WAIT, "under_1_ms": 0.0, "in_time": 0.0, "stages": {}},
+    },
+}
+
+
+def test_turn_the_table_and_the_plot(tmp_path):
+    written = speed_tables.turn(WRITTEN)
+    assert (
+        "| streaming, ahead | 3 | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 | 98.0 | full 300 |" in written
+    )
+    assert "| streaming, ahead | 97.0 | 1.0 | 1.0 | 1.0 | 1.50 |" in written
+    every = dict.fromkeys(turn.ARMS, WRITTEN["arms"]["Mem0's"]) | WRITTEN["arms"]
+    plots.turn(WRITTEN | {"arms": every}, tmp_path / "turn.png")
+    assert (tmp_path / "turn.png").stat().st_size > 5000

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import urllib.request
 
 import pytest
 from pipecat.frames.frames import TranscriptionFrame, VADUserStoppedSpeakingFrame
@@ -12,6 +13,7 @@ from benchmarks import (
     cores,
     corpus,
     recognisers,
+    server_process,
     tier_questions,
     turn,
 )
@@ -109,3 +111,12 @@ def test_turn_in_time_is_in_full_and_within_the_deadline() -> None:
     assert found["in_time"] == 0.8
     cut = turn.figures([5.0] * 10, {"recall_full": 7, "recall_lexical": 3})
     assert cut["in_time"] == 0.7
+
+
+def test_server_process_answers_and_ends_with_its_block() -> None:
+    with server_process.serving() as url:
+        with urllib.request.urlopen(f"{url}/models", timeout=10) as reply:
+            assert reply.status == 200
+        host = url.removesuffix("/v1")
+    with pytest.raises(OSError):
+        urllib.request.urlopen(host, timeout=1)

@@ -11,6 +11,7 @@ from benchmarks.unseen import __main__ as unseen
 from benchmarks.unseen import blocks, facts, lists, utterances, verdicts
 from benchmarks.unseen.__main__ import LISTS
 from slowcat_memory.records import Memory, Statement
+from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_unseen
 from tests.support.rows import each_row
@@ -172,3 +173,15 @@ def test_unseen_every_answer_is_said_in_its_store():
     ]
     missing = sum(answer not in said for answer in answers)
     assert missing == 0
+
+
+def test_unseen_an_old_statement_is_current_unless_its_own_line_says_otherwise():
+    old, newer = "I live in Leeds until further notice.", "I live in Porto until further notice."
+    for line, current in (
+        (f"- (on Tuesday) User: {old}", True),
+        (f"- (until 5 May) User: {old}", False),
+        (f"- (on Tuesday) User: {old} (no longer true)", False),
+        ("- (on Tuesday) User: I live in Porto until further notice.", False),
+    ):
+        text = f"<memories>\n{line}\n- (until 2 May) User: We had a cat.\n</memories>"
+        assert blocks.Offered(Recollection(), (), text).has_as_current(old, newer) is current

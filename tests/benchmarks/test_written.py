@@ -4,16 +4,20 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from benchmarks.written import __main__ as cli
+from benchmarks.written import reach
+from benchmarks.written.damage import DAMAGES, possible
 from benchmarks.written.diary import FOLDER, check, load
 from benchmarks.written.good import GoodModel, Request
 from benchmarks.written.laws import LAWS, counts
 from benchmarks.written.play import Played, play
 from benchmarks.written.server import Mode
+from benchmarks.written.sloppy import SloppyModel
 from slowcat_memory.core.facts.prompt import FactsReply
 from slowcat_memory.providers.llm.server import schema_of
 from tests.support import tiny_diary
@@ -109,3 +113,31 @@ def test_the_command_writes_its_figures_and_hides_held_out_cases(
     made = json.loads(saved.read_text())
     assert set(made["by_half"]["held out"]["good"]["laws"]) == set(LAWS)
     assert "875 euros" not in capsys.readouterr().out
+
+
+def test_every_damage_leaves_its_trace() -> None:
+    model = SloppyModel(tiny_diary.diary())
+    reply = model.reply(facts_request(f"{RECORD}Write the facts of the turns 2, 4."))
+    whole = json.dumps({"facts": [piece.value for piece in reply["facts"]]})
+    names = possible(reply)
+    assert set(DAMAGES) - set(names) == {"shifted"}
+    texts = [DAMAGES[name](reply)[0] for name in names]
+    assert whole not in texts and len(set(texts)) == len(texts)
+
+
+def test_what_is_reached_counts_only_the_cases_beyond_a_limit() -> None:
+    def share(hits: int) -> dict[str, Any]:
+        return {"n": 100, "hits": hits, "share": hits / 100}
+
+    def models(kept: int, leaked: int) -> dict[str, Any]:
+        fine = {"laws": dict.fromkeys(LAWS, share(0)), "questions": {"answered": share(50), "outdated": share(0)}}  # fmt: skip
+        jobs = {"facts": {"in_per_turn": 260.0, "out_per_turn": 90.0}}
+        good = {**fine, "laws": {**fine["laws"], "facts kept": share(kept), "orders leaked": share(leaked)}}  # fmt: skip
+        return {"none": fine, "good": {**good, "economy": {"jobs": jobs}}, "sloppy": fine}
+
+    reached = reach.beyond(models(kept=95, leaked=0))
+    assert reached["good, facts kept"] == reached["good, orders leaked"] == 0
+    missed = reach.beyond(models(kept=90, leaked=2))
+    assert (missed["good, facts kept"], missed["good, orders leaked"]) == (5, 2)
+    assert missed["good over none"] == 12 and missed["sloppy over none"] == 0
+    assert missed["tokens"] == 10 and set(missed) == set(reach.LAWS)

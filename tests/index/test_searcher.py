@@ -51,12 +51,6 @@ def window(made: Searcher, id_: str) -> str:
 # ------------------------------------------------------------------- what is said is found
 
 
-def test_searcher_a_document_is_found_the_moment_it_is_added() -> None:
-    made = searcher(doc("1", "my dog is called max"))
-    assert found(made, "max") == ["1"]
-    assert len(made) == 1 and "1" in made and made.tail_count == 1
-
-
 def test_searcher_nothing_is_found_in_an_empty_index(tmp_path: Path) -> None:
     for made in (Searcher(TOKENS, OPTIONS, 32), seal(Oracle(), tmp_path / "sealed")):
         vector = EMBEDDER.encode_query("max") if made.dense.dim else None
@@ -72,13 +66,6 @@ def test_searcher_a_query_without_known_words_finds_nothing(query: str) -> None:
     made = searcher(doc("1", "my dog is called max"))
     assert found(made, query) == []
     assert made.candidates(made.lexical(query)).ids == []
-
-
-def test_searcher_removing_takes_it_out_at_once() -> None:
-    made = searcher(doc("1", "max"), doc("2", "max"), dim=32)
-    assert made.remove("1") and not made.remove("1")
-    assert found(made, "max") == ["2"] and "1" not in made
-    assert made.candidates(made.lexical("max"), EMBEDDER.encode_query("max")).ids == ["2"]
 
 
 # ------------------------------------------------------------------- the same again
@@ -113,14 +100,6 @@ def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
     made.add(doc("1", "max"))
     candidates = made.candidates(made.lexical("max"), EMBEDDER.encode_query("max"))
     assert candidates.known == {"window"}
-
-
-def test_searcher_the_mean_length_is_that_of_the_living() -> None:
-    made = searcher(doc("1", words=10), doc("2", words=20), doc("3", words=60))
-    made.remove("3")
-    assert made.mean_words == 15.0
-    made.add(doc("2", "longer", words=30))
-    assert made.mean_words == 20.0
 
 
 # ------------------------------------------------------------------- neighbours

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.lexical import lexical_writer
-from slowcat_memory.index.lexical.windows import LexicalView
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
@@ -133,24 +132,6 @@ def told(twins: Twins, seed: int, steps: int = 120) -> Iterator[None]:
         if step % 40 == 39:
             twins.do(str(chance.choice(["seal", "reload"])), "", 0)
         yield
-
-
-def two_parts(twins: Twins) -> None:
-    """A sealed part and a tail in which words are differently rare, and texts differently long."""
-    for n in range(12):
-        twins.do("add", "w0 w1" if n % 3 else "w2 w2 w2 w3 w4 w5", 0)
-    twins.do("seal", "", 0)
-    for n in range(6):
-        twins.do("add", "w1 w2" if n % 2 else "w0 w3 w3 w3 w4 w6 w7 w7", 0)
-
-
-def test_searcher_the_check_catches_document_frequencies_of_one_part(
-    twins: Twins, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(LexicalView, "sealed_frequency", lambda self, row: 0)
-    two_parts(twins)
-    with pytest.raises(AssertionError, match="is not"):
-        check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
 
 
 def test_searcher_blocks_of_counting_leave_no_trace(

@@ -138,6 +138,9 @@ def check(told: Told) -> None:
         d.id for d in documents if any(f"{d.id}?{k.name}" not in told.embedded for k in d.keys)
     ]
     assert searcher.missing_keys() == missing
+    for number, document in zip(every.tolist(), documents, strict=True):
+        names = [name for keys in searcher.keys.values() for name in keys.of_document(number)]
+        assert sorted(names) == sorted(key.name for key in document.keys)
     assert sum(map(len, searcher.keys.values())) == sum(len(d.keys) for d in documents)
     proposed = set(searcher.candidates(searcher.lexical("nothing"), QUERY).ids)
     if any(id_ in told.embedded for id_ in ids):
