@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import calibration, common, datasets, logistic, related, unknown
+from benchmarks import recall_tables as tables
 from slowcat_memory.core.ranking import offering as calibrate
 from slowcat_memory.core.ranking.offering import FULL, AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
@@ -174,3 +175,22 @@ def test_calibration_a_fit_is_made_of_what_was_asked(monkeypatch):
     full = written["fits"]["full"]
     assert full["n"] == 60 * 2 * calibrate.BEST and list(full["coefficients"]) == list(full["used"])
     assert full["coefficients"]["coverage"] > 0 and written["fitted_on"] == ["Made-up"]
+
+
+def test_unknown_a_report_is_written(two, tmp_path):
+    with opened(tmp_path / "store") as engine:
+        found = related.ask(engine, two)
+    texts = {q.id: q.text for data in two for q in data.questions}
+    judged = unknown.judged([(one.kind, one, texts[one.id]) for one in found])
+    for kind, shares in judged["kinds"].items():
+        assert sum(shares[name] for name in unknown.OUTCOMES) == pytest.approx(1), kind
+    for kind in judged["kinds"]:
+        told = [row[kind] for row in judged["thresholds"]]
+        assert told == sorted(told)
+    fitted = unknown.fits(some())
+    written = {"judged": {"data": "Made-up", "below": 0.2, **judged}, "fitted_on": ["x"], **fitted}
+    unknown._show_fits(written)
+    unknown._show_judged(written["judged"])
+    text = tables.unknown(written)
+    assert "| TOKENS |" in text and "| unrelated |" in text and "asks none" in text
+    assert "TOKENS" not in tables.unknown({**written, "fits": {}, "fitted_on": [], "left_out": {}})

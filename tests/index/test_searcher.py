@@ -13,6 +13,7 @@ from tests.support.index_oracle import (
     TOKENS,
     Oracle,
     build,
+    check_equal,
     counts_of,
     scores_of,
     seal,
@@ -231,3 +232,37 @@ def test_searcher_faiss_answers_a_query_from_sixty_memories_on(
         monkeypatch.setattr(kind, "search", lambda *args, of=search: calls.append(1) or of(*args))
     assert "m00042" in made.candidates(made.lexical("unheard"), rows[42]).ids
     assert calls
+
+
+def words_around(made: Searcher, id_: str) -> str:
+    return " ".join(sorted(counts_of(made, id_)))
+
+
+def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
+    oracle = Oracle()
+    for document in line("e", "f", "g", "h"):
+        oracle.add(document)
+    vectors = {id_: EMBEDDER.encode_query(id_) for id_ in "efgh"}
+    made = seal(oracle, tmp_path / "sealed", vectors)
+    made.remove("f")
+    made.add(doc("k", before="h"))
+    assert [words_around(made, id_) for id_ in "eghk"] == ["e g", "e g h", "g h k", "h k"]
+    oracle.remove("f")
+    oracle.add(doc("k", before="h"))
+    check_equal(made, oracle, "e h k")
+    for id_ in "egh":  # what was lifted out of the sealed part kept its vector
+        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.items())[id_]]))
+        assert cosine == pytest.approx(1.0, abs=2e-3)
+
+
+def test_neighbours_candidates_know_their_neighbours() -> None:
+    made = searcher(*line(*"efghjklno"), options=IndexOptions(candidates=3))
+    candidates = made.candidates(made.lexical("h"))
+    assert set(candidates.ids) == {"g", "h", "j"}
+    before, after = candidates.block[[Row.BEFORE, Row.AFTER]].astype(int)
+    assert max(before) >= 0 and max(after) >= 0
+    for place, id_ in enumerate(candidates.ids):
+        for column, step in ((before, -1), (after, 1)):
+            there = candidates.ids[column[place]] if column[place] >= 0 else None
+            neighbour = "efghjklno"["efghjklno".index(id_) + step]
+            assert there == (neighbour if neighbour in candidates.ids else None)

@@ -1,9 +1,7 @@
 """Beside Pipecat's own context summarizer: nothing is lost, nothing twice, and memories come back."""
 
 import asyncio
-import contextlib
 
-import pytest
 from pipecat.frames.frames import LLMRunFrame, LLMSummarizeContextFrame
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregatorParams,
@@ -17,21 +15,11 @@ from pipecat.utils.context.llm_context_summarization import (
     LLMContextSummaryConfig,
 )
 
-from slowcat_memory import MemoryEngine
-from tests.support.memories import remember
-from tests.support.processors import MAX, QUESTION, Gate, blocks, contents, memory, session_turns
+from tests.support.processors import QUESTION, Gate, blocks, contents, memory, session_turns
 from tests.support.voice_pipeline import VoicePipeline
 
 SUMMARY = "They spoke of tea."
 LINES = ("good morning", QUESTION, "i see", "now for something else", "what else is there", "fine")
-
-
-@pytest.fixture
-def engine(config):
-    remember(config, MAX)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
 
 
 class Summarised(VoicePipeline):

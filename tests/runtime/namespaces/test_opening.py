@@ -26,13 +26,6 @@ from tests.support.namespace_scene import Scene, check_alike, note
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path)
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
 def opened(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Namespace]:
     """Open the scene's namespace as a fresh process does, and do nothing more."""
 
