@@ -9,7 +9,6 @@ import pytest
 
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Forget
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.import_ import scope_name
 from tests.harness import import_trips
@@ -61,14 +60,6 @@ def test_ids_that_begin_anew_are_new_turns(engine: MemoryEngine, tmp_path: Path)
     assert texts(engine, "user") == [row["text"] for row in (*rows, *more)]
 
 
-def test_two_files_whose_sessions_begin_alike_are_both_imported(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    imported(engine, tmp_path / "a.txt", "Anna: Hi", "Anna: My dog is ill", "Anna: Bye")
-    imported(engine, tmp_path / "b.txt", "Anna: Hi", "Anna: My cat is well", "Anna: Bye")
-    assert {"My dog is ill", "My cat is well"} <= set(texts(engine, "user"))
-
-
 def test_what_was_forgotten_stays_forgotten_when_its_file_grows(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
@@ -77,15 +68,6 @@ def test_what_was_forgotten_stays_forgotten_when_its_file_grows(
     engine.forget(Forget(speaker="Ben"))
     imported(engine, tmp_path / "chat.jsonl", *rows, {"speaker": "Ben", "text": "Ben is back"})
     assert texts(engine, "user") == ["Eva 0", "Eva 1", "Eva 2", "Ben is back"]
-
-
-def test_what_two_sessions_have_alike_comes_in_after_an_import_that_was_killed_between_them(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    rows = [{"session": name, "at": "2024-05-06T18:30Z", "text": "Thank you."} for name in "ab"]
-    imported(engine, tmp_path / "chat.jsonl", rows[0])
-    imported(engine, tmp_path / "chat.jsonl", *rows)
-    assert texts(engine, "user") == ["Thank you."] * 2
 
 
 def test_marks_are_made_after_an_import_that_was_killed_before(
@@ -131,14 +113,6 @@ def test_odd_values_cost_nothing_but_themselves(
 ) -> None:
     assert imported(engine, tmp_path / "chat.jsonl", {"text": "said", **odd}) == []
     assert texts(engine, "user") == ["said"]
-
-
-def test_headings_that_look_like_numbered_ones_lose_no_session(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    lines = ["# a", "Anna: one", "# a (3)", "Anna: two", "# a", "Anna: three"]
-    imported(engine, tmp_path / "chat.txt", *lines)
-    assert texts(engine, "user") == ["one", "two", "three"]
 
 
 def test_scopes_made_from_names_never_collide() -> None:

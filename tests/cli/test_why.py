@@ -23,10 +23,6 @@ def asked(filled):
     return filled
 
 
-def lines(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-
-
 def test_why_what_was_left_out_is_told_with_its_reason(asked) -> None:
     text = asked.ok("why")
     assert "turn 7" in text and "Ben: We moved to Lisbon." in text
@@ -75,12 +71,6 @@ def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
     found = asked.json("replay", "--turn", "7")
     assert found["turn"]["id"] == 7 and found["then"][0]["verdict"] == "offered"
     assert not {"chunk/7", "chunk/8"} & {one["memory"] for one in found["now"]}
-
-
-def test_why_replay_of_a_turn_without_a_row(filled) -> None:
-    result = filled("replay", "--turn", "4")
-    assert result.exit_code == 0 and "No recall was recorded for this turn" in result.stderr
-    assert filled.json("replay", "--turn", "4")["then"] is None
 
 
 def test_why_replay_of_what_is_no_turn(filled) -> None:

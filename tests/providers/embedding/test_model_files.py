@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import ModelNotFoundError
-from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.model_files import resolve
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
@@ -57,20 +57,6 @@ def test_model_files_what_is_neither_path_nor_name_is_not_found(
     monkeypatch.delenv("HF_HUB_OFFLINE")
     with pytest.raises(ModelNotFoundError):
         resolve(name)
-
-
-def test_model_files_the_hint_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_files, "_in_package", lambda *_: None)
-    with pytest.raises(ModelNotFoundError) as caught:
-        resolve(DEFAULT)
-    assert "-r offline.txt" in caught.value.hint
-
-
-def test_model_files_names_in_keys() -> None:
-    assert export_format.short_name(DEFAULT) == "all-MiniLM-L6-v2"
-    assert export_format.short_name("intfloat/e5-small") == "intfloat/e5-small"
-    folder = export_format.export_folder(Path("c"), "intfloat/e5-small", "0" * 12)
-    assert folder == Path("c/intfloat--e5-small-000000000000")
 
 
 def test_model_files_the_hash_is_of_the_weights_alone(tmp_path: Path) -> None:
