@@ -9,6 +9,7 @@ import pytest
 
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.import_ import scope_name
 from tests.harness import import_trips

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.store import Store
 from slowcat_memory.testing import think

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.build import builder
-from slowcat_memory.index.lexical.windows import LexicalView
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,

@@ -14,7 +14,7 @@ from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index.build import generation as sealed
 from slowcat_memory.index.build.builder import number_sessions
 from slowcat_memory.index.build.generation import Build, sweep
-from slowcat_memory.index.files.header import FORMAT, read_header, write_header
+from slowcat_memory.index.format import FORMAT, read_header, write_header
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal

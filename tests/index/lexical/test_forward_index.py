@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.index.build.builder import LexicalWriter
 from slowcat_memory.index.lexical import windows
-from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
 from slowcat_memory.index.lexical.windows import ForwardIndex, Vocabulary
-from slowcat_memory.index.options import IndexOptions
 
 
 def test_vocabulary_terms_of_equal_hash_are_told_apart(
