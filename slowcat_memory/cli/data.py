@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -176,14 +175,10 @@ def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    unfinished = to.with_name(f".{to.name}.unfinished")
-    with _drafting(engine)(unfinished, to):
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            with _packed(file, to.suffix) as sink:
-                yield sink
-            file.flush()
-            os.fsync(file.fileno())
+    from slowcat_memory.transfer.fact_files import private_file
+
+    with private_file(to, _drafting(engine)) as file, _packed(file, to.suffix) as sink:
+        yield sink
 
 
 def _packed(file: IO[bytes], suffix: str) -> Any:

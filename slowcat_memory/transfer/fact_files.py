@@ -9,11 +9,11 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -169,15 +169,21 @@ def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, value: Any, drafting: Drafting) -> None:
-    """Write a file atomically, readable by its owner only."""
+@contextmanager
+def private_file(path: Path, drafting: Drafting) -> Iterator[IO[bytes]]:
+    """Write a file, readable by its owner only, that has its name only once it is complete."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     with drafting(unfinished, path):
         fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(value, file, ensure_ascii=False, indent=1)
+        with os.fdopen(fd, "wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
+
+
+def _write(path: Path, value: Any, drafting: Drafting) -> None:
+    with private_file(path, drafting) as file:
+        file.write(json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
 def import_facts(engine: "MemoryVerbs", folder: Path, scope: str = "") -> Imported:
