@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import corpus, growth, rhythms, store_pace, stores
+from benchmarks import corpus, growth, latency, rhythms, store_pace, stores
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 
@@ -86,3 +86,28 @@ def test_growth_a_million_only_where_it_is_kept(tmp_path, monkeypatch) -> None:
     assert growth.sizes(None) == growth.sizes(tmp_path) == list(growth.SIZES)
     monkeypatch.setattr(stores, "is_kept", lambda *_: True)
     assert growth.sizes(tmp_path)[-1] == growth.LARGEST
+
+
+PERCENTILES = {"n", "p50", "p95", "p99", "max"}
+
+
+@pytest.mark.slow
+def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_config):
+    found = latency.measure(200, 20, 40, exchanges=5, idle_s=0.1, cold_runs=1, rounds=2)
+    assert found["memories"] == 200
+    assert set(found["inline"]) == set(found["ahead"]) == PERCENTILES
+    assert found["inline"]["n"] == found["ahead"]["n"] == 20
+    assert {"lexical", "embed", "dense", "fuse", "fetch", "pack", "hop"} <= set(found["stages"])
+    assert found["beside_busy"]["n"] == 20 and found["during_build"]["n"] > 0
+    assert found["rss_mb"] > found["rss_anonymous_mb"] > 0
+    assert set(found["loop_lag"]) == {"idle", "talk", "flood"}
+    for pace in ("talk", "burst"):
+        assert set(found["store"][pace]) == {"accept", "durable"}
+        assert found["store"][pace]["durable"]["n"] == 10
+    assert {"lexical", "full", "imports"} == set(found["cold"])
+    assert found["rss_mb"] > found["rss_imports_mb"] > 0
+    assert found["but_embedding"]["p50"] < found["inline"]["p50"]
+    assert found["cpu"]["n"] == 20 and found["cpu_ratio"] > 0
+    assert set(found["pauses"]["ratio"]) == {"50", "300"}
+    assert found["beside_idle"]["ratio"]["p50"] > 0
+    assert found["tiers"] == {}  # so small a store has no cold tier

@@ -145,3 +145,10 @@ def test_readme_has_no_measured_figure_outside_of_what_is_generated() -> None:
     text = BLOCK.sub("", run_all.README.read_text(encoding="utf-8"))
     rest = CODE.sub("", re.sub(r"```.*?```", "", text, flags=re.S))
     assert [line for line in rest.splitlines() if MEASURED.search(line)] == []
+
+
+def test_readme_a_place_that_a_file_lacks_is_named() -> None:
+    files = measured()
+    del files["prefix.json"]["results"][1]
+    with pytest.raises(ValueError, match="prefix.json has no results/1/turns"):
+        plain_figures.readme(files)

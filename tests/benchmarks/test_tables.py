@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks import common, recall_tables, run_all, stores, tables, turn
+from benchmarks import common, footprint, recall_tables, run_all, stores, tables, turn
 from benchmarks.peers import base
 from slowcat_memory.runtime.recall.query import RecallOptions
 from tests.support import tiny_dataset as made_up
@@ -117,3 +117,20 @@ def test_tables_a_footprint_is_written():
     text = tables.footprint({"sources_mb": 260, "results": [sizes]})
     assert "| all of these | 968.0 | 968.0 |" in text and "| data file | 1500 | 1500 |" in text
     assert "1,000, before ageing" in text and "260" in text
+
+
+@pytest.mark.slow
+def test_footprint_the_figures_have_their_documented_shape(model_config):
+    found = footprint.measure(900)
+    assert found["memories"] == 900 and found["ageing_s"] > 0
+    for when in ("before", "after"):
+        parts = found[when]["disk"]["parts"]
+        assert tuple(parts) == footprint.PARTS
+        assert parts["vectors"] > 900 * 768 and parts["index"] > 0
+        rss = found[when]["rss_mb"]
+        grown = sum(mb for name, mb in rss.items() if name not in ("total", "memory"))
+        assert abs(grown - rss["total"]) < 1
+    before, after = (found[when]["disk"]["tiers"] for when in ("before", "after"))
+    assert before["hot"]["memories"] == 900
+    assert (after["hot"]["memories"], after["warm"]["memories"]) <= (220, 500)
+    assert after["cold"]["stored"] < 0.6 * after["cold"]["raw"]

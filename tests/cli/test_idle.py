@@ -160,3 +160,13 @@ def test_idle_what_waits_is_described_with_its_time_and_cause(wait, said) -> Non
 )
 def test_idle_durations(seconds, text) -> None:
     assert duration(seconds) == text
+
+
+def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    Store.open(sm.store).close()
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
+    result = sm("idle")
+    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr

@@ -106,6 +106,14 @@ def write_notes(folder: Path) -> Path:
     return folder
 
 
+def write_outputs(folder: Path) -> Path:
+    """Write possible model outputs about one turn, and about none."""
+    line = {"kind": "note", "conversation_id": "c", "session_id": "c/S1"}
+    about = {**line, "text": "Ada's pet is a reptile.", "source_turn_ids": ["c/S1:0"]}
+    _lines(folder / "llm_outputs.jsonl.gz", [about, {**line, "text": "Ada is nice."}])
+    return folder
+
+
 def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.core.commands.composition import Composed, Utterance, compose
-from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.commands.grammar import asks_change, recognise
 from slowcat_memory.core.commands.intent import MOST_WORDS, candidates, words_of
 from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
 from slowcat_memory.core.language import LANGUAGES, language_of
@@ -133,3 +133,8 @@ def test_intent_the_model_alone_carries_out_only_what_is_short(kind):
     sure = FixedModel(kind, 1.0, 1.0)
     long = "we drove up to the cabin and the lake was frozen and nothing else happened to anybody there"
     assert kinds(f"{long} until it grew dark late on Sunday evening", sure) == []
+
+
+def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
+    assert asks_change("i need you to put that in your records somehow")
+    assert not asks_change("the fence is green and new")

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from slowcat_memory.errors import EndpointError, EndpointRefusedError
+from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
 from slowcat_memory.testing import check_embedder
@@ -135,3 +135,8 @@ def test_factory_none_is_none() -> None:
 def test_factory_a_misspelt_option_is_an_error() -> None:
     with pytest.raises(msgspec.ValidationError, match="querymax"):
         msgspec.convert({"querymax": 3}, EmbedderOptions)
+
+
+def test_endpoint_a_model_must_be_named(endpoint: EmbeddingServer) -> None:
+    with pytest.raises(ConfigError, match="endpoint_model"):
+        open_query_embedder(options(endpoint, endpoint_model=""))

@@ -9,7 +9,7 @@ from slowcat_memory.runtime.commands.executor import (
     CommandExecutor,
     Outcome,
 )
-from tests.support.engine_talks import commands, found, talk
+from tests.support.engine_talks import commands, found, hide, talk
 
 
 class Talk:
@@ -199,3 +199,25 @@ def test_executor_execute_forget_that_without_anything_said(engine):
     outcome = Talk(engine).order("forget that")
     assert not outcome.done and "nothing in this conversation" in outcome.said
     assert commands(engine) == []
+
+
+def test_executor_execute_what_is_hidden_is_not_given_as_a_reason(engine):
+    first, _, asked, _ = talk(engine, "I live in Rome", "nice", "where do I live?", "In Rome.")
+    entry = LedgerEntry(
+        turn=asked, scope="anna", session="s", at=engine.clock(), offers=(Offer(f"chunk/{first}", 1),)
+    )  # fmt: skip
+    engine.store.write_ledger(entry).wait()
+    anna = Talk(engine)
+    assert "“I live in Rome”" in anna.order("why did you say that").said
+    hide(engine, first)
+    assert "No memory" in anna.order("why did you say that").said
+
+
+def test_executor_execute_correction_of_the_agents_own_words_damages_no_memory(engine):
+    dog, _ = talk(engine, "My dog is called Max", "Nice.")
+    asked, _ = talk(engine, "What is my dog called?", "It is Max. Today is Monday, by the way.")
+    offer(engine, asked, f"chunk/{dog}")
+    outcome = Talk(engine).order("that's wrong, it's Tuesday")
+    assert not outcome.done and "nothing" in outcome.said and not outcome.rest
+    assert commands(engine) == [] and "My dog is called Max" in found(engine, "dog called")
+    assert not any("Tuesday" in text for text in found(engine, "Tuesday"))
