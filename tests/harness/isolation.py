@@ -474,7 +474,7 @@ LAWS = tuple(dict.fromkeys(law for laws, _ in CONTROLS.values() for law in laws.
 SLOW = ("prompt", "thought", "logs", "filter", "ended")  # of idle work, or seldom to be seen
 HARNESSES = {
     "households": Harness(
-        run=run, count=250, night=4000, seeds=3, laws=LAWS,
+        run=run, count=250, night=2000, seeds=3, laws=LAWS,
         least={"looked": 4.0, "requested": 0.4, "spoken": 0.05, "elsewhere": 0.001, "sealed": 0.004},
         controls={
             name: (laws, 1000 if name in SLOW else 150 if name == "prefix" else 500) for name, (laws, _) in CONTROLS.items()
