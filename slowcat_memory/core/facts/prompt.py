@@ -267,10 +267,11 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
     when = dated(quote, turn, one.date or "", record.ground, record.zone)
     if not quarantine and misdates(content, when):
         return "stray"
+    by_rule = _same_by_rule(quote, content, turn)
     claim = (
         stated_change(content, subject, when.day)
-        or _same_by_rule(quote, content, turn)
         or _related(one, subject, quote, turn, record)
+        or by_rule
     )
     if claim is None and not quarantine and _is_triple(one, content):
         return "words"
@@ -289,7 +290,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         predicate=claim.predicate if claim else "",
         object=claim.object if claim else "",
         why=quarantine,
-        over=claim.over if claim else False,
+        over=any(said.over for said in (claim, by_rule) if said),
         ends=_ended_by_rule(quote, turn),
         corrects=is_correction(turn.text),
         reported=reported,

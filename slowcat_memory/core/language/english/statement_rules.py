@@ -87,7 +87,6 @@ RULES = (
     Rule("preference", "likes", "{s} likes {o}.", r"(?:am|is|are) (?:an? (?:real |total |absolute )?sucker for|big on|hooked on|addicted to|devoted to|passionate about|partial to|mad keen on|crackers about) (?P<o>.+)", "things"),
     Rule("preference", "dislikes", "{s} dislikes {o}.", r"(?P<o>[\w' -]{3,30}?) (?:is|are) (?:really )?not (?:my cup of tea|my thing|for me)$", "thing", whose="me", denies=True),
     Rule("plan", "plans", "{s} is looking to {o}.", rf"(?:am|is|are) (?:looking|due|meaning|set|ready) to (?P<o>{_LIFE}\b.+)", "plan"),
-    Rule("plan", "plans", "{s} is {o}.", r"(?:am|is|are) (?P<o>(?:getting|having|adopting|buying|renting|rescuing) (?:an?|another|our own|a new)\b (?:\w+ )?(?:puppy|dog|cat|kitten|horse|house|flat|car|baby|extension|tattoo|divorce)\b.*)", "text"),
     Rule("person", "works_at", "{s} works at {o}.", r"teach(?:es)? (?:[a-z]+ )?(?:at|in) (?P<o>(?:an?|the) .+|(?-i:[A-Z]).+)", "organisation"),
     Rule("person", "works_as", "{s} drives {o}.", r"drives? (?P<o>(?:an? |the )?(?:taxi|cab|bus|lorry|truck|hgv|tram|train|ambulance|forklift|minibus|school bus|night bus|coach))\b", "value"),
     Rule("person", "works_as", "{s} works in {o}.", r"(?:works?|am working|is working) in (?P<o>accounts|accounting|hr|it|marketing|sales|finance|insurance|banking|retail|logistics|publishing|advertising|advertizing|construction|hospitality|catering|tourism|education|healthcare|social care|law|politics|television|film|fashion|engineering|recruitment|customer service|customer support|procurement|research|design|software|media|radio|theatre|forestry|farming|security)\b", "value"),
@@ -199,7 +198,6 @@ RULES = (
     Rule("health", "health", "{s} has {o}.", rf"(?:{_HAVE}|suffers? (?:badly )?(?:from|with)|(?:have|has) been (?:suffering from|struggling with|battling|battling with|down with|ill with|laid up with|fighting)|{_BE} (?:suffering from|down with|laid up with)|(?:came|went) down with|{_PAST}(?:been )?(?:had|got|diagnosed with)|was diagnosed with|lives? with|{_BE} plagued by|gets?|struggles? with) (?:really |quite |my |the |terrible |mild |severe |chronic |awful |regular |type (?:one|two|1|2) |touch of |bit of )*(?P<o>(?:[\w-]+ )?{ILLNESS}(?: in (?:my|his|her|both|one) \w+(?: of (?:my|his|her) \w+)?)?)\b", "value", whose="person"),
     Rule("health", "health", "{s} has {o}.", rf".*\b(?:shot|gone|bad|playing up|killing me|you know|with|by|from),? (?P<o>{ILLNESS}) in (?:both|one)\b", "value"),
     Rule("health", "health", "{s} has {o}.", rf"(?:wears?|uses?|{_HAVE}) (?P<o>(?:an? |two )?{any_of(_C['aids'])})\b", "value", whose="person"),
-    Rule("health", "health", "{s} takes {o}.", rf"(?:takes?|{_BE} (?:on|taking)) (?P<o>(?:[\w]+ ){{0,2}}(?:{any_of(_C['medicines'])}|(?:tablets?|pills?|medication|medicine|drops|injections?|something) (?:for|against) [\w' ]+))", "text", whose="person"),
     Rule("event", "health", "{s} broke {o}.", rf"{_PAST}(?:broke|broken|fractured|sprained|dislocated|tore|torn|ruptured|twisted) (?P<o>(?:my|his|her|the|an?|their) (?:\w+ )?{any_of(_C['parts'])}\b.*)", "text", whose="person"),
     Rule("event", "event", "{s} is pregnant{o}.", rf"{_BE} pregnant(?! with (?!twins|triplets|our|my|her|a\b|number))(?P<o>.*)", "due"),
     Rule("event", "event", "{s} is expecting a baby{o}.", rf"{_BE} (?:expecting a baby|having a baby|expecting(?= in\b|$))(?P<o>.*)", "due"),
@@ -213,14 +211,11 @@ RULES = (
     # What people do
     Rule("habit", "plays", "{s} plays {o}.", rf"(?:plays?|{_BE} (?:learning|teaching myself)(?: to play)?) (?:the )?(?P<o>{any_of(_C['instruments'], _C['sports'])}\b(?: {_OFTEN}| in (?:an?|the) (?:\w+ )?(?:band|orchestra|team|club|group|quartet|trio|ensemble))?)", "text", whose="person"),
     Rule("habit", "learns", "{s} is learning {o}.", rf"{_BE} (?:learning|studying|taking lessons in) (?P<o>{any_of(_C['languages'])})\b", "value"),
-    Rule("person", "speaks", "{s} speaks {o}.", rf"speaks? (?:fluent |some |a little |a bit of |good )?(?P<o>{any_of(_C['languages'])}(?:(?:, | and |, and ){any_of(_C['languages'])})*)", "things"),
     Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:have|has|am|is|are|was|were|had|did|will|been|think|feel|need|want|love|like|hate|forget|wish|hope|get|see|say|said|told|wonder|keep)\b)[a-z]+(?:-[a-z]+)? (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
     Rule("habit", "habit", "{s} {o}.", rf"(?:(?:still|always|usually|often|regularly) )?(?P<o>{_HABIT} .*)", "habit", inflect=True, front=_OFTEN, present=True),
-    Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?:volunteers?|sings?|plays?|fences?|rows?) (?:at|in|for|with) (?:an?|the|my|our|(?-i:[A-Z])\w+) .*)", "habit", inflect=True, present=True),
     Rule("habit", "member_of", "{s} is a member of {o}.", rf"(?:{_BE} (?:in|a member of|part of)|{_PAST}joined|belongs? to) (?P<o>(?:an?|the|our|my) (?:[\w'-]+ ){{0,3}}(?:choir|band|orchestra|club|team|society|book club|union|church|group|association|league))\b", "value"),
     Rule("habit", "habit", "{s} has started {o}.", rf"{_PAST}(?:just |finally )?(?:started|begun|began|got into|gotten into|discovered) (?P<o>{any_of(_C['hobbies'])})\b", "value"),
     # What lies ahead
-    Rule("habit", "smokes", "{s} {o}.", r"(?P<o>smokes?|vapes?)(?=$|,| and\b| about\b| like\b)", "action", inflect=True),
     Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got|{_PAST}booked|(?:have|has) made) (?P<o>(?:an?|my|the|another) {_ADJ}{_APPOINTMENT}\b(?! of (?:stairs|steps|patience|strength|time|life)|.*\b(?:every|each)\b).{{3,60}})", "event"),
     Rule("event", "appointment", "{s} is seeing {o}.", rf"{_BE} (?:seeing|meeting|visiting) (?P<o>(?:the|my|a) (?:{CONTACT}|{KIN})s?\b.+)", "dated"),
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{_ADJ}(?:{_APPOINTMENT}|anniversary|party|due date|move|last day|first day|exam|finals|results?|holiday|holidays)(?: (?:at|with|in|for) (?:the |my )?[\w']+(?: [\w']+)?)?) (?:is|starts?|begins?) (?P<o>(?:on|in|at|this|next|tomorrow|the|coming)\b.+)", "dated"),
@@ -237,7 +232,6 @@ RULES = (
     Rule("plan", "plans", "{s} booked {o}.", rf"{_PAST}(?:booked|reserved) (?P<o>(?:an?|the|our|my|two|three|flights?|tickets?)\b.+)", "event"),
     Rule("goal", "goal", "{s}'s goal is {o}.", r"'s (?:big |main |biggest |next |new year's )?(?:goal|aim|dream|ambition|target|resolution|plan)(?: (?:for|this) [\w ]+?)? is (?P<o>(?:to|that) .+)", "plan", denies=True),
     Rule("goal", "goal", "{s} wants to {o}.", r"(?:really )?wants? to (?P<o>(?:finish|run|lose|learn|become|be able to|save|get fit|get better|climb|swim|write|qualify|read|beat|reach|earn|pay off|retire|own)\b.+)", "plan"),
-    Rule("goal", "goal", "{s} is saving for {o}.", rf"{_BE} (?:saving(?: up)?|putting (?:money|something) aside) for (?P<o>.+)", "thing"),
     Rule("goal", "goal", "{s} is trying to {o}.", rf"{_BE} trying to (?P<o>(?:lose|quit|give up|learn|save|get fit|cut down|cut out|eat less|stop|become|have a baby|pay off|write)\b.*)", "plan"),
     # What happened
     Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our|his|her) minds?|made the decision|resolved) (?P<o>(?:(?:not )?to {_LIFE}|on|against|not to)\b.*)", "plan", denies=True),

@@ -62,8 +62,6 @@ RULES = (
     Rule("person", "diet", "{s} isst {o} nicht.", r"(?:esse|essen|isst|trinke|trinken|trinkt) (?P<o>(?!das\b|es\b|viel\b|so\b).+?) (?:überhaupt |gar |grundsätzlich )?nicht$", "things", denies=True),
     Rule("person", "diet", "{s} trinkt kein {o}.", r"(?:trinke|trinken|trinkt) (?:kein|keine|keinen) (?P<o>(?!.*\bmehr\b).+)", "things", denies=True),
     Rule("preference", "likes", "{s} hat als Hobby {o}.", r"'s (?:größtes |großes )?(?:hobby|leidenschaft) ist (?:das |die |der )?(?P<o>.+)", "thing"),
-    Rule("habit", "member_of", "{s} ist Mitglied in {o}.", r"(?:bin|ist|sind) (?:mitglied )?(?:in|im|bei) (?P<o>(?:einem|einer|der|dem|unserem|unserer)? ?(?:\w+ )?\w*(?:chor|band|orchester|verein|feuerwehr|mannschaft|kegelclub|gesangverein|partei|gewerkschaft))\b", "value"),
-    Rule("habit", "smokes", "{s} raucht.", r"(?:rauche|raucht)(?P<o>)(?=$|,| seit| wieder| immer)", "nothing"),
     Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?P<n>bei der|beim) (?P<o>post|bahn|polizei|feuerwehr|bundeswehr|stadt|sparkasse|telekom|caritas|diakonie|müllabfuhr|awo|rundfunk|finanzamt)\b", "value"),
     Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:\w+ )?angst vor (?P<o>.+)", "things"),
@@ -142,10 +140,8 @@ RULES = (
     # What people do
     Rule("habit", "plays", "{s} spielt {o}.", rf"(?:spiele|spielt|spielen) {_ANY}(?P<o>{_PLAY}\b(?: in (?:einer|der|meiner|unserer) (?:\w+ )?\w*(?:band|mannschaft|orchester|kapelle|gruppe))?)", "text"),
     Rule("habit", "learns", "{s} lernt {o}.", rf"(?:lerne|lernt|lernen) {_ANY}(?P<o>{_LANGUAGE}|{any_of(_C['instruments'])})\b", "value"),
-    Rule("person", "speaks", "{s} spricht {o}.", rf"(?:spreche|spricht) (?:fließend |auch |ein bisschen )?(?P<o>{_LANGUAGE}(?: und {_LANGUAGE})?)", "things"),
     Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|würde)\b)\w+ (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
     # What lies ahead
-    Rule("habit", "member_of", "{s} singt oder spielt in {o}.", r"(?:singe|singt|spiele|spielt) (?:\w+ )?(?:in|im) (?P<o>(?:einem|einer|dem|der|meinem|unserem)? ?(?:\w+ )?\w*(?:chor|band|orchester|verein|mannschaft))\b", "value"),
     Rule("event", "appointment", "{s} hat {o}.", rf"{_HAB} (?P<o>(?=.*\b(?:{_APPOINTMENT}|\w+termin|\w+prüfung|\w+gespräch)\b)(?!.*\b(?:ge\w+[nt]|ver\w+[nt]|be\w+[nt]|abge\w+[nt])$).+)", "dated"),
     Rule("event", "event", "{s} hat {o} {n}.", rf"'s (?P<n>{_APPOINTMENT}) ist (?P<o>(?:am|im|nächste\w*|morgen)\b.+)", "dated"),
     Rule("event", "event", "{s} heiratet{o}.", r"heirate[nt]?(?P<o>.*)", "due"),
@@ -155,8 +151,6 @@ RULES = (
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "journey", inflect=True),
     Rule("plan", "plans", "{s} hat vor, {o}.", rf"{_HAB} vor,? (?!{_SPAN})(?P<o>.+)", "plan"),
     Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>(?!.*\bgenannt\b).+ {_LIFE}\b.*)", "plan"),
-    Rule("plan", "plans", "{s} plant {o}.", r"(?:plane|planen|plant) (?P<o>.+)", "thing"),
-    Rule("plan", "plans", "{s} hat sich für {o} angemeldet.", rf"{_HAB} (?:mich|uns|sich) (?:für|zum|zu|beim) (?P<o>.+?) (?:angemeldet|eingeschrieben|beworben)", "text"),
     Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
     Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.*\b(?:zu \w+|\w+zu\w+n))$", "plan"),
     Rule("goal", "goal", "{s} spart auf {o}.", rf"(?:spare|sparen|spart) {_ANY}(?:auf|für) (?P<o>.+)", "thing"),
