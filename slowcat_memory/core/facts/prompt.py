@@ -65,7 +65,7 @@ from slowcat_memory.core.extraction.third_person import (
     stated_change,
 )
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
-from slowcat_memory.core.graph.options import TYPES as ENTITY_TYPES
+from slowcat_memory.core.facts.options import ENTITY_TYPES
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text import reply_names

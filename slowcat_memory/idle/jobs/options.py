@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
-from slowcat_memory.core.graph.options import TYPES, DedupOptions
+from slowcat_memory.core.facts.options import ENTITY_TYPES
+from slowcat_memory.core.graph.options import DedupOptions
 from slowcat_memory.core.summaries.options import ExtractiveOptions
 
 # Jobs that share the options section [summaries]; any other job's section has its name.
@@ -55,7 +56,7 @@ class FactsOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_field
     turns: Annotated[int, Meta(ge=1, le=40)] = 12
     known: Annotated[int, Meta(ge=0, le=100)] = 12
     least_importance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
-    types: tuple[str, ...] = TYPES
+    types: tuple[str, ...] = ENTITY_TYPES
 
 
 class CorrectionsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

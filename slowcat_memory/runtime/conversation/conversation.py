@@ -289,8 +289,9 @@ class Conversation:
             log, how = self._logs[scope], channel or ("voice" if heard else "text")
             if not kept:
                 continue
+            edges = log.tracker.said(now)
             turn = Turn(
-                session="",
+                session=log.tracker.session,
                 scope=scope,
                 speaker=speaker,
                 role="user",
@@ -302,7 +303,7 @@ class Conversation:
                 part_of=turns[0].id if turns else 0,
                 unnamed=unnamed,
             )
-            ack = log.append(log.tracker.said(turn, now.seconds))
+            ack = log.append([*edges, turn])
             if ack and isinstance(ack.event, Turn):
                 self._exchange.turns[scope] = ack.event
                 turns.append(ack.event)
@@ -346,8 +347,9 @@ class Conversation:
         first, origins = 0, tuple(dict.fromkeys(answered.private))
         for scope in answered.scopes:
             asked, log = answered.turns.get(scope), self._logs[scope]
+            edges = log.tracker.said(now)
             turn = Turn(
-                session="",
+                session=log.tracker.session,
                 scope=scope,
                 speaker=self._names.agent,
                 role="assistant",
@@ -363,7 +365,7 @@ class Conversation:
                 local_only=bool(origins),
                 derived_from=origins,
             )
-            ack = log.append(log.tracker.said(turn, now.seconds))
+            ack = log.append([*edges, turn])
             first = first or (ack.event.id if ack and ack.event else 0)
         return (asked, ack) if ack else None
 

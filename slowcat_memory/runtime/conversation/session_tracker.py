@@ -21,10 +21,9 @@ from datetime import datetime, timedelta
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from slowcat_memory.clock import boot_seconds
-from slowcat_memory.records import Event, Session, SessionEdge, Turn
+from slowcat_memory.records import Event, Session, SessionEdge
 
 State = Literal["idle", "open", "dropped"]
 RESUMABLE = frozenset({"disconnect", "close", "crash"})  # a silence ends a session for good
@@ -113,17 +112,11 @@ class SessionTracker:
         if self._state == "open" and self._last is not None:
             self._last = max(self._last, now, key=lambda moment: moment.seconds)
 
-    def said(self, turn: Turn, seconds: float) -> list[Event]:
-        """Return the events of an utterance: its session's start, if it begins it, and the turn.
-
-        Args:
-            turn: As it is logged, except for its session.
-            seconds: When it was said, by the monotonic clock.
-        """
-        now = Moment(turn.at, seconds)
+    def said(self, now: Moment) -> list[Event]:
+        """Return the events before an utterance's own; it is of ``session`` then."""
         edges = self._opened(now)
         self.touch(now)
-        return [*edges, replace(turn, session=self._session)]
+        return edges
 
     def disconnected(self, now: Moment, reason: str = "disconnect") -> list[Event]:
         """Return the end of the session, if one is open; ``reason`` is "disconnect" or "close"."""

@@ -129,7 +129,7 @@ class IndexLoader:
 
         The times in their texts are left to be read.
         """
-        for snapshot, turn in in_parts(read, Snapshot.turns, self._scope, after):
+        for snapshot, turn in in_parts(read, "turns", self._scope, after):
             if turn.aside:
                 continue
             memory = snapshot.memory(self._scope, chunk_id(turn.id)) or chunk(turn)
@@ -141,7 +141,7 @@ class IndexLoader:
 
     def _add_memories(self, loaded: Loaded, read: Read, upto: int) -> None:
         """Add all memories but those that are added with their turns, now or afterwards."""
-        for snapshot, memory in in_parts(read, Snapshot.memories, self._scope, ""):
+        for snapshot, memory in in_parts(read, "memories", self._scope, ""):
             if memory.id not in loaded.added and turn_of(memory.id) <= upto:
                 self._index(loaded, snapshot, memory, Place())
 

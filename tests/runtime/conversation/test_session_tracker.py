@@ -51,12 +51,16 @@ def told(events: list[Event]) -> list[str]:
     ]
 
 
-def turn(now: Moment, role: Role = "user") -> Turn:
-    return Turn(session="", scope="anna", speaker="Anna", role=role, text="hello", at=now.at)
+def uttered(machine: SessionTracker, now: Moment, role: Role = "user") -> list[Event]:
+    before = machine.said(now)
+    own = Turn(
+        session=machine.session, scope="anna", speaker="Anna", role=role, text="hello", at=now.at
+    )
+    return [*before, own]
 
 
 def say(machine: SessionTracker, now: Moment, role: Role = "user") -> list[str]:
-    return told(machine.said(turn(now, role), now.seconds))
+    return told(uttered(machine, now, role))
 
 
 def said(machine: SessionTracker, at: float) -> list[str]:
@@ -109,7 +113,7 @@ def test_session_tracker_tracker_every_event_in_every_state(state, at, user, age
 def test_session_tracker_tracker_late_tick_does_not_stretch_a_session():
     machine = opened()
     assert said(machine, 3600) == ["end s1 silence", "start s2", "user s2"]
-    (end, *_) = opened().said(turn(after(3600)), 3600)
+    (end, *_) = opened().said(after(3600))
     assert end.at == after(SILENCE).at  # it ended when it fell silent, not when somebody looked
 
 
@@ -192,8 +196,8 @@ def test_session_tracker_tracker_edges_alternate_and_every_turn_is_inside_a_sess
             machine.touch(now)
             continue
         log += {
-            "user": lambda: machine.said(turn(now), now.seconds),  # noqa: B023
-            "agent": lambda: machine.said(turn(now, "assistant"), now.seconds),  # noqa: B023
+            "user": lambda: uttered(machine, now),  # noqa: B023
+            "agent": lambda: uttered(machine, now, "assistant"),  # noqa: B023
             "drop": lambda: machine.disconnected(now),  # noqa: B023
             "tick": lambda: machine.tick(now),  # noqa: B023
         }[step]()
