@@ -3,7 +3,8 @@
 An utterance that is no fixed phrase is a command only if the model is sure; words that speak
 against a command (a question, somebody else's words, a third person) raise the bar, and an
 addressee other than the agent or a thing that is no memory rules it out. Where the model is only
-fairly sure of one that changes the memory, the user is asked.
+fairly sure of one that changes the memory, the user is asked; what was said is stored anyway, so
+"remember" and corrections need no question.
 """
 
 import re
@@ -70,7 +71,7 @@ def find_intended(said: Utterance, model: IntentModel) -> IntendedCommand | None
     if intent.asks >= _bar(kind, doubts):
         return _with_argument(kind, shared, said)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
-    if kind not in _QUESTIONS and intent.asks >= bar:
+    if kind not in (*_QUESTIONS, *_OWN_WORDS) and intent.asks >= bar:
         found = _with_argument(kind, False, said)
         return found and found._replace(sure=False)
     return None
