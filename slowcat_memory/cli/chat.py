@@ -50,7 +50,7 @@ _STOP_S = 10.0
 
 def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
     """Chat until the user leaves; ``llm_url`` and ``model`` are "" for the configured ones."""
-    from slowcat_memory.owner import open_memory
+    from slowcat_memory.engine import MemoryEngine
 
     config, console = _for_user(config, scope), out()
     server = choose_server(llm_url or config.llm.url, config.llm.allow_remote)
@@ -64,7 +64,7 @@ def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
 
     for logger_name in SILENT:
         logger.disable(logger_name)
-    memory = open_memory(config, client="chat")
+    memory = MemoryEngine.acquire(config)
     try:
         _greet(console, memory, server, name)
         with ChatThread(memory, server.url, name) as thread:

@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     from slowcat_memory.engine.memory import Memory
     from slowcat_memory.idle.forecast import Forecast
     from slowcat_memory.idle.scheduler.task_queue import Wait
-    from slowcat_memory.owner.member import Member
     from slowcat_memory.web import PageServer
 
-POLL_S = 0.5  # between two progress updates, and between two looks at who owns the memory
-READY_S = 30.0  # how long the store may take to open
+POLL_S = 0.5  # between two progress updates
 DEFAULT_PORT = 8766
 TOKEN_BYTES = 24
 LEAST_TOKEN = 16  # characters; a shorter one can be guessed
@@ -251,7 +249,7 @@ def ui(
 
     Example: [bold]slowcat-memory ui --no-browser[/]
     """
-    from slowcat_memory.owner import open_memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.web import Finding, PageContext, PageServer
 
     def checks(memory: "Memory") -> Sequence[Finding]:
@@ -260,7 +258,7 @@ def ui(
 
     known = settings(ctx).existing()
     person = known.scope(scope)  # before this process has the store open
-    memory = open_memory(known.config, client="page")
+    memory = MemoryEngine.acquire(known.config)
     try:
         page = PageContext(memory, person=person, everyone=everyone, doctor=checks)
         asyncio.run(_serve_page(PageServer(page), port, browser))
@@ -338,12 +336,12 @@ def mcp(
         raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.mcp.memory_server import MemoryTools
     from slowcat_memory.mcp.transports import listen, serve_http, serve_stdio
-    from slowcat_memory.owner import open_memory
 
     offered = MemoryTools(
-        lambda: open_memory(known.existing().config, client="mcp"),
+        lambda: MemoryEngine.acquire(known.existing().config),
         whose,
         local=local_llm,
         every=tools == "all",
@@ -388,42 +386,21 @@ def token_of(file: Path | None) -> str:
 
 
 def serve(ctx: typer.Context) -> None:
-    """Own the memory without a bot, and serve every program of this user that uses it.
+    """Do the memory's idle work without a bot, until Ctrl-C.
 
-    For a machine that is always on: agents, the command line and MCP hosts are its clients, and
-    idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
-    and takes over when that ends, or at once where the agent's configuration has prefer = "serve"
-    under owner. Ctrl-C ends it; whoever is connected takes over.
+    For a machine that is always on. Agents, the command line, the page and MCP hosts use the memory
+    meanwhile, and idle work goes on while nobody talks in any of them.
 
     Example: [bold]slowcat-memory serve[/]
     """
-    from slowcat_memory.owner.member import Member
+    from slowcat_memory.engine import MemoryEngine
 
     config = settings(ctx).config
-    if config.owner.mode == "client":
-        raise usage('[owner] mode = "client" never owns a memory')
-    member = Member(config, name="serve", serves=True)
     with until_stopped() as ended:
+        memory = MemoryEngine.acquire(config)
         try:
-            member.start(READY_S)
-            if member.availability.trouble:
-                raise member.availability.trouble
-            _report_until(ended, member)
-        finally:
-            member.release()
-
-
-def _report_until(ended: threading.Event, member: "Member") -> None:
-    """Print a line each time that this process begins to own the memory, or to wait for it."""
-    told = ""
-    while not ended.is_set():
-        line = ""
-        if member.engine is not None and member.server is not None:
-            line = f"Serving {member.config.folder}: {member.server.where}"
-        elif member.owner is not None:
-            holder = f"process {member.owner.pid} ({member.owner.program})"
-            line = f"{holder} owns this memory; it is served from here when that ends."
-        if line not in ("", told):
-            told = line
+            line = f"Thinking while nobody talks: {config.folder}"
             out().print(line, markup=False, soft_wrap=True)
-        ended.wait(POLL_S)
+            ended.wait()
+        finally:
+            memory.release()

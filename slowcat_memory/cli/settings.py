@@ -120,7 +120,7 @@ class Settings:
 
     @contextmanager
     def readonly(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
-        """Open the store for reading only; works beside the process that owns it.
+        """Open the store for reading only; works beside an agent.
 
         Args:
             words_only: Do not load the embedding model.
@@ -132,36 +132,24 @@ class Settings:
             yield engine
 
     @contextmanager
-    def engine(self, *, words_only: bool = False) -> "Iterator[Memory]":
-        """Open the store for the duration of a command: own it, or become a client of its owner.
+    def engine(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
+        """Open the store for the duration of a command; works beside an agent.
 
         Args:
             words_only: Do not load the embedding model.
         """
-        from slowcat_memory.engine.availability import KEPT
-        from slowcat_memory.owner import open_memory
-
-        try:
-            memory = open_memory(self._quiet(words_only), client="command")
-        except StoreError as error:
-            error.hint = error.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
-            raise
-        try:
-            _warn_of_recovery(memory)
-            yield memory
-        finally:
-            memory.release()
-
-    @contextmanager
-    def alone(self) -> "Iterator[MemoryEngine]":
-        """Open the store for writing in this process, while its owner pauses."""
         from slowcat_memory.engine import MemoryEngine
-        from slowcat_memory.owner import paused
+        from slowcat_memory.engine.availability import KEPT, trouble_of
 
-        with paused(self.config.folder):
-            with closing(MemoryEngine(self._quiet())) as engine:
-                _warn_of_recovery(engine)
-                yield engine
+        try:
+            engine = MemoryEngine(self._quiet(words_only))
+        except (OSError, StoreError) as error:
+            trouble = trouble_of(error, self.config.folder)
+            trouble.hint = trouble.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
+            raise trouble from error
+        with closing(engine):
+            _warn_of_recovery(engine)
+            yield engine
 
     def _quiet(self, words_only: bool = False) -> "Config":
         """Return the configuration for a command: without what it does not need."""

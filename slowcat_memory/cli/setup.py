@@ -182,17 +182,17 @@ def _print_findings(findings: "list[Finding]") -> None:
 
 def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
     """Run all checks, through ``memory`` if this process has it open; change nothing."""
-    from slowcat_memory.owner import who_owns
     from slowcat_memory.store.care.health import check_file
+    from slowcat_memory.store.sharing import others_of
 
     config, folder = known.config, known.config.folder
     if not folder.is_dir():
         hint = "Run `slowcat-memory init`, or start your bot"
         return [Finding("store", "note", f"no memory at {folder} yet", hint)]
     findings = [_permissions(folder)]
-    if process := who_owns(folder):
+    for process in others_of(folder):
         found = f"in use by {process.program} (process {process.pid})"
-        findings.append(Finding("owner", "fine", found))
+        findings.append(Finding("process", "fine", found))
     try:
         check_file(folder)
         with nullcontext(memory) if memory else known.readonly() as engine:

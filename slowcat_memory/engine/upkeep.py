@@ -72,6 +72,8 @@ class Upkeep:
     def end_orphaned_sessions(self) -> None:
         """End the sessions that a crash left open, at the time of their last turn."""
         store = self._wiring.store
+        if not store.opened.is_first:
+            return  # they may be another process's, and go on
         with store.snapshot() as snapshot:
             orphans = snapshot.unended()
         for session in orphans:

@@ -207,7 +207,7 @@ class EngineHandle:
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before it is open, and while another process owns its store."""
+        """The engine; None before it is open."""
         return self._given or (self._opened.engine if self._opened else None)
 
     @property

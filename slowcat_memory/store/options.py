@@ -63,6 +63,7 @@ class OpenReport(Struct, frozen=True, kw_only=True):
         salvaged: How many events of the log were salvaged from a damaged store.
         lost: Log ids of events that are known to be lost with a damaged block.
         restored_from: The backup that replaced a damaged store, None when none did.
+        is_first: No other process had it open.
     """
 
     created: bool = False
@@ -71,6 +72,7 @@ class OpenReport(Struct, frozen=True, kw_only=True):
     salvaged: int = 0
     lost: tuple[int, ...] = ()
     restored_from: Path | None = None
+    is_first: bool = True
 
     @property
     def trouble(self) -> str:

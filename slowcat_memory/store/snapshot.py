@@ -73,6 +73,11 @@ class Snapshot:
         self._blocks = BlockReader(self._row, cache or BlockCache())
         self._hidden = hidden_by(self._row("meta", PENDING_KEY))
 
+    @property
+    def number(self) -> int:
+        """The number of the last transaction that it sees, in its generation of the file."""
+        return int(self._txn.id())
+
     # ------------------------------------------------------------------- the log
 
     def turn(self, id: int) -> Turn | None:
@@ -185,6 +190,21 @@ class Snapshot:
     def memory(self, scope: str, id: str) -> Memory | None:
         """Return a memory as it is stored: without its context (see ``read``)."""
         return self._get(Memory, "memories", keys.scoped_key(scope, id))
+
+    def missing(self, scope: str, ids: Iterable[str]) -> set[str]:
+        """Return those ids that are no memory's, and no turn's; 2 us each."""
+        return {id for id in ids if not self._has(scope, id)}
+
+    def _has(self, scope: str, id: str) -> bool:
+        if self._hidden and self._hidden.names(scope, id):
+            return False
+        turn = turn_of(id)
+        if turn and any(self._row(table, keys.id_key(turn)) for table in reader.EVENTS):
+            return True
+        key = keys.scoped_key(scope, id)
+        if self._hidden:  # it may be made from what is hidden
+            return self._get(Memory, "memories", key) is not None
+        return self._row("memories", key) is not None
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         """Yield a namespace's memories by id, only those whose ids start with ``beginning``.

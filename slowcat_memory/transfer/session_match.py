@@ -143,6 +143,7 @@ def done(match: Match, session: TranscriptSession, *, marked: bool) -> Cursor:
         name=match.cursor,
         position=len(session.utterances),
         note=note if marked else _UNMARKED + note,
+        in_log=False,
     )
 
 

@@ -235,15 +235,23 @@ class IdleLoop:
                 await self._sleep(min(wait, POLL_S))
             if self._drains and forced is None:
                 return True
-            if self._server is not None and not getattr(self._server, "found", True):
-                await self._server_ready()  # work by rule must not be done before an LLM's
-            more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
-            if self._gate.opens_in():
-                return True
-            task = await self._next_task(jobs)
-            if task is not None:
-                return await self._run_task(jobs[task.job], task)
-            return more
+            with self._store.idle_turn() as is_free:
+                if is_free:
+                    return await self._work(jobs, forced)
+            self.changed()
+            await self._sleep(POLL_S)
+            return True
+
+    async def _work(self, jobs: dict[str, Job], forced: set[str] | None) -> bool:
+        if self._server is not None and not getattr(self._server, "found", True):
+            await self._server_ready()  # work by rule must not be done before an LLM's
+        more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
+        if self._gate.opens_in():
+            return True
+        task = await self._next_task(jobs)
+        if task is not None:
+            return await self._run_task(jobs[task.job], task)
+        return more
 
     # ------------------------------------------------------------------- choosing
 

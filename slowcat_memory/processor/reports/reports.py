@@ -17,11 +17,11 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import Memory
 from slowcat_memory.errors import ConfigError, SlowcatError, how_to_install
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.owner import who_owns
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.reports.client_messages import ClientMessages, Content
 from slowcat_memory.records import MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.store.sharing import others_of
 
 OPERATIONS = {
     "stored": "create_memory",
@@ -59,7 +59,7 @@ def latency_frame(name: str, metrics: Metrics) -> MetricsFrame | None:
 
 
 def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
-    """Return the store, whose memory, how many turns, the model, the configuration, owner or client.
+    """Return the store, whose memory, how many turns, the model, the configuration, other processes.
 
     Blocks for some milliseconds.
 
@@ -77,16 +77,9 @@ def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
         f"turns: {turns:,}",
         f"embedding: {engine.embedding.source}",
         f"configuration: {file}",
-        _role(config.folder),
+        *(f"beside {one.program} (process {one.pid})" for one in others_of(config.folder)),
     )
     return "; ".join(parts)
-
-
-def _role(folder: Path) -> str:
-    owner = who_owns(folder)
-    if owner is None or owner.pid == os.getpid():
-        return "owner of the store"
-    return f"client of {owner.program} (process {owner.pid})"
 
 
 class Reports:

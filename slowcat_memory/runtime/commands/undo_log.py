@@ -43,7 +43,7 @@ class UndoLog:
         self._store, self._write, self._index, self._clock = store, write, index, clock
         self._doubt = doubt
         self._lock = threading.RLock()
-        self._last_id: int | None = None
+        self._last_id = 0
 
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
@@ -174,10 +174,9 @@ class UndoLog:
         made: tuple[str, ...] = (),
         turns: tuple[int, ...] = (),
     ) -> CommandEntry:
-        if self._last_id is None:
-            with self._store.snapshot() as snapshot:
-                self._last_id = max((entry.id for entry in snapshot.commands(n=1)), default=0)
-        self._last_id += 1
+        with self._store.snapshot() as snapshot:  # another process may have written one
+            stored = max((entry.id for entry in snapshot.commands(n=1)), default=0)
+        self._last_id = max(self._last_id, stored) + 1
         return CommandEntry(
             id=self._last_id, scope=scope, kind=kind, at=now, turn=turn, made=made, turns=turns
         )

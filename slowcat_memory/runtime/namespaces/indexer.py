@@ -31,8 +31,8 @@ from slowcat_memory.store import Ack
 
 T = TypeVar("T")
 Change = Callable[[Namespace], None]
-Logged = tuple[Turn, Ack, bool]
-"""A turn, its receipt, and whether its vector is made here."""
+Logged = tuple[Turn, Ack | None, bool]
+"""A turn, its receipt (None for one of another process), and whether its vector is made here."""
 SLICE = 8  # turns that are indexed before a recall may run: 3 ms
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
@@ -158,6 +158,15 @@ class Indexer:
         for work in missed if scope in self._namespaces else ():
             self._guarded(work, self._namespaces.get(scope))
         del self._opening[opened]
+
+    def hear(self, scope: str, turns: Sequence[Turn]) -> None:
+        """Index turns of another process if their scope is loaded. Call it on the first worker."""
+        logged = [(turn, None, False) for turn in turns]
+        self._change(scope, partial(self._guarded, self._add_turns, logged))
+
+    def refresh(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Read memories again if their scope is loaded. Call it on the first worker."""
+        self._change(scope, partial(self._guarded, methodcaller("refresh", memory_ids)))
 
     def put(self, memory: Memory) -> None:
         """Index a stored memory, after the turns that came before. Blocks."""

@@ -26,7 +26,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Manifest, Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
     Reading,
     ScopeBatch,
@@ -444,6 +444,9 @@ class Namespace:
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
         return self._index.vectors_ready.wait(timeout)
+
+    def is_sealed_as(self, manifest: Manifest) -> bool:
+        return self._index.sealed == manifest.generation
 
     def seal_due(self) -> bool:
         return self._index.seal_due()

@@ -86,6 +86,7 @@ class Retrieval:
         options: RetrievalOptions,
         users: UserNames,
         while_recalling: Callable[[], AbstractContextManager[None]] = nullcontext,
+        look_soon: Callable[[], None] = lambda: None,
     ) -> None:
         """Connect the components.
 
@@ -93,7 +94,10 @@ class Retrieval:
             page_cache: Notified of each recall.
             while_recalling: Makes the context in which each recall runs, from whatever door; may be
                 entered several times at once. It keeps idle work away.
+            look_soon: Called before each recall: has its worker take over what other processes
+                wrote.
         """
+        self._look_soon = look_soon
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
         self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
@@ -149,6 +153,7 @@ class Retrieval:
         need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
+        self._look_soon()
         heard, query = query.text, self._named(_gated(query, need))
         self._metrics.count("prefetch_begun")
         namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
@@ -188,6 +193,7 @@ class Retrieval:
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
+        self._look_soon()
         self._indexer.release()
         scopes = self._readable(query)
         query = self._named(query, load=True)
@@ -274,6 +280,7 @@ class Retrieval:
         if attempt:
             attempt.abandon()
             query = self._with_vector_of(attempt, query)
+        self._look_soon()
         self._indexer.release(but=query.exclude)
         progress = tuple(Progress() for _ in loaded)
         running = self._indexer.talk.submit(self._run_each, query, loaded, progress)

@@ -15,10 +15,9 @@ from typing import Any
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.disk.change_set import Changes
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import DATA, fresh_folder
-from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact
+from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact, writing
 
 Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
@@ -26,6 +25,7 @@ Run = Callable[[Callable[[], Any]], Any]
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
 ROW_BYTES = 10  # of a page, for each row, besides key and value
 FULL = 0.9  # share of a copy's pages that rows fill
+COPIES = 3  # made beside the writers, before one is made under their lock
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
@@ -46,10 +46,10 @@ def backup_name(now: datetime) -> str:
 
 
 def rewrite(env: Environment, run: Run) -> bool:
-    """Swap in a fresh file that has the rows and nothing else, without holding up the writer.
+    """Swap in a fresh file that has the rows and nothing else.
 
-    The rows are copied on this thread. What is committed meanwhile is recorded, and added between
-    two transactions of the writer, in which the fresh file then takes the place of the other.
+    The rows are copied on this thread, beside the writers. A copy in which something is missing
+    that was committed meanwhile is thrown away; the last one is made under the write lock.
     Returns False when a reader stayed inside.
 
     Raises:
@@ -60,35 +60,34 @@ def rewrite(env: Environment, run: Run) -> bool:
     if env.outbox is not None:
         run(partial(transact, env, env.outbox.trim))
         without = env.outbox.dropped
-    with env.recording() as changes, fresh_folder(env.path) as fresh:
-        copy_out(env, fresh / DATA)
-        run(partial(_swap, env, fresh, changes))
+    for _ in range(COPIES):
+        copied = env.env
+        with fresh_folder(env.path) as fresh:
+            last = copy_out(env, fresh / DATA)
+            if run(partial(_swap, env, fresh, copied, last)):
+                break
+    else:
+        run(partial(_copy_and_swap, env))
     if env.outbox is not None:
         env.outbox.note_rewritten(without)
     return env.wait_for_readers(READER_TIMEOUT_S)
 
 
-def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> None:
-    _add(fresh / DATA, changes)
-    _check_copy(env, fresh / DATA)
-    env.swap(fresh)
+def _swap(env: Environment, fresh: Path, copied: lmdb.Environment, last: int) -> bool:
+    """Swap in a copy if nothing was committed behind transaction ``last``; return whether it is."""
+    with writing(env) as number:
+        if env.env is not copied or number != last + 1:
+            return False
+        _check_copy(env, fresh / DATA)
+        env.swap(fresh)
+    return True
 
 
-def _add(fresh: Path, changes: list[Changes]) -> None:
-    """Write recorded changes, in their order, into a copy."""
-    if not changes:
-        return
-    with open_alone(fresh) as out:
-        dbs = {table: out.open_db(table.encode()) for rows in changes for table in rows}
-        with out.begin(write=True) as txn:
-            for rows in changes:
-                for table, changed in rows.items():
-                    for key, value in changed.items():
-                        if value is None:
-                            txn.delete(key, db=dbs[table])
-                        else:
-                            txn.put(key, value, db=dbs[table])
-        out.sync(True)
+def _copy_and_swap(env: Environment) -> None:
+    with writing(env), fresh_folder(env.path) as fresh:
+        copy_out(env, fresh / DATA)
+        _check_copy(env, fresh / DATA)
+        env.swap(fresh)
 
 
 def shrink(env: Environment, run: Run) -> bool:

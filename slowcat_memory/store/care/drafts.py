@@ -16,10 +16,10 @@ from pathlib import Path
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import DRAFTS, append_whole, create, sync_dir
-from slowcat_memory.store.disk.locks import is_locked
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.forget import read_pending
+from slowcat_memory.store.sharing import is_locked
 
 Epoch = Callable[[], int]
 """Returns how often something was forgotten; raises ``StoreError`` while rows are being deleted."""

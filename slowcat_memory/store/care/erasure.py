@@ -46,6 +46,7 @@ from slowcat_memory.store.rows import forget, pending
 from slowcat_memory.store.rows.forget import Change
 from slowcat_memory.store.rows.forget_select import Deletion, select
 from slowcat_memory.store.rows.pending import Pending
+from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
 T = TypeVar("T")
 OnHidden = Callable[[Forgotten], object]
@@ -155,6 +156,11 @@ class Erasure:
             erased = self._erase_copies(sparing)
             if not copy.rewrite(self._env, self._run):
                 erased = replace(erased, problems=(*erased.problems, READER))
+            epoch = self._read(lambda tx: int(tx.meta(EPOCH, 0)))
+            generation = self._env.holding.name
+            behind = unconfirmed(self._env.path, epoch, generation, CONFIRM_S)
+            late = tuple(f"process {one.pid} ({one.program}) may still hold it" for one in behind)
+            erased = replace(erased, problems=(*erased.problems, *late))
         except (OSError, StoreError, lmdb.Error) as error:
             erased = Erased(problems=(str(error),))
         if erased.problems:

@@ -20,11 +20,12 @@ from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment, our_errors
 from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, RUNNING, data_file
-from slowcat_memory.store.disk.locks import alive, distrust, holder
+from slowcat_memory.store.disk.locks import alive, distrust
 from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.pending import Subject
 from slowcat_memory.store.rows.subjects import embedders, exists
+from slowcat_memory.store.sharing import living
 
 ABOUT_MEMORIES = ("contexts", "keys", "vectors")
 Root = Callable[[str], Path]
@@ -94,7 +95,7 @@ def check_file(path: Path) -> None:
     with our_errors(path):
         if not data_file(path).is_file():
             return
-        running = (path / RUNNING).exists() and alive(holder(path)[0])
+        running = living(path)
         if running and canary_process.reads_whole(path):
             return
         if not running and canary_process.is_whole(data_file(path)):
@@ -103,7 +104,7 @@ def check_file(path: Path) -> None:
             distrust(path)
     raise StoreDamagedError(
         f"the store at {path} is damaged",
-        hint=f"Process {holder(path)[0]} has it open: stop it first." if running else "",
+        hint=f"Process {running[0].pid} has it open: stop it first." if running else "",
     )
 
 
@@ -111,7 +112,7 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
-    writer = holder(path)[0] if (path / RUNNING).exists() else 0
+    running = [one.pid for one in living(path)]
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
         stats = [txn.stat(db) for db in handles.values()]
@@ -124,8 +125,8 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
             ),
             disk_free_bytes=free,
             scarce=free < min_free_mb * MB,
-            writer=writer if alive(writer) else 0,
-            unclean_stop=unclean_stop or bool(writer and not alive(writer)),
+            writer=next(iter(running), 0),
+            unclean_stop=unclean_stop or ((path / RUNNING).exists() and not running),
             stale_readers=sum(not alive(pid) for pid in _readers(env)),
             damaged=dict(Counter(table for table, _ in damaged)),
             orphans=dict(Counter(table for table, _ in orphans)),

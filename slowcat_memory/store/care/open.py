@@ -1,13 +1,14 @@
 """The steps of opening a store, in their order.
 
-For writing: folder, lock, leftovers, canary unless the last writer closed the file or was killed on
-this boot, running mark, environment, first rows of a new store, erasure if one is due. For reading:
-nothing is created or changed.
+For writing, if no other process has the store open: folder, leftovers, canary unless the last one
+closed the file or was killed on this boot, running mark, environment, first rows of a new store,
+erasure if one is due. Beside others: the environment alone. For reading: nothing is created or
+changed.
 """
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ from pathlib import Path
 import lmdb
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreDamagedError, StoreUnsafeError
+from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreUnsafeError
 from slowcat_memory.store.blocks.reader import last_id
 from slowcat_memory.store.care import canary_process, recover
 from slowcat_memory.store.care.erasure import Erasure, sweep
@@ -24,13 +25,11 @@ from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import FRESH, RUNNING, create, data_file
+from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, create, data_file
 from slowcat_memory.store.disk.locks import (
-    WriterLock,
-    alive,
     distrust,
-    holder,
     mark_running,
+    mark_stopped,
     unmark_running,
     vouch,
 )
@@ -38,8 +37,9 @@ from slowcat_memory.store.disk.outbox import Outbox, read_state
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
+from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
 
-MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
+OPENING_S = 10.0  # how long opening waits for a process that opens or leaves the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,30 @@ class Opened:
     """The resources of an open store.
 
     Attributes:
-        lock: The writer lock, None when only reading.
         report: What was found.
-        next_id: Id of the next event.
+        presence: This process among those that write; None when only reading.
+        ids: Where its events get their ids; None when only reading.
     """
 
     env: Environment
-    lock: WriterLock | None
     report: OpenReport
-    next_id: int
+    presence: Presence | None = None
+    ids: LogIds | None = None
+
+    def leave(self) -> None:
+        """Close everything; the last process marks the store as closed cleanly."""
+        path = self.env.path if self.env.is_in_place() else None
+        self.env.close()
+        if self.ids is None or self.presence is None:
+            return
+        self.ids.close()
+        try:
+            with alone(path / OPENING, OPENING_S) if path else nullcontext():
+                self.presence.leave()
+                if path and not living(path):
+                    mark_stopped(path)
+        except (OSError, StoreBusyError):
+            self.presence.leave()
 
 
 def to_write(
@@ -67,22 +82,27 @@ def to_write(
     """Open a folder for writing; raises the errors of ``Store.open``."""
     with our_errors(path), ExitStack() as undo:
         folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-        lock = WriterLock(path, now())
-        undo.callback(lock.release)
-        report = recover.examine(path, now, map_bytes(options.map_size_gib))
-        if not report.unclean_stop:
-            undo.callback(unmark_running, path)
-        distrust(path)
-        mark_running(path, now())
-        env, report = _environment(path, options, now, report, outbox)
-        undo.callback(env.close)
-        vouch(path)
-        folder.sync_dir(path)  # LMDB flushes its files, not their names
-        sweep(env)
-        Erasure(env).finish()
-        opened = Opened(env, lock, report, _next_id(env))
+        with alone(path / OPENING, OPENING_S):
+            is_first, report = not living(path), OpenReport()
+            presence = Presence(path, now())
+            undo.callback(presence.leave)
+            if is_first:
+                report = recover.examine(path, now, map_bytes(options.map_size_gib))
+                if not report.unclean_stop:
+                    undo.callback(unmark_running, path)
+                distrust(path)
+                mark_running(path, now())
+            env, report = _environment(path, options, now, report, outbox)
+            undo.callback(env.close)
+            if is_first:
+                vouch(path)
+                folder.sync_dir(path)  # LMDB flushes its files, not their names
+                sweep(env)
+                with alone(path / ERASING, 0.0):
+                    Erasure(env).finish()
+            ids = LogIds(path, _next_id(env))
         undo.pop_all()
-    return opened
+    return Opened(env, replace(report, is_first=is_first), presence, ids)
 
 
 def _environment(
@@ -96,7 +116,8 @@ def _environment(
     try:
         env = _open(path, options, outbox)
     except StoreDamagedError:
-        if report.moved_aside or report.created or outbox is not None:
+        others = len(living(path)) > 1
+        if others or report.moved_aside or report.created or outbox is not None:
             raise
         found = recover.recover(path, now(), map_bytes(options.map_size_gib))
         report = replace(found, unclean_stop=report.unclean_stop)
@@ -179,13 +200,12 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
         folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
         _check_file(path)
         env = Environment(path, readonly=True)
-    return Opened(env, None, OpenReport(), 0)
+    return Opened(env, OpenReport())
 
 
 def _check_file(path: Path) -> None:
     """Run the canary first unless a writer has the file, or left it: a damaged one may be fatal."""
-    running = (path / RUNNING).exists() and alive(holder(path)[0])
-    if not (running or recover.is_trusted(path) or canary_process.is_whole(data_file(path))):
+    if not (living(path) or recover.is_trusted(path) or canary_process.is_whole(data_file(path))):
         raise StoreDamagedError(
             f"the store at {path} is damaged",
             hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",
@@ -202,22 +222,15 @@ ROOM = bytes(1 << 18)  # the least room that opening and the first commits take
 def check_writable(path: Path, options: StoreOptions) -> None:
     """Raise the error that opening the store for writing would raise, as far as that is cheap.
 
-    Takes the writer lock and writes a quarter of a megabyte, then undoes both. Other openings of
-    the store in this process stay as they are.
+    Writes a quarter of a megabyte, and deletes it again. Other openings of the store in this
+    process stay as they are.
 
     Raises:
-        StoreError: It is held, or its folder cannot be used.
+        StoreError: Its folder cannot be used.
         OSError: The disk refuses.
     """
     folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    lock = WriterLock(path, None)
-    try:
-        _write(path / FRESH)  # a leftover of that name is removed when the store is opened
-    finally:
-        lock.release()
-
-
-def _write(file: Path) -> None:
+    file = path / FRESH  # a leftover of that name is removed when the store is opened
     file.unlink(missing_ok=True)
     fd = create(file)
     try:

@@ -121,7 +121,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     if forgotten := unerased.read(path):
         _forget_again(forgotten, workshop)
     aside = _move_aside(path, now)
-    folder.point_to(path, folder.generation(workshop))
+    folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
     folder.remove_former(path)
     folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)

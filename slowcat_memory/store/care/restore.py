@@ -30,10 +30,8 @@ from slowcat_memory.store.blocks.reader import EVENTS
 from slowcat_memory.store.care import canary_process, copy, open
 from slowcat_memory.store.care.erasure import Erasure, run_here
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
-from slowcat_memory.store.care.open import MOST_ID
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.tables import (
     COUNTS,
     CREATED,
@@ -48,11 +46,13 @@ from slowcat_memory.store.disk.tables import (
     TABLES,
     UNENDED,
 )
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, transact, writing
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows.pending import PENDING_KEY
+from slowcat_memory.store.sharing import MOST_ID, alone
 
 OnStep = Callable[[str], None]
+ALONE_S = 60.0  # how long a restoration waits for another process's erasure
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ def restore(
     now: Callable[[], datetime] = utc_now,
     on_step: OnStep = lambda step: None,
 ) -> Restored:
-    """Replace a store by a backup. No other process may write there meanwhile.
+    """Replace a store by a backup. Other processes go on with the restored one.
 
     Memories hidden by a voice command are first deleted for good, even those that could still be
     restored by voice.
@@ -95,7 +95,7 @@ def restore(
         on_step: Called with the name of each step.
 
     Raises:
-        StoreBusyError: Another process writes.
+        StoreBusyError: Another process erases, or does not let go of what was forgotten.
         StoreDamagedError: The backup does not read back; the store is as before.
         StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
@@ -105,16 +105,11 @@ def restore(
     _check(backup, path)
     opened = open.to_write(path, options, now)
     try:
-        with errors_of(str(backup)):
+        with errors_of(str(backup)), alone(path / folder.ERASING, ALONE_S):
             return _Restoration(opened.env, now(), on_step).run(backup, keep, foreign)
     finally:
         shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
-        in_place = opened.env.is_in_place()
-        opened.env.close()
-        if in_place:
-            mark_stopped(opened.env.path)
-        if opened.lock is not None:
-            opened.lock.release()
+        opened.leave()
 
 
 def _check(backup: Path, path: Path) -> None:
@@ -190,7 +185,8 @@ class _Restoration:
         if not canary_process.is_whole(fresh / folder.DATA):
             raise StoreDamagedError("the copy of the backup does not read back")
         aside = self._put_aside() if keep and not _is_empty(self._env) else None
-        self._env.swap(fresh)
+        with writing(self._env):
+            self._env.swap(fresh)
         return Restored(events=events, forgotten=forgotten, aside=aside)
 
     def _put_aside(self) -> Path:

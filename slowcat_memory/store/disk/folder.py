@@ -24,7 +24,11 @@ LOCK = "lock.mdb"
 CURRENT = "CURRENT"  # names the generation that holds; without it, the folder itself is the first
 GENERATION = "g-"  # + time and process: a folder with a DATA that replaced the former one
 FRESH = "g-new-"  # + a random name: a folder with a copy that is about to become a generation
-WRITER = "writer.lock"
+OPENING = "opening.lock"  # held while one process opens or leaves the store
+ERASING = "erasing.lock"  # held by the process that erases, rewrites or copies
+IDLE = "idle.lock"  # held by the process that does the idle work
+PROCESSES = "processes"  # a locked file of each process that has the store open
+IDS = "ids"  # the next log id, shared by these processes
 RUNNING = "running"  # exists while a writer has the store open
 CLOSED = "closed"  # size and time of DATA when it was closed cleanly
 FORGOTTEN = "forgotten"  # tombstones of what is deleted and whose bytes may still be in DATA
@@ -73,7 +77,7 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
         raise StoreUnsafeError(f"{path} is not a folder", hint="Choose another folder.")
     _check_owner(path, path.stat())
     holding = generation(path)
-    for file in (holding / DATA, holding / LOCK, path / CURRENT, path / WRITER, path / RUNNING):
+    for file in (holding / DATA, holding / LOCK, path / CURRENT, path / OPENING, path / RUNNING):
         _check_file(file)
     kind = _mount_kind(path.resolve())
     if kind in NETWORK and not allow_unsafe_fs:
@@ -169,23 +173,29 @@ def fresh_folder(path: Path) -> Iterator[Path]:
         yield Path(fresh)
 
 
-def point_to(path: Path, fresh: Path) -> None:
-    """Make ``fresh``, a folder with a DATA, the generation that holds, in one rename.
-
-    A power loss leaves the former generation or this one.
-    """
+def name_generation(path: Path, fresh: Path) -> Path:
+    """Flush ``fresh``, a folder with a DATA, and give it the name of a generation."""
     made = path / f"{GENERATION}{time.time_ns():x}-{os.getpid()}"
     with (fresh / DATA).open("rb") as data:
         os.fsync(data.fileno())
     sync_dir(fresh)
     os.rename(fresh, made)
+    sync_dir(path)  # CURRENT may name only what has its name on the disk
+    return made
+
+
+def point_to(path: Path, made: Path) -> None:
+    """Make ``made``, named by ``name_generation``, the generation that holds, in one rename.
+
+    A power loss leaves the former generation or this one. The caller keeps every other process from
+    doing the same, and from writing to ``made`` until this returns.
+    """
     draft = path / f"{CURRENT}.tmp"
     draft.unlink(missing_ok=True)
     with os.fdopen(create(draft), "w") as file:
         file.write(made.name)
         file.flush()
         os.fsync(file.fileno())
-    sync_dir(path)  # CURRENT may name only what has its name on the disk
     os.replace(draft, path / CURRENT)
     sync_dir(path)
 

@@ -1,16 +1,12 @@
-"""The writer lock, the mark of a clean close, and this process's open stores.
+"""The mark of a clean close, that of a store in use, and this process's open stores.
 
-LMDB would make a second writer wait for ever, without a message. An ``flock`` that is tried once
-fails at once, and the kernel releases it when its process ends. A forked child could still write,
-because the parent's locks do not bind it; so a child's copies of the open stores are marked closed.
-Stores still open at exit are closed.
+A forked child could still write, because the parent's locks do not bind it; so a child's copies of
+the open stores are marked closed. Stores still open at exit are closed.
 """
 
 import atexit
-import fcntl
 import json
 import os
-import sys
 import time
 import weakref
 from contextlib import suppress
@@ -19,111 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from slowcat_memory.clock import boot_id
-from slowcat_memory.errors import StoreBusyError
-from slowcat_memory.store.disk.folder import CLOSED, RUNNING, WRITER, create, data_file, sync_dir
-
-LOOK_S, LOOK_POLL_S = 1.0, 0.001  # how long ``is_locked`` in other processes may delay it
-RECORD = 1024  # bytes, at least, of what the lock file says about its holder
-
-
-class WriterLock:
-    """The right to write to a store, held by at most one process."""
-
-    def __init__(self, path: Path, now: datetime | None) -> None:
-        """Acquire it without waiting; the file then names this process, program and time.
-
-        ``now`` None leaves the file as it is: the lock is only tried.
-
-        Raises:
-            StoreBusyError: Another writer has it; names its process.
-        """
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._fd: int | None = os.open(path / WRITER, flags, 0o600)
-        try:
-            lock_alone(self._fd)
-            if now is not None:
-                self._sign(self._fd, now)
-        except BlockingIOError:
-            self.release()
-            raise _busy(path) from None
-        except BaseException:  # a full disk: this process must not keep the lock
-            self.release()
-            raise
-
-    def _sign(self, fd: int, now: datetime) -> None:
-        holder = {"pid": os.getpid(), "program": sys.argv[0], "since": now.isoformat()}
-        os.fchmod(fd, 0o600)
-        write_record(fd, holder)
-
-    def release(self) -> None:
-        """Release it; idempotent.
-
-        In a forked child it only closes the copy: the parent's descriptor shares the lock.
-        """
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
-
-
-def write_record(fd: int, record: dict[str, object]) -> None:
-    """Overwrite a lock file's record of its holder.
-
-    The file is not truncated, and is written in one call: a reader sees the old record or the new.
-    """
-    size = max(RECORD, os.fstat(fd).st_size)
-    if os.pwrite(fd, json.dumps(record).encode().ljust(size), 0) < size:
-        raise OSError("the disk took only a part of the record of who has the store")
-
-
-def lock_alone(fd: int) -> None:
-    """Lock a file exclusively; wait for ``is_locked`` in other processes, not for another holder.
-
-    Raises:
-        BlockingIOError: Another has it.
-    """
-    deadline = time.monotonic() + LOOK_S
-    while True:
-        try:
-            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # fails beside a holder
-        fcntl.flock(fd, fcntl.LOCK_UN)
-        time.sleep(LOOK_POLL_S)
-
-
-def is_locked(path: Path) -> bool:
-    """Return whether a process holds a lock file exclusively."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
-
-
-def holder(path: Path) -> tuple[int, str]:
-    """Return process id and program of the last writer; 0 and "" when unknown."""
-    try:
-        signed = json.loads((path / WRITER).read_text())
-        return int(signed["pid"]), str(signed["program"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0, ""
-
-
-def _busy(path: Path) -> StoreBusyError:
-    pid, program = holder(path)
-    return StoreBusyError(
-        f"{path} is open for writing in process {pid or 'unknown'} ({program or 'unknown'})",
-        hint="One process writes; others may open it with readonly=True.",
-        pid=pid,
-    )
+from slowcat_memory.store.disk.folder import CLOSED, RUNNING, create, data_file, sync_dir
 
 
 def alive(pid: int) -> bool:

@@ -7,7 +7,7 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -166,7 +166,7 @@ class Transaction:
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, in a larger map as often as necessary.
 
-    Called from the thread that owns the writes of ``env``. ``change`` puts its changes into the
+    Called from the thread that owns this process's writes. ``change`` puts its changes into the
     transaction; it is called again when the map was full.
     """
     while True:
@@ -180,9 +180,10 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
                     tx.write()
+                number = txn.id()
                 txn.commit()
                 undo.pop_all()
-            env.record(tx.changes)
+            env.committed(number)
             if writes and env.outbox is not None:
                 env.outbox.committed()
             if tx.erased():
@@ -194,17 +195,30 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
 
 def _enlarge(env: Environment) -> None:
     """Replace the generation by one whose map is twice as large."""
-    with fresh_folder(env.path) as fresh:
-        copy_out(env, fresh / DATA, larger=2)
-        env.swap(fresh)
+    full = env.env
+    with writing(env), fresh_folder(env.path) as fresh:
+        if env.env is full:  # else another process has done it
+            copy_out(env, fresh / DATA, larger=2)
+            env.swap(fresh)
 
 
-def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
+@contextmanager
+def writing(env: Environment) -> Iterator[int]:
+    """Hold the write lock of all processes without writing; yields the transaction's number."""
+    txn = env.begin_write()
+    try:
+        yield txn.id()
+    finally:
+        txn.abort()
+
+
+def copy_out(env: Environment, to: Path, larger: int = 1) -> int:
     """Write a compact copy of the committed rows to a new file, 0600, flushed.
 
-    Its map is ``larger`` times as large.
+    Its map is ``larger`` times as large. The writers continue meanwhile.
 
-    The writer continues meanwhile.
+    Returns:
+        The number of the last transaction in it.
 
     Raises:
         FileExistsError: The file exists.
@@ -215,6 +229,7 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
     try:
         with open_alone(to, map_size) as out:
             with env.reading() as (txn, handles):
+                number = txn.id()
                 for name, db in handles.items():
                     _copy_table(txn.cursor(db), out, name)
             out.sync(True)
@@ -223,6 +238,7 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
         if isinstance(error, lmdb.Error):
             raise StoreFullError(f"cannot copy to {to}: {error}") from error
         raise
+    return number
 
 
 def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb.Environment:

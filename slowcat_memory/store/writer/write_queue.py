@@ -129,11 +129,13 @@ Item = Write | Call
 class WriteQueue:
     """A bounded queue from any thread to the writer thread; it numbers events as they enter."""
 
-    def __init__(self, limit: int, next_id: int) -> None:
+    def __init__(self, limit: int, take_ids: Callable[[int], int]) -> None:
+        """Start empty; ``take_ids`` returns the first of some ids that follow each other."""
         self._changed = threading.Condition()
         self._queue: deque[Item] = deque()
         self._limit = limit
-        self._next_id = next_id
+        self._take_ids, self._last_id = take_ids, 0
+        self._own = set[int]()  # ids of events, until ``pass_own``
         self._waiting = 0
         self._derived = 0
         self._closed = False
@@ -157,9 +159,10 @@ class WriteQueue:
         """
         with self._changed:
             self._admit_event(live=quiet)
-            first = self._next_id
+            first = self._take_ids(len(events))
             numbered = tuple(_numbered(event, first + i) for i, event in enumerate(events))
-            self._next_id += len(numbered)
+            self._last_id = numbered[-1].id
+            self._own.update(event.id for event in numbered)
             write = Write(change(numbered), weight=len(numbered), derived=False)
             self._push(write, quiet=quiet)
         return [Ack(write.future, event) for event in numbered]
@@ -231,7 +234,14 @@ class WriteQueue:
                 self._changed.notify_all()
 
     def last_id(self) -> int:
-        return self._next_id - 1
+        return self._last_id
+
+    def pass_own(self, upto: int) -> set[int]:
+        """Return, and forget, the ids up to one that were given to events here."""
+        with self._changed:
+            passed = {id for id in self._own if id <= upto}
+            self._own -= passed
+        return passed
 
     def unsaved(self) -> int:
         return self._waiting

@@ -75,7 +75,12 @@ class Facts(SessionExtractor):
 
     def _positions(self, cursor: Cursor | None) -> FactsCursor:
         note = payload_of(cursor, FactsCursor)
-        return note if note and note.version == self.version else FactsCursor()
+        if cursor is None or note is None or note.version != self.version:
+            return FactsCursor()
+        rules, llm = (  # the cursor may have been moved back
+            replace(one, upto=min(one.upto, cursor.position)) for one in (note.rules, note.llm)
+        )
+        return replace(note, rules=rules, llm=llm)
 
     def prompt_overhead(self, context: JobContext) -> int:
         return estimate_tokens(SYSTEM) + KNOWN_TOKENS * context.options.known
