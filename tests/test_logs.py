@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from loguru import logger
+from slowcat_memory.owner.serving.owner_server import OwnerServer
 
 import slowcat_memory
 from slowcat_memory import errors
@@ -21,7 +22,6 @@ from slowcat_memory.idle.scheduler.results import batch_of
 from slowcat_memory.idle.scheduler.step import StepResult
 from slowcat_memory.mcp import answers, memory_server
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.records import Task
 from slowcat_memory.web import safety

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import wait
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 
@@ -19,7 +20,7 @@ OTHER = "another process"  # the origin of its events
 ACTIVITY = "another process/append"
 
 
-class Others:
+class OtherProcesses:
     """Reads the rows of other processes, in slices, on the worker of recalls.
 
     Nothing is read while nobody else writes: that takes some microseconds.
@@ -49,14 +50,15 @@ class Others:
         store.on_others = self._wake
 
     def _wake(self) -> None:
-        """On the writer's thread, once a second and after each write."""
+        """On the writer's thread, some times a second and after each write."""
         self.look_soon()
         self._store.let_go(self._clean)
 
     def look_soon(self) -> None:
         """Take over what others wrote before the next recall; microseconds if that is nothing."""
         if self._is_behind():
-            self._indexer.soon(self._look)
+            with suppress(RuntimeError):  # it is being closed
+                self._indexer.soon(self._look)
 
     def _is_behind(self) -> bool:
         return bool(self._changed) or self._store.last_transaction() != self._seen

@@ -14,7 +14,7 @@ from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_guard import ClockGuard
 from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
-from slowcat_memory.engine.others import Others
+from slowcat_memory.engine.others import OtherProcesses
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
@@ -103,7 +103,7 @@ class EngineWiring:
             config.memory.language,
         )
         self.events = MemoryEvents(self.store, clock, self.metrics)
-        self.others = Others(
+        self.others = OtherProcesses(
             self.store,
             self.namespaces,
             self.indexer,

@@ -319,7 +319,7 @@ class Store:
     # ------------------------------------------------------------------- other processes
 
     def _look_around(self) -> None:
-        """See what other processes did; on the writer's thread, once a second and after a write."""
+        """See what other processes did; on the writer's thread, some times a second and after a write."""
         self._env.follow()
         self.on_others()
 
@@ -513,8 +513,9 @@ class Store:
             self._resources.leave()
 
     def close_after_fork(self) -> None:
-        """Mark the store as closed in a forked child, without touching the parent's resources."""
+        """Close the store in a forked child, which may then open it anew; the parent's stays open."""
         self.closed = True
+        self._env.close_after_fork()
         if self._resources.presence is not None:
             self._resources.presence.close()
 

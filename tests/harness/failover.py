@@ -142,8 +142,9 @@ def _sound() -> Callable[[Any], None]:
 
 def _twice() -> Callable[[Any], None]:
     """Let no owner know what an earlier one saved."""
-    from slowcat_memory.owner import appends
     from slowcat_memory.owner.serving import intake
+
+    from slowcat_memory.owner import appends
 
     intake.saved_before = appends.saved_before = lambda snapshot, client: (0, {})
     return _sound()

@@ -24,13 +24,13 @@ import msgspec
 from loguru import logger
 from pipecat.frames.frames import Frame, LLMContextFrame, LLMTextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
+from slowcat_memory.owner.serving.owner_server import OwnerServer
 
 from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.owner import open_memory
-from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.deps import ConversationDeps, Neighbours

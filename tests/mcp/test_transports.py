@@ -21,7 +21,6 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.mcp.transports import listen, serve_http
-from slowcat_memory.owner import open_memory
 from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
 from tests.support.memories import remember
@@ -68,7 +67,7 @@ def test_stdio_a_host_starts_the_command_beside_a_bot(command, config, tmp_path:
             found = await host("search_memory", query="what is the dog called")
             return found, await host("remember", text="The dog sleeps in the kitchen.")
 
-    bot = open_memory(config, client="bot", mode="own")
+    bot = MemoryEngine.acquire(config)
     try:
         found, kept = asyncio.run(scenario())
         assert "Max" in found and "kitchen" in kept

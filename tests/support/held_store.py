@@ -16,9 +16,9 @@ from slowcat_memory.store.care import open as opening
 HOLD = """
 import sys
 from pathlib import Path
-from slowcat_memory.engine import Memory
-from slowcat_memory.store import Store
-with Store.open(Path(sys.argv[1])):
+from slowcat_memory.store.disk.folder import OPENING
+from slowcat_memory.store.sharing import alone
+with alone(Path(sys.argv[1]) / OPENING, 30.0):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -26,7 +26,7 @@ with Store.open(Path(sys.argv[1])):
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a store for writing in another process."""
+    """Be about to open a store, in another process, for as long as the block takes."""
     command = [sys.executable, "-c", HOLD, str(folder)]
     holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert holder.stdout and holder.stdin
@@ -48,7 +48,7 @@ def refusing(error: int) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opening, "mark_running", refuse)
-        patch.setattr(opening, "_write", refuse)
+        patch.setattr(opening, "create", refuse)
         yield
 
 

@@ -433,6 +433,14 @@ class Environment:
         _open_here.discard(self.folder.id)
         self.folder.close()
 
+    def close_after_fork(self) -> None:
+        """Close it in a forked child, which may then open it anew; the parent's stays open."""
+        for held in (*self._former, *([self._holding] if self._holding else ())):
+            held.close()
+        self._shut, self._holding, self._former = True, None, []
+        _open_here.discard(self.folder.id)
+        self.folder.close()
+
 
 @contextmanager
 def _on_writable_disk() -> Iterator[None]:

@@ -183,7 +183,8 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 number = txn.id()
                 txn.commit()
                 undo.pop_all()
-            env.committed(number)
+            if writes:  # one that changes nothing gets no number of its own
+                env.committed(number)
             if writes and env.outbox is not None:
                 env.outbox.committed()
             if tx.erased():

@@ -25,7 +25,7 @@ from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueu
 T = TypeVar("T")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between retries while the disk refuses
-LOOK_S = 1.0  # between two looks at other processes, while nothing is written
+LOOK_S = 0.25  # between two looks at other processes, while nothing is written
 READER_CHECK_EVERY_S = 60.0
 
 
