@@ -220,10 +220,16 @@ def unconfirmed(path: Path, epoch: int, generation: str, wait_s: float) -> list[
 class LogIds:
     """Gives ids to the events of every process of a store: each once, and rising."""
 
-    def __init__(self, path: Path, first: int) -> None:
-        """Open the counter, which goes on from ``first`` at least."""
+    def __init__(self, path: Path, first: int, *, is_first: bool) -> None:
+        """Open the counter, which goes on from ``first`` at least.
+
+        Where this process is the first that has the store open, it goes on from there exactly: what
+        ended processes took and did not commit is nobody's.
+        """
         self._fd = os.open(path / IDS, FLAGS, 0o600)
         try:
+            if is_first:
+                os.pwrite(self._fd, _U64.pack(first), 0)
             self._take(0, first)
         except BaseException:
             self.close()

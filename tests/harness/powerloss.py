@@ -35,7 +35,7 @@ FORGET_AT = (20, 45)
 BLOCK, SECTOR = 4096, 512
 STYLES = ("random", "torn", "none", "all")
 OPTIONS = StoreOptions(map_size_gib=0.0625)
-NOT_LAID_OUT = (folder.LOCK, folder.WRITER, folder.RUNNING)  # as after a restart
+NOT_LAID_OUT = (folder.LOCK, folder.OPENING, folder.RUNNING)  # as after a restart
 
 
 def work(path: Path, said: int, what: str, unflushed: bool) -> None:

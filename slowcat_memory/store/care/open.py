@@ -100,7 +100,7 @@ def to_write(
                 sweep(env)
                 with alone(path / ERASING, 0.0):
                     Erasure(env).finish()
-            ids = LogIds(path, _next_id(env))
+            ids = LogIds(path, _next_id(env), is_first=is_first)
         undo.pop_all()
     return Opened(env, replace(report, is_first=is_first), presence, ids)
 
