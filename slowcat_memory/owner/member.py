@@ -296,6 +296,7 @@ class Member:
         return found | {"unsaved": found["unsaved"] + len(self._life.waiting)}
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
+        self._target("carry_out")  # before it waits
         turn = self._life.waiting.wait_for(context.turn, NUMBERED_S)
         return self._target("carry_out").carry_out(command, replace(context, turn=turn))
 

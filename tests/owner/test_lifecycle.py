@@ -10,13 +10,13 @@ import pytest
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
+from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.owner import lifecycle
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store.writer import write_queue
 from slowcat_memory.testing import FixedClock, memory_config
-from tests.support.held_store import held, logged_texts, refusing
+from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
 
 CLOCK = FixedClock()
@@ -116,25 +116,6 @@ def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
         "the violin is in the attic", "the boat is blue"
     )
     assert "the violin is in the attic" in found(memory, "violin")
-
-
-def test_lifecycle_a_store_that_is_held_is_read_meanwhile_with_what_waits(
-    config: Config, opened: Callable[[], Member]
-) -> None:
-    remember(config, "My dog is called Max")
-    with held(config.folder):
-        memory = opened()
-        heard = Heard(memory)
-        assert isinstance(heard.events[0], StoreBusyError) and heard.events[0].hint
-        assert found(memory, "dog") == ["My dog is called Max"]
-        talk(memory, "the violin is in the attic")
-        assert "the violin is in the attic" in found(memory, "violin")
-        assert not memory._life.attempt()
-        assert found(memory, "dog")[0] == "My dog is called Max"  # the reader is still there
-    assert memory._life.attempt()
-    assert memory.flush(30, indexed=True) and len(heard.events) == 2
-    assert found(memory, "violin").count("the violin is in the attic") == 1
-    assert logged_texts(memory)[1:] == answered("the violin is in the attic")
 
 
 def test_lifecycle_a_folder_whose_disk_is_mounted_later(

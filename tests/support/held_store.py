@@ -1,8 +1,6 @@
 """Reasons for which a store cannot be opened, and their end."""
 
 import errno
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,31 +10,6 @@ import pytest
 from slowcat_memory.engine import Memory
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import open as opening
-
-HOLD = """
-import sys
-from pathlib import Path
-from slowcat_memory.store.disk.folder import OPENING
-from slowcat_memory.store.sharing import alone
-with alone(Path(sys.argv[1]) / OPENING, 30.0):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Be about to open a store, in another process, for as long as the block takes."""
-    command = [sys.executable, "-c", HOLD, str(folder)]
-    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout and holder.stdin
-    assert holder.stdout.readline() == "held\n"
-    try:
-        yield
-    finally:
-        holder.stdin.close()
-        holder.wait(30)
-        holder.stdout.close()
 
 
 @contextmanager

@@ -24,9 +24,6 @@ ChangeOfEvents = Callable[[tuple[Event, ...]], Change]
 
 # ------------------------------------------------------------------- receipts
 
-FUTURES_KEPT = 16
-_futures: "deque[Future[None]]" = deque()
-
 
 def new_future() -> "Future[None]":
     """Return a running future, which callers cannot cancel.
@@ -34,23 +31,6 @@ def new_future() -> "Future[None]":
     A cancelled task that awaits it through ``asyncio.wrap_future`` leaves it alone, so the write
     continues and all other waiters are notified.
     """
-    try:
-        return _futures.popleft()
-    except IndexError:
-        return _make_future()
-
-
-def refill_futures() -> None:
-    """Make some futures ahead, on the writer thread, so that a turn need not wait for it.
-
-    Making one takes 30 us when caches are cold, as they are when the user has just spoken: a third
-    of the cost of accepting a turn.
-    """
-    while len(_futures) < FUTURES_KEPT:
-        _futures.append(_make_future())
-
-
-def _make_future() -> "Future[None]":
     future: Future[None] = Future()
     future.set_running_or_notify_cancel()
     return future

@@ -20,7 +20,7 @@ from slowcat_memory.store.disk.environment import BROKEN, POISON, Environment, a
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions
 from slowcat_memory.store.rows.bookkeeping import trim
-from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueue, refill_futures
+from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueue
 
 T = TypeVar("T")
 
@@ -78,7 +78,6 @@ class Writer:
         return cast(T, call.future.result())
 
     def _run(self) -> None:
-        refill_futures()
         limit = self._options.batch_limit
         while (batch := self._queue.take_batch(limit, LOOK_S)) is not None:
             try:
@@ -87,7 +86,6 @@ class Writer:
                 why = describe_error(error)
                 logger.error("the store's writer failed: {}", why)
                 self._fail(batch, StoreError(f"the writer failed: {why}"))
-            refill_futures()
             with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
                 self._look_around()
                 self._check_readers()
