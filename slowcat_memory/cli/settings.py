@@ -139,15 +139,8 @@ class Settings:
             words_only: Do not load the embedding model.
         """
         from slowcat_memory.engine import MemoryEngine
-        from slowcat_memory.engine.availability import KEPT, trouble_of
 
-        try:
-            engine = MemoryEngine(self._quiet(words_only))
-        except (OSError, StoreError) as error:
-            trouble = trouble_of(error, self.config.folder)
-            trouble.hint = trouble.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
-            raise trouble from error
-        with closing(engine):
+        with closing(MemoryEngine(self._quiet(words_only))) as engine:
             _warn_of_recovery(engine)
             yield engine
 

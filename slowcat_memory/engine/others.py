@@ -66,26 +66,24 @@ class OtherProcesses:
     def forgot(self) -> None:
         """Note that this process has forgotten something: its indexes are its own matter."""
         with self._store.snapshot() as snapshot:
-            self._own_epochs.add(snapshot.forget_epoch())
+            epoch = snapshot.forget_epoch()
+        self._own_epochs.add(epoch)
+        self._clean = max(self._clean, epoch)
 
     def _look(self) -> None:
         """Take over what others wrote, or a part of it. On the worker of recalls."""
-        if not self._is_behind():
-            return
-        generation = self._store.last_transaction()[0]
-        with self._store.snapshot() as snapshot:
-            if self._store.last_transaction()[0] != generation:
-                return  # it was replaced just now: next time
-            now = generation, snapshot.number
-            known = generation == self._seen[0]
-            if now != self._seen and not (known and self._store.is_own(self._seen[1], now[1])):
+        (generation, seen), now = self._seen, self._store.last_transaction()
+        own = self._store.own(seen, now[1]) if generation == now[0] and seen < now[1] else None
+        if own is not None:
+            self._seen, (self._event, self._change) = now, own
+            self._store.pass_own(self._event)
+        elif now != self._seen:
+            with self._store.snapshot() as snapshot:
+                if self._store.last_transaction()[0] != now[0]:
+                    return  # it was replaced just now: next time
                 self._read(snapshot)
-            elif now != self._seen:
-                self._event, self._change = snapshot.last_id(), snapshot.last_change()
-                self._epoch = self._clean = snapshot.forget_epoch()
-                self._store.pass_own(self._event)
-            if snapshot.last_id() == self._event:
-                self._seen = now
+                if snapshot.last_id() == self._event:
+                    self._seen = now[0], snapshot.number
         self._refresh()
         self.look_soon()
 
@@ -137,7 +135,6 @@ class OtherProcesses:
     def _forget(self, snapshot: Snapshot, epoch: int) -> None:
         """Drop what others forgot, load the indexes anew without it, and confirm that."""
         if epoch in self._own_epochs:
-            self._clean = epoch
             return
         self._forget_queries()
         loads = []

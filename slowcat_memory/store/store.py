@@ -103,6 +103,7 @@ class Store:
         self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
         self._thread_erasing, self._is_erasing = threading.RLock(), False
         self.on_others: Callable[[], None] = self._let_go
+        self._seen = "", -1
         self._writer: Writer | None = None
         if not self.readonly:
             self._let_go()
@@ -324,6 +325,11 @@ class Store:
         self.on_others()
 
     def _let_go(self) -> None:
+        seen, self._seen = self._seen, self.last_transaction()
+        if self._seen == seen or (
+            self._seen[0] == seen[0] and self._env.own(seen[1], self._seen[1]) is not None
+        ):
+            return
         with self.snapshot() as snapshot:
             epoch, last = snapshot.forget_epoch(), snapshot.last_id()
         self._queue.pass_own(last)
@@ -347,9 +353,9 @@ class Store:
         with if_free(self.path / IDLE) if not self.readonly else nullcontext(True) as free:
             yield free
 
-    def is_own(self, after: int, upto: int) -> bool:
-        """Return whether all transactions between two numbers are of this process."""
-        return self._env.is_own(after, upto)
+    def own(self, after: int, upto: int) -> tuple[int, int] | None:
+        """Return the last event and change if all transactions between two are of this process."""
+        return self._env.own(after, upto)
 
     def last_transaction(self) -> tuple[str, int]:
         """Return the generation, and the number of its last transaction; some microseconds."""

@@ -70,6 +70,7 @@ class StoreThen:
     def __init__(self, store: Store, now: datetime, upto: int = 0) -> None:
         self._store, self.path, self.now, self.upto = store, Path(store.path), now, upto
         self.sessions: dict[str, Session] = {}
+        self.idle_turn = store.idle_turn
 
     def advance(self, event: Event) -> None:
         self.upto = event.id

@@ -132,7 +132,8 @@ class Environment:
         self._shut = False
         self._holding: Generation | None = None
         self._former: list[Generation] = []
-        self._written = set[int]()  # ids of transactions of this process; see ``is_own``
+        # By number of each transaction of this process, up to where the log and ``changes`` went.
+        self._written: dict[int, tuple[int, int]] = {}
         self._mark = Renewal()
         try:
             if self.folder.id in _open_here:
@@ -332,17 +333,19 @@ class Environment:
                 return txn
             txn.abort()
 
-    def committed(self, number: int) -> None:
-        """Record that a transaction of this process was committed."""
-        self._written.add(number)
+    def committed(self, number: int, last_event: int, last_change: int) -> None:
+        """Record that a transaction of this process was committed, and how far the rows go now."""
+        self._written[number] = last_event, last_change
 
-    def is_own(self, after: int, upto: int) -> bool:
-        """Return whether this process committed every transaction behind one, up to another.
+    def own(self, after: int, upto: int) -> tuple[int, int] | None:
+        """Return how far the rows go if all transactions behind one, up to another, are ours.
 
         Those up to ``after`` are not asked for again.
         """
-        self._written -= {number for number in self._written if number <= after}
-        return all(number in self._written for number in range(after + 1, upto + 1))
+        for number in [number for number in self._written if number <= after]:
+            del self._written[number]
+        ours = all(number in self._written for number in range(after + 1, upto + 1))
+        return self._written[upto] if ours else None
 
     def last_transaction(self) -> int:
         """Return the number of the last transaction of the generation; 0.4 us."""
@@ -388,7 +391,7 @@ class Environment:
     def _take(self, made: Generation) -> None:
         with self._changed:
             self._leave()
-            self._holding, self._written = made, set()
+            self._holding, self._written = made, {}
             self._close_former()
 
     def reopen(self) -> None:

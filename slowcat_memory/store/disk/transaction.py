@@ -20,7 +20,7 @@ from slowcat_memory.store.disk.change_set import Changes
 from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
-from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE
+from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
 
@@ -180,11 +180,11 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
                     tx.write()
-                number = txn.id()
+                number, reached = txn.id(), (tx.meta(NEXT_ID, 1) - 1, tx.meta(LAST_CHANGE, 0))
                 txn.commit()
                 undo.pop_all()
             if writes:  # one that changes nothing gets no number of its own
-                env.committed(number)
+                env.committed(number, *reached)
             if writes and env.outbox is not None:
                 env.outbox.committed()
             if tx.erased():

@@ -141,7 +141,7 @@ class WriteQueue:
             self._admit_event(live=quiet)
             first = self._take_ids(len(events))
             numbered = tuple(_numbered(event, first + i) for i, event in enumerate(events))
-            self._last_id = numbered[-1].id
+            self._last_id = first + len(numbered) - 1
             self._own.update(event.id for event in numbered)
             write = Write(change(numbered), weight=len(numbered), derived=False)
             self._push(write, quiet=quiet)
