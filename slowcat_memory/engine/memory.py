@@ -1,8 +1,8 @@
 """The protocol between the engine and its callers: the processor, the tools and the command line.
 
-An engine in this process implements it, and so can a client of an engine in another process:
-arguments and results are records. Reading goes through ``snapshot``: a client opens the store
-read-only itself. ``testing.contracts.check_memory`` exercises every method of an implementation.
+An engine implements it, and so does the memory of a process that opens its engine in the
+background: arguments and results are records. Reading goes through ``snapshot``.
+``testing.contracts.check_memory`` exercises every method of an implementation.
 """
 
 from collections.abc import Callable, Sequence
@@ -206,8 +206,7 @@ class Memory(Protocol):
         """Return counts and sizes, as plain values.
 
         ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``,
-        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``; and, where several
-        processes share the store, ``clients``: names and process ids of the owner's.
+        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
 
     def remember(

@@ -50,7 +50,7 @@ def fold_session(row: Session | None, event: Event) -> Session:
     if row is None:
         row = Session(id=event.session, scope=event.scope, started=event.at, last=event.at)
     if isinstance(event, Turn):
-        if row.reason == "crash":  # it was ended for a process that had only lost its owner
+        if row.reason == "crash":  # another process ended it, and its own still talks
             row = replace(row, ended=None, reason="")
         return _with_turn(row, event)
     if event.kind == "end":
