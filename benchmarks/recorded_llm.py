@@ -7,7 +7,7 @@ parser and checks, store and index.
 
 What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session with
 ``conversation_id``, ``contexts`` (a text by turn id), ``questions`` (a list by turn id), ``entities``,
-``relations`` (subject, predicate, object, turn) and ``facts`` with quotes. ``llm_outputs.jsonl.gz``: one
+``relations`` (subject, predicate, object, turn) and ``facts`` with quotes, which `statements` joins. ``llm_outputs.jsonl.gz``: one
 line a text; those with ``source_turn_ids`` are notes about these turns, where the heading 【…】 of some is
 the data set's own grouping and no part of the note. A turn without either is answered by nothing.
 """
@@ -26,10 +26,11 @@ from msgspec import Struct
 
 from benchmarks import datasets
 from slowcat_memory.core.extraction import descriptions
+from slowcat_memory.core.extraction.predicates import sentence
 from slowcat_memory.core.facts import merging
 from slowcat_memory.core.facts import prompt as fact_prompt
-from slowcat_memory.core.graph import prompt as entity_prompt
 from slowcat_memory.core.summaries import prompt as summary_prompt
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.testing.server import Failure, ScriptedServer
 from slowcat_memory.testing.server import Replier as Reply
 
@@ -37,8 +38,7 @@ NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
 ROLLUPS = (summary_prompt.META, summary_prompt.DAY, summary_prompt.WEEK, summary_prompt.TOPIC)
 _TURN = re.compile(r"^\[(\d+)\] ", re.M)
-_LINE = re.compile(r"^\[(\d+)\] [^:]*: (.*)$", re.M)
-_REGISTER = entity_prompt.SYSTEM.partition("{")[0]
+_FACTS = fact_prompt.SYSTEM.partition("<types>")[0]
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
 _ASKED_FACTS = re.compile(r"^Write the facts of the turns ([\d, ]+)\.$", re.M)
 
@@ -55,7 +55,6 @@ class Recorded(Struct, frozen=True):
         sessions: Summary, topics, entities, tone and relationship of the session that a turn is of.
         entities: Who is mentioned in the session of a turn.
         relations: What a turn says of them.
-        quotes: Words of a turn that say something.
     """
 
     contexts: dict[str, str]
@@ -66,7 +65,6 @@ class Recorded(Struct, frozen=True):
     sessions: dict[str, dict[str, Any]] = {}
     entities: dict[str, list[dict[str, Any]]] = {}
     relations: dict[str, list[dict[str, Any]]] = {}
-    quotes: dict[str, str] = {}
 
 
 def read(folder: Path) -> Recorded:
@@ -84,12 +82,10 @@ def read(folder: Path) -> Recorded:
     facts: dict[str, list[dict[str, Any]]] = defaultdict(list)
     entities: dict[str, list[dict[str, Any]]] = {}
     relations: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    quotes: dict[str, str] = {}
     for line in _lines(folder / NOTES):
         entities |= dict.fromkeys(line.get("contexts") or (), line.get("entities") or [])
         for one in line.get("relations") or ():
             relations[one["turn"]].append(one)
-        quotes |= {one["turn"]: one["quote"] for one in line.get("facts") or ()}
         noted.add(line["conversation_id"])
         contexts.update(line.get("contexts") or {})
         sessions.update(dict.fromkeys(line.get("contexts") or (), _session(line)))
@@ -110,7 +106,6 @@ def read(folder: Path) -> Recorded:
         sessions=sessions,
         entities=entities,
         relations=dict(relations),
-        quotes=quotes,
     )
 
 
@@ -136,11 +131,9 @@ class Replier:
     def __call__(self, body: dict[str, Any]) -> str | Failure:
         """Answer a request."""
         system, user = (str(message["content"]) for message in body["messages"][:2])
-        if system.startswith(fact_prompt.SYSTEM):
+        if system.startswith(_FACTS):
             [asked] = _ASKED_FACTS.findall(user)
-            return json.dumps(
-                {"facts": [f for t in asked.split(", ") for f in self._facts(int(t))]}
-            )
+            return json.dumps(self._read([int(turn) for turn in asked.split(", ")]))
         if system.startswith(merging.SYSTEM):  # nobody was asked: they stay two
             return json.dumps({"pairs": []})
         if summary_prompt.SESSION.asks in system or summary_prompt.WINDOW.asks in system:
@@ -148,8 +141,6 @@ class Replier:
         if any(one.asks in system for one in ROLLUPS):
             return json.dumps(_joined(user))
         [asked] = _ASKED.findall(user) or [""]
-        if system.startswith(_REGISTER) and asked:
-            return json.dumps(self._register([int(turn) for turn in asked.split(", ")], user))
         if not system.startswith(descriptions.SYSTEM):
             self.unknown += 1
             return Failure(400)
@@ -160,20 +151,21 @@ class Replier:
         known = self._recorded.sessions
         return next((known[origin] for origin in origins if origin in known), {"summary": ""})
 
-    def _register(self, turns: list[int], user: str) -> dict[str, Any]:
-        said, named = dict(_LINE.findall(user)), dict[str, dict[str, Any]]()
-        relations = []
+    def _read(self, turns: list[int]) -> dict[str, Any]:
+        """Answer about turns; a relation that no fact of its turn states has no quote, and is left out."""
+        named, read = dict[str, dict[str, Any]](), list[dict[str, Any]]()
         for turn in turns:
             origin = self.origin_of(turn)
             for one in self._recorded.entities.get(origin, ()):
                 named[one["name"]] = {"name": one["name"][:80], "type": one["type"]}
-            quote = self._recorded.quotes.get(origin) or _sentence(said.get(str(turn), ""))
-            for one in self._recorded.relations.get(origin, ()):
-                told = {name: str(one[name])[:80] for name in ("subject", "predicate", "object")}
-                since = str(one.get("valid_from") or "")
-                told["predicate"] = told["predicate"][:60]
-                relations.append({**told, "turn": turn, "quote": quote[:300], "since": since[:60]})
-        return {"entities": list(named.values())[:60], "relations": relations[:60]}
+            facts = self._recorded.facts.get(origin, [])
+            relations = {
+                str(n): one for n, one in enumerate(self._recorded.relations.get(origin, ()))
+            }
+            read += [
+                {**fact, "turn": turn} for fact, _ in statements(facts, relations)[: len(facts)]
+            ]
+        return {"facts": read[:60], "entities": list(named.values())[:60]}
 
     def _entry(self, turn: int) -> dict[str, Any]:
         origin = self.origin_of(turn)
@@ -187,9 +179,39 @@ class Replier:
             ],
         }
 
-    def _facts(self, turn: int) -> list[dict[str, Any]]:
-        told = self._recorded.facts.get(self.origin_of(turn), ())
-        return [{**fact, "turn": turn, "date": fact.get("date") or ""} for fact in told]
+
+def statements(
+    facts: list[dict[str, Any]], relations: dict[str, dict[str, Any]]
+) -> list[tuple[dict[str, Any], str]]:
+    """Return facts and relations that were written apart in the form of one reply.
+
+    Args:
+        facts: Of one turn.
+        relations: Of the same turn, by a key.
+
+    Returns:
+        The facts, each with the predicate and object of the relation that it states, then the
+        other relations as facts; each with the relation's key, "" for none.
+    """
+    rest, made = dict(relations), list[tuple[dict[str, Any], str]]()
+    for fact in facts:
+        key = next((key for key, one in rest.items() if _states(fact, one)), "")
+        related = rest.pop(key, {})
+        parts = ("predicate", "object", "over")
+        made.append((fact | {name: related[name] for name in parts if name in related}, key))
+    for key, one in rest.items():
+        text = sentence(one["subject"], one["predicate"], one["object"])
+        made.append(({"type": "person", "content": text, "confidence": "high"} | one, key))
+    return made
+
+
+def _states(fact: dict[str, Any], relation: dict[str, Any]) -> bool:
+    """Return whether a fact is about a relation's subject, names its object, and quotes its words."""
+    same = fingerprint(fact["subject"]) == fingerprint(relation["subject"])
+    quotes = (fingerprint(fact["quote"]), fingerprint(relation.get("quote", "")))
+    near = quotes[0] in quotes[1] or quotes[1] in quotes[0]
+    named = f" {fingerprint(relation['object'])} " in f" {fingerprint(fact['content'])} "
+    return same and near and named
 
 
 def _session(line: dict[str, Any]) -> dict[str, Any]:
@@ -207,12 +229,6 @@ def _joined(user: str) -> dict[str, Any]:
     """Sum up summaries as nobody has written it down: by the first sentence of each."""
     lines = re.findall(r"^\[\d+\] [^:]*: (.*)$", user, re.M)
     return {"summary": " ".join(re.split(r"(?<=[.!?])\s", line)[0] for line in lines)[:2900]}
-
-
-def _sentence(text: str) -> str:
-    """Choose the words of a turn that say most: its longest sentence that asks nothing."""
-    told = [one for one in re.split(r"(?<=[.!?])\s+", text) if not one.endswith("?")]
-    return " ".join(max(told, key=len, default="").split()[:20])
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.build.generation import Build
-from slowcat_memory.index.files.header import FORMAT
+from slowcat_memory.index.format import FORMAT
 from slowcat_memory.providers import (
     Embedded,
     Embedder,

@@ -1,5 +1,7 @@
 """Fixtures shared by all tests: a store of the test's own, with or without the real model."""
 
+import asyncio
+import inspect
 import os
 import shutil
 import tempfile
@@ -26,6 +28,16 @@ os.environ.pop("PYTHONUNBUFFERED", None)  # what a process prints waits in its b
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what runs programs for long: at the end, the other workers would wait for it."""
     items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "harness"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine, in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**given), 300))
+    return True
 
 
 @pytest.fixture(autouse=True)

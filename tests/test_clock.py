@@ -22,13 +22,6 @@ def test_seconds_of_a_clock_with_its_own_boot_clock_is_used() -> None:
     assert seconds() == 5
 
 
-def test_is_synchronised_a_bare_function_cannot_say_so() -> None:
-    fixed = FixedClock()
-    assert is_synchronised(fixed) and not is_synchronised(lambda: fixed.now)
-    fixed.synchronised = False
-    assert not is_synchronised(fixed)
-
-
 def test_system_clock_is_aware_and_its_boot_clock_advances() -> None:
     system = SystemClock()
     first, second = system.boot_s(), system.boot_s()
@@ -48,11 +41,6 @@ def test_kernel_is_synchronised_as_it_says(
     monkeypatch.setattr(clock.sys, "platform", "linux")
     monkeypatch.setattr(clock, "_c_library", Kernel)
     assert kernel_is_synchronised() == synchronised
-
-
-def test_kernel_is_synchronised_is_unknown_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock.sys, "platform", "darwin")
-    assert not kernel_is_synchronised()
 
 
 # ------------------------------------------------------------------- who reads the wall clock
@@ -85,8 +73,3 @@ def wall_clock_readers(package: Path) -> set[str]:
 def test_wall_clock_is_read_where_it_dates_and_nowhere_else() -> None:
     """Whoever measures time takes ``seconds_of``; whoever erases asks the clock's guard."""
     assert wall_clock_readers(Path(clock.__file__).parent) == READERS.keys()
-
-
-def test_wall_clock_a_new_reader_is_found(tmp_path: Path) -> None:
-    (tmp_path / "new.py").write_text("import time\nstart = time.time()\n")
-    assert wall_clock_readers(tmp_path) == {"new.py"}

@@ -1,7 +1,6 @@
 """The drawing in ARCHITECTURE.md, kept true: who may import whom, and who may import what."""
 
 import ast
-import re
 import shutil
 import subprocess
 import sys
@@ -121,10 +120,6 @@ def test_floors_every_module_keeps_to_its_floor() -> None:
     ("module", "line"),
     [
         ("core/ranking/score.py", "from slowcat_memory.store import Store"),
-        ("index/vectors/vector_view.py", "from slowcat_memory.providers import Embedder"),
-        ("store/disk/codec.py", "import slowcat_memory.index.options"),
-        ("runtime/recall/pipeline.py", "from slowcat_memory.engine import MemoryEngine"),
-        ("records.py", "from slowcat_memory.core.text import normalize"),
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
     ],
 )
@@ -151,17 +146,10 @@ def test_floors_every_third_party_is_imported_at_its_home_only() -> None:
     ("module", "line", "caught"),
     [
         ("engine/engine.py", "import pipecat", "engine.engine imports pipecat"),
-        ("runtime/recall/pipeline.py", "import faiss", "runtime.recall.pipeline imports faiss"),
-        ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
         (
             "providers/embedding/local.py",
             "import torch.nn",
             "providers.embedding.local imports torch",
-        ),
-        (
-            "providers/embedding/base.py",
-            "from openai import OpenAI",
-            "providers.embedding.base imports openai",
         ),
     ],
 )
@@ -212,10 +200,6 @@ def test_floors_below_the_doors_nobody_needs_pipecat(code: str) -> None:
     assert not brought & {"pipecat", "aiohttp", "openai", *CHILDREN_ONLY}
 
 
-def test_floors_importing_the_package_costs_nothing() -> None:
-    assert not loaded("import slowcat_memory") & {"numpy", "lmdb", "faiss", "bm25s", "onnxruntime"}
-
-
 # ------------------------------------------------------------------- the layout inside the floors
 
 
@@ -225,35 +209,3 @@ def test_circles_none_inside_any_package() -> None:
 
 def test_repeated_no_module_name_stands_in_three_folders() -> None:
     assert repeated(PACKAGE) == []
-
-
-def test_empty_no_module_is_a_placeholder() -> None:
-    assert [
-        str(path) for path in PACKAGE.rglob("*.py") if not path.read_text("utf-8").strip()
-    ] == []
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "check"),
-    [
-        ("core/text/b.py", "from slowcat_memory.core.time import c\n", circles),
-        ("store/forget_.py", "x = 1\n", None),
-    ],
-)
-def test_laws_catch_a_planted_fault(tmp_path: Path, file: str, text: str, check: object) -> None:
-    for folder in ("core/text", "core/time", "store", "index", "idle"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "same.py").write_text("y = 1\n")
-    (tmp_path / "core/time/c.py").write_text("from slowcat_memory.core.text import same\n")
-    (tmp_path / file).write_text(text)
-    if check is circles:
-        assert circles(tmp_path) == ["core: text -> time -> text"]
-    assert repeated(tmp_path) == ["same"]
-
-
-def test_contributing_by_example_names_files_that_exist() -> None:
-    root = PACKAGE.parent
-    text = (root / "docs/contributing-by-example.md").read_text("utf-8")
-    named = re.findall(r"`((?:slowcat_memory|tests|docs|benchmarks)/[\w./-]+)`", text)
-    assert len(re.findall(r"^\| (?!you want|-)", text, re.M)) >= 12
-    assert [path for path in named if not (root / path).exists()] == []

@@ -61,14 +61,6 @@ def test_ids_that_begin_anew_are_new_turns(engine: MemoryEngine, tmp_path: Path)
     assert texts(engine, "user") == [row["text"] for row in (*rows, *more)]
 
 
-def test_two_files_whose_sessions_begin_alike_are_both_imported(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    imported(engine, tmp_path / "a.txt", "Anna: Hi", "Anna: My dog is ill", "Anna: Bye")
-    imported(engine, tmp_path / "b.txt", "Anna: Hi", "Anna: My cat is well", "Anna: Bye")
-    assert {"My dog is ill", "My cat is well"} <= set(texts(engine, "user"))
-
-
 def test_what_was_forgotten_stays_forgotten_when_its_file_grows(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
@@ -122,14 +114,6 @@ def test_odd_values_cost_nothing_but_themselves(
 ) -> None:
     assert imported(engine, tmp_path / "chat.jsonl", {"text": "said", **odd}) == []
     assert texts(engine, "user") == ["said"]
-
-
-def test_headings_that_look_like_numbered_ones_lose_no_session(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    lines = ["# a", "Anna: one", "# a (3)", "Anna: two", "# a", "Anna: three"]
-    imported(engine, tmp_path / "chat.txt", *lines)
-    assert texts(engine, "user") == ["one", "two", "three"]
 
 
 def test_scopes_made_from_names_never_collide() -> None:

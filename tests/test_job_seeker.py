@@ -120,9 +120,7 @@ def test_job_seeker_the_month_of_a_job_seeker(month: Month) -> None:
     human = block_of(month.engine, "human")
     assert "planner in Munich" in human and "Amazon" not in human
     assert "About Maya: wants: work as a planner in Munich." in fourth
-
-
-def test_job_seeker_blocks_have_a_history(month: Month) -> None:
+    # Blocks have a history.
     with month.engine.store.snapshot() as snapshot:
         every = list(snapshot.memories(SCOPE, "block/"))
     background = history(every, "background_context")

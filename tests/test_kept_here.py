@@ -142,7 +142,7 @@ def test_kept_here_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bo
     asked = prompts_of(mind, llm)
     assert not ASKING - asked.keys(), "a job that asked nothing shows nothing"
     leaking = {job for job, text in asked.items() if SECRET.casefold() in text.casefold()}
-    assert leaking == set() if remote else {"facts", "entities", "session_summary"} <= leaking
+    assert leaking == set() if remote else {"facts", "session_summary"} <= leaking
 
 
 def persona(person: Memory) -> Memory:

@@ -60,15 +60,6 @@ def holds_words(log: list[str]) -> bool:
     return "quokka" in "".join(log)
 
 
-def test_logs_the_sink_would_show_it(log: list[str]) -> None:
-    """The control: so are the values that the package must not pass on."""
-    try:
-        fail()
-    except KeyError:
-        logger.exception("failed")
-    assert holds_words(log)
-
-
 # ------------------------------------------------------------------- paths of a failure
 
 
@@ -196,12 +187,6 @@ def test_describe_error_names_the_causes_and_no_message_but_ours() -> None:
     assert describe_error(StoreError("the disk is full", hint="Make room")) == (
         "StoreError: the disk is full"
     )
-
-
-def test_describe_error_of_errors_that_cause_each_other_ends() -> None:
-    one, other = ValueError(), KeyError()
-    one.__cause__, other.__cause__ = other, one
-    assert describe_error(one).count("caused by") == errors.MOST_CAUSES - 1
 
 
 # ------------------------------------------------------------------- what is passed to the logger

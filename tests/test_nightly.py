@@ -29,10 +29,10 @@ def test_nightly_a_harness_fails_by_its_laws_and_by_too_little(figures, control,
 
 
 def test_nightly_plants_every_fault_and_tries_every_seed() -> None:
-    assert list(nightly.runs({"m": {"w": HARNESS}}, 0.1)) == [
-        "m --what w --seed 1 --control early",
-        "m --what w --seed 1 --count 20",
-        "m --what w --seed 2 --count 20",
+    assert list(nightly.runs({"m": {"w": HARNESS}}, 0.1, 2001)) == [
+        "m --what w --seed 2001 --control early",
+        "m --what w --seed 2001 --count 20",
+        "m --what w --seed 2002 --count 20",
     ]
 
 

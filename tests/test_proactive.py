@@ -70,12 +70,6 @@ def test_proactive_a_greeting_uses_an_icebreaker_once_and_the_second_session_doe
         assert not engine.search("interview", "user", 9).hits[0].memory.kind.startswith("ice")
 
 
-def test_proactive_an_icebreaker_for_a_memory_that_cannot_open_is_a_warning(tmp_path):
-    (tmp_path / "file").write_text("")
-    broken = configured(tmp_path / "file" / "memory")
-    assert asyncio.run(memory(broken).push_icebreaker(INTERVIEW)) is None
-
-
 def test_proactive_a_text_that_makes_no_sense_is_an_error(awake):
     processor = memory(awake)
     with pytest.raises(ValueError, match="text"):

@@ -8,12 +8,12 @@ from benchmarks.unseen.lists import Row, language
 from benchmarks.unseen.verdicts import Verdict, one
 from benchmarks.unseen.wording import same_phrase
 from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.graph.dedup import Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex
-from slowcat_memory.core.graph.readings import Mention
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.idle.jobs.options import EntityOptions
+from slowcat_memory.idle.jobs.options import FactsOptions
 
 AGENT_NAMES = ("Slowcat", "Slow Cat", "Assistant")
 # What the lists call the kinds of commands that the product carries out; a kind that is not among
@@ -125,7 +125,7 @@ def entities(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 
 
 def _pair(row: Row, similar: Similarity | None) -> Verdict:
-    index = EntityIndex("unseen", (), EntityOptions())
+    index = EntityIndex("unseen", (), FactsOptions())
     first, second = (
         index.find_or_add(Mention(row[name], row["type"]), similar) for name in ("first", "second")
     )

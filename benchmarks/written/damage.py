@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from benchmarks.written.good import Piece, Reply
 
-UNSENT = frozenset({"question", "note"})  # they stand in the entry of their turn
 RENAMED = {
     "turn": "turn_id", "content": "fact", "context": "description", "predicate": "relation",
     "summary": "text", "text": "content", "name": "entity", "pair": "id", "line": "number",
@@ -16,15 +15,11 @@ RENAMED = {
 }  # fmt: skip
 EXAMPLES: dict[str, dict[str, Any]] = {
     "facts": {
-        "turn": 7, "type": "preference", "subject": "Ada", "content": "Ada likes green tea.",
+        "turn": 7, "type": "preference", "subject": "Ada", "predicate": "likes",
+        "object": "green tea", "over": False, "content": "Ada likes green tea.",
         "quote": "I like green tea", "confidence": "high", "date": "",
     },
     "entities": {"name": "Ada", "type": "person", "attributes": {}, "confidence": "high"},
-    "relations": {
-        "turn": 7, "subject": "Ada", "predicate": "lives_in", "object": "Porto",
-        "quote": "I live in Porto now", "since": "", "until": "", "over": False,
-        "corrects": False, "confidence": "high",
-    },
     "turns": {"turn": 7, "context": "...", "questions": ["..."], "notes": []},
     "fields": {"field": "city", "value": "Lisbon", "statement": 3},
     "lines": {},
@@ -61,7 +56,7 @@ def pieces(reply: Reply) -> list[Piece]:
 
 
 def _unsent(one: Any) -> bool:
-    return isinstance(one, Piece) and one.kind in UNSENT
+    return isinstance(one, Piece) and not one.sent
 
 
 def text_of(reply: Reply) -> str:

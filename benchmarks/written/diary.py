@@ -79,10 +79,7 @@ class Relation(Item, frozen=True, kw_only=True):
     predicate: str
     object: str
     quote: str
-    since: str = ""
-    until: str = ""
     over: bool = False
-    corrects: bool = False
     confidence: str = "high"
 
 
@@ -102,10 +99,7 @@ class Wrong(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     attributes: dict[str, str] = {}
     predicate: str = ""
     object: str = ""
-    since: str = ""
-    until: str = ""
     over: bool = False
-    corrects: bool = False
 
     @property
     def words(self) -> str:

@@ -68,13 +68,13 @@ class Found:
         """Return the stored text that an item became; None if it was not kept."""
         text = said(piece)
         exchange = piece.key.partition("/")[0].partition("!")[0]
-        if piece.kind == "fact":
+        if piece.kind == "relation" and ((stated := self._stated(piece)) or not piece.fault):
+            return stated
+        if piece.kind in ("fact", "relation"):
             memory = self.fact(piece, self.exchange_of(piece))
             return memory.text if memory else None
         if piece.kind == "entity":
             return self._named(str(piece.value["name"]))
-        if piece.kind == "relation":
-            return self._stated(piece)
         if piece.kind == "context":
             return self._described(piece, self._contexts.get(self.chunk(piece.key), ""))
         if piece.kind in ("question", "note"):

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from benchmarks.recorded_llm import statements
 from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
 from benchmarks.written.merging import Pairs
 from benchmarks.written.shown import ALIKE, Line, Reader, Shown, Spot, overlap
@@ -41,12 +42,14 @@ class Piece(Struct, frozen=True):
         key: What of the diary it is: the fact's id, or the turn and a number.
         value: As it stands in the reply.
         fault: Of a wrong item; "" for a good one.
+        sent: Whether it stands in the reply by itself, not within another item.
     """
 
     kind: str
     key: str
     value: Any
     fault: str = ""
+    sent: bool = True
 
 
 Reply = dict[str, Any]  # values, or lists of `Piece`
@@ -59,9 +62,9 @@ class GoodModel:
         self.diary, self.reader = diary, Reader(diary)
         self._pairs = Pairs(diary)
         self._fields: dict[str, Callable[[Request, Shown], Any]] = {
-            "facts": self._facts, "entities": self._entities, "relations": self._relations,
-            "turns": self._contexts, "pairs": self._verdicts, "lines": self._lines,
-            "fields": self._profile, "grades": self._grades, "text": self._text,
+            "facts": self._facts, "entities": self._entities, "turns": self._contexts,
+            "pairs": self._verdicts, "lines": self._lines, "fields": self._profile,
+            "grades": self._grades, "text": self._text,
         }  # fmt: skip
 
     def reply(self, request: Request) -> Reply:
@@ -79,10 +82,7 @@ class GoodModel:
 
     def _facts(self, request: Request, shown: Shown) -> list[Piece]:
         return [
-            Piece("fact", fact.id, {"turn": number} | made)
-            for number, one in own_turns(shown)
-            for fact in one.facts
-            if (made := given(fact, shown))
+            piece for number, one in own_turns(shown) for piece in _statements(number, one, shown)
         ]
 
     def _entities(self, request: Request, shown: Shown) -> list[Piece]:
@@ -92,14 +92,6 @@ class GoodModel:
                 if made := given(entity, shown):
                     found.setdefault(fingerprint(entity.name), Piece("entity", entity.name, made))
         return list(found.values())
-
-    def _relations(self, request: Request, shown: Shown) -> list[Piece]:
-        return [
-            Piece("relation", f"{one.id}.{place}", {"turn": number} | made)
-            for number, one in own_turns(shown)
-            for place, relation in enumerate(one.relations)
-            if (made := given(relation, shown))
-        ]
 
     def _contexts(self, request: Request, shown: Shown) -> list[Piece]:
         """Return an entry for each turn, as the prompt wants it: a few words for small talk."""
@@ -220,6 +212,24 @@ class GoodModel:
 def own_turns(shown: Shown) -> list[tuple[int, Exchange]]:
     """Return the user's turns that are asked about."""
     return [(number, spot.exchange) for number, spot in shown.turns() if not spot.agent]
+
+
+def _statements(number: int, one: Exchange, shown: Shown) -> list[Piece]:
+    """Return the facts of a turn, and its relations within facts or as facts of their own."""
+    facts = [(fact.id, made) for fact in one.facts if (made := given(fact, shown))]
+    relations = {
+        f"{one.id}.{place}": made
+        for place, relation in enumerate(one.relations)
+        if (made := given(relation, shown))
+    }
+    pieces = list[Piece]()
+    for place, (fact, key) in enumerate(statements([fact for _, fact in facts], relations)):
+        own = place < len(facts)
+        kind, id = ("fact", facts[place][0]) if own else ("relation", key)
+        pieces.append(Piece(kind, id, {"turn": number} | fact))
+        if own and key:
+            pieces.append(Piece("relation", key, relations[key], sent=False))
+    return pieces
 
 
 def given(item: Item, shown: Shown) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 GAIN = 0.12  # of questions answered with the good model over none
-READING_JOBS = ("entities", "facts", "contextualize")
+READING_JOBS = ("facts", "contextualize")
 MOST_IN, MOST_OUT = 250.0, 100.0  # tokens of these jobs together, for each logged turn
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks.recorded_llm import serving
 from benchmarks.written.damage import DAMAGES, NO_FAULT, pieces, possible, text_of
@@ -100,7 +101,7 @@ def _fitted(piece: Any, wanted: dict[str, Any]) -> Any:
     if not isinstance(piece, Piece) or not isinstance(piece.value, dict):
         return piece
     value = {name: one for name, one in piece.value.items() if name in wanted}
-    return Piece(piece.kind, piece.key, value, piece.fault)
+    return replace(piece, value=value)
 
 
 class Thinker(Struct, frozen=True):

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import asdict, replace
 
+from benchmarks.recorded_llm import statements
 from benchmarks.written.diary import Conversation, Exchange, Wrong
 from benchmarks.written.good import GoodModel, Piece, Reply, Request, own_turns
 from benchmarks.written.shown import Shown
@@ -18,10 +19,7 @@ EVERY = 3  # one prompt of so many is damaged
 _FIELDS = {
     "fact": ("type", "subject", "content", "quote", "confidence", "date"),
     "entity": ("name", "type", "attributes", "confidence"),
-    "relation": (
-        "subject", "predicate", "object", "quote", "since", "until", "over", "corrects",
-        "confidence",
-    ),
+    "relation": ("subject", "predicate", "object", "quote", "over", "confidence"),
 }  # fmt: skip
 
 
@@ -32,7 +30,7 @@ class SloppyModel(GoodModel):
         shown = self.reader.read(request.system, request.user)
         made = super().reply(request)
         changes = {"facts": self._worse_facts, "entities": self._worse_entities,
-                   "relations": self._worse_relations, "turns": self._worse_contexts}  # fmt: skip
+                   "turns": self._worse_contexts}  # fmt: skip
         if "summary" in made:
             return made | {"summary": self._worse_summary(made["summary"], shown)}
         for name, change in changes.items():
@@ -51,10 +49,12 @@ class SloppyModel(GoodModel):
         return int.from_bytes(hashlib.blake2b(words, digest_size=4).digest(), "big")
 
     def _worse_facts(self, good: list[Piece], shown: Shown) -> list[Piece]:
-        return _mixed(_wrong("fact", own_turns(shown)), good)
-
-    def _worse_relations(self, good: list[Piece], shown: Shown) -> list[Piece]:
-        return _mixed(_wrong("relation", own_turns(shown)), good)
+        turns = own_turns(shown)
+        related = [
+            replace(one, value=statements([], {"": one.value})[0][0])
+            for one in _wrong("relation", turns)
+        ]
+        return _mixed([*_wrong("fact", turns), *related], good)
 
     def _worse_entities(self, good: list[Piece], shown: Shown) -> list[Piece]:
         """Add wrong entities, and the names of wrong relations, which would be refused without."""
@@ -132,5 +132,5 @@ def _worse_context(piece: Piece, shown: Shown) -> list[Piece]:
         elif wrong.kind in ("question", "note"):
             name = f"{wrong.kind}s"
             value[name] = [wrong.text, *value[name]]
-            more.append(Piece(wrong.kind, piece.key, wrong.text, wrong.fault))
+            more.append(Piece(wrong.kind, piece.key, wrong.text, wrong.fault, sent=False))
     return [replace(piece, value=value, fault=fault), *more]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from slowcat_memory.cli.look import find_memory
+from slowcat_memory.cli.look import as_called, find_memory
 from slowcat_memory.cli.output import (
     NotFound,
     count,
@@ -211,7 +211,7 @@ def _print_preview(memory: "Memory", preview: "Forgotten") -> None:
     derived = [key for key in preview.memories if _kind(key[1]) != "chunk"]
     readable = [key for key in derived if _kind(key[1]) in READABLE]
     with memory.snapshot() as snapshot:
-        turns = [turn for id_ in preview.turns[:SAMPLE] if (turn := snapshot.turn(id_))]
+        turns = as_called(memory, map(snapshot.turn, preview.turns[:SAMPLE]))
         notes = [found for key in readable[:SAMPLE] if (found := snapshot.memory(*key))]
     several = len({key[0] for key in preview.memories}) > 1
     rows = [(turn.at, turn.text, turn.speaker, turn.scope) for turn in turns]

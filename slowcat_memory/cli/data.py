@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -150,12 +149,11 @@ def export(
                 written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
             return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
-            with engine.snapshot() as snapshot:  # whoever reads the output may be slow
-                lines = [*transfer.export(snapshot, only, but=guest)]
-            for line in lines:
-                sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            rows = transfer.export_in_parts(engine.snapshot, only, but=guest)
+            lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+            written = sum(map(bool, map(sink.write, lines)))
     if to:
-        warn(f"{count(len(lines), 'line')} in {to}")
+        warn(f"{count(written, 'line')} in {to}")
 
 
 def _drafting(engine: "MemoryEngine") -> "Drafting":
@@ -176,14 +174,10 @@ def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    unfinished = to.with_name(f".{to.name}.unfinished")
-    with _drafting(engine)(unfinished, to):
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            with _packed(file, to.suffix) as sink:
-                yield sink
-            file.flush()
-            os.fsync(file.fileno())
+    from slowcat_memory.transfer.fact_files import private_file
+
+    with private_file(to, _drafting(engine)) as file, _packed(file, to.suffix) as sink:
+        yield sink
 
 
 def _packed(file: IO[bytes], suffix: str) -> Any:

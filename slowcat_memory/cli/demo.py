@@ -42,7 +42,7 @@ from slowcat_memory.testing.server import ScriptedServer
 
 USER = "Nora"
 SCOPE = USER.casefold()
-NIGHT_JOBS = ("facts", "entities", "merge", "session_summary", "profile")
+NIGHT_JOBS = ("facts", "merge", "session_summary", "profile")
 WIDTH = 80
 LIKELY = 0.5  # from here on, what is recalled for a statement is shown too
 WORD_S, PART_S = 0.16, 0.5  # reading time of a word, and of looking at a part

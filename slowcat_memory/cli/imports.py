@@ -7,6 +7,7 @@ is asked about, and files of which nothing can be read leave no store behind.
 import sys
 from collections.abc import Sequence
 from datetime import timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +36,7 @@ from slowcat_memory.errors import ProviderError, TranscriptError
 if TYPE_CHECKING:
     from slowcat_memory.engine.memory import Memory
     from slowcat_memory.transfer.import_ import Where
-    from slowcat_memory.transfer.reading import Options, Reading, Survey
+    from slowcat_memory.transfer.reading import Options, Reading
 
 SHOWN = 10  # faults, files beside the chats, or renamed conversations that are listed
 
@@ -125,13 +126,13 @@ def import_(
     )
     begin = parse_time(date, now, options.zone, "--date")
     files, beside = _surveyed(paths or [], options)
-    empty = not any(file.found and file.found.turns + file.found.notes for file in files)
+    empty = not any(file.reading and file.reading.turns + file.reading.notes for file in files)
     reason = _reason(files) if empty else None
     if not as_json:
         _print_faults(files, but=reason)
     if dry_run or reason:
         if as_json:
-            print_json({"files": [_plain(file) for file in files], "scopes": []})
+            print_json({"files": [*map(_plain, files)], "scopes": []})
         else:
             _preview(files, beside, options.zone)
         if reason:
@@ -142,7 +143,7 @@ def import_(
     if not me and (name := _name_of_user(files)):
         files, beside = _surveyed(paths or [], replace(options, me=name))
     for file in files:
-        if file.found and file.found.undated and not begin:
+        if file.reading and file.reading.undated and not begin:
             raise TranscriptError(
                 f"{file.name} does not say when it was written", hint="`--date 2024-05-01` says it."
             )
@@ -166,34 +167,29 @@ def import_(
 
 
 class SurveyedFile(Struct):
-    """One file, as it was surveyed; without a reading it cannot be read."""
+    """One file; without a reading it cannot be read."""
 
     name: str
+    faults: list[TranscriptError]
+    unreadable: int
     reading: "Reading | None" = None
-    found: "Survey | None" = None
-    faults: list[TranscriptError] = []
-
-    @property
-    def unreadable(self) -> int:
-        return self.found.unreadable if self.found else len(self.faults)
 
 
 def _surveyed(
     paths: Sequence[Path], options: "Options"
 ) -> tuple[list[SurveyedFile], list[TranscriptError]]:
     """Read every file once; return the chats, and why other files of a folder are left out."""
-    from slowcat_memory.transfer.reading import readings, survey
+    from slowcat_memory.transfer.reading import readings
 
     files, beside = list[SurveyedFile](), list[TranscriptError]()
     for path in paths:
         faults = list[TranscriptError]()
         try:
-            for reading in readings(path, options, faults.append, beside.append):
-                found = survey(reading)
-                files.append(SurveyedFile(reading.source.name, reading, found, found.faults))
+            for one in readings(path, options, faults.append, beside.append):
+                files.append(SurveyedFile(one.source.name, one.faults, one.unreadable, one))
         except TranscriptError as error:
             faults.append(error)
-        files += [SurveyedFile(str(path), faults=[fault]) for fault in faults]
+        files += [SurveyedFile(str(path), [fault], 1) for fault in faults]
     return files, beside
 
 
@@ -208,7 +204,7 @@ def _reason(files: list[SurveyedFile]) -> TranscriptError:
 def _unknown_people(files: list[SurveyedFile]) -> list[str]:
     """Return who talks in a file in which several people do, and none is known to be the user."""
     for file in files:
-        spoke = file.found.speakers.most_common() if file.found else []
+        spoke = file.reading.speakers.most_common() if file.reading else []
         people = [name for (name, role), _ in spoke if role == "user"]
         if len(people) > 1 and "" not in people:
             return people
@@ -238,18 +234,11 @@ def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> d
     from slowcat_memory.transfer.import_ import Imported, import_reading
 
     imported, faults = Imported(), list[TranscriptError]()
-    if file.reading is not None and file.found is not None:
+    if file.reading is not None:
         with bars(quiet) as show:
-            name = Path(file.name).name
-            import_reading(
-                engine,
-                file.reading,
-                file.found,
-                where,
-                imported,
-                on_error=faults.append,
-                progress=lambda step: show(name, step.turns, step.of_turns),
-            )
+            progress = partial(show, Path(file.name).name)
+            read, report = file.reading, faults.append
+            import_reading(engine, read, where, imported, on_error=report, progress=progress)
     for fault in faults:
         warn(f"{file.name}: {fault}")
     found = _plain(file)
@@ -312,7 +301,7 @@ def _import_facts(
     with chosen.engine(words_only=not embed) as engine:
         imported = import_facts(engine, folder, scope)
         if embed and imported.scopes:
-            tidy(engine, list(imported.scopes), as_json)
+            tidy(engine, imported.scopes, as_json)
     if as_json:
         print_json(imported)
     else:
@@ -336,20 +325,20 @@ def _import_facts(
 
 def _preview(files: list[SurveyedFile], beside: list[TranscriptError], zone: tzinfo) -> None:
     for file in files:
-        if (found := file.found) is None:
+        if (found := file.reading) is None:
             continue
         encoded = "" if found.encoding.startswith("utf-8") else f", {found.encoding}"
         much = [
             f"{count(found.turns, 'turn')} in {count(found.sessions, 'session')}",
             count(found.notes, "note") if found.notes else "",
-            count(len(found.chats), "conversation") if len(found.chats) > 1 else "",
+            count(len(found.conversations), "conversation") if len(found.conversations) > 1 else "",
         ]
         names = {"user": "you", "assistant": "the agent"}
         who = [
             f"{name or names[role]} ({n:,}{', agent' if name and role == 'assistant' else ''})"
             for (name, role), n in found.speakers.most_common()
         ]
-        out().print(f"{file.name}: {found.format}{encoded}", style="bold", markup=False)
+        out().print(f"{file.name}: {found.format.name}{encoded}", style="bold", markup=False)
         skipped = ", ".join(f"{n:,} {why}" for why, n in found.skipped.items())
         left_out = f"left out: {skipped}" if skipped else ""
         print_entries([("", dots(*much), dots(_span(found, zone), listed(who, 6)), left_out)])
@@ -359,21 +348,19 @@ def _preview(files: list[SurveyedFile], beside: list[TranscriptError], zone: tzi
         out().print(f"and {len(beside) - SHOWN} more files that are no chats", style="dim")
 
 
-def _span(found: "Survey", zone: tzinfo) -> str:
-    span = found.span()
-    if span is None:
+def _span(found: "Reading", zone: tzinfo) -> str:
+    if not found.span:
         return "no dates" if found.turns else ""
-    days = " to ".join(dict.fromkeys(at.astimezone(zone).date().isoformat() for at in span))
+    days = " to ".join(dict.fromkeys(at.astimezone(zone).date().isoformat() for at in found.span))
     return days + (f"; {count(found.undated, 'turn')} without dates" if found.undated else "")
 
 
 def _print_faults(files: list[SurveyedFile], but: TranscriptError | None) -> None:
     """Print on stderr what cannot be read, file by file, except one fault."""
     for file in files:
-        if file.found is None:
-            for fault in file.faults:
-                if fault is not but:
-                    warn(str(fault))
+        if file.reading is None:
+            if file.faults[0] is not but:
+                warn(str(file.faults[0]))
         elif file.faults:
             warn(f"{Path(file.name).name}: {count(file.unreadable, 'part')} could not be read:")
             _print_some([f"  {fault}" for fault in file.faults], file.unreadable)
@@ -388,16 +375,16 @@ def _print_some(faults: Sequence[object], every: int = 0) -> None:
 
 def _plain(file: SurveyedFile) -> dict[str, Any]:
     """Return what a file contains, for scripts."""
-    found, unreadable = file.found, [fault.message for fault in file.faults]
+    found, unreadable = file.reading, [fault.message for fault in file.faults]
     if found is None:
         return {"file": file.name, "format": "", "unreadable": unreadable}
-    span = found.span()
+    first, last = [at.isoformat() for at in found.span] or ("", "")
     return {
         "file": file.name,
-        "format": found.format,
+        "format": found.format.name,
         "encoding": found.encoding,
-        "from": span[0].isoformat() if span else "",
-        "to": span[1].isoformat() if span else "",
+        "from": first,
+        "to": last,
         "undated": found.undated,
         "speakers": [
             {"name": name, "role": role, "turns": n}

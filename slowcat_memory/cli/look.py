@@ -1,11 +1,12 @@
 """``slowcat-memory search`` and ``show``: what is in a memory."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 from rich.text import Text
 
 from slowcat_memory.cli.output import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory as Verbs
     from slowcat_memory.records import Hit, Memory, Session, Task, Turn
     from slowcat_memory.store import Snapshot
 
@@ -167,7 +169,7 @@ def show(
             rows = _memories(engine, snapshot, where, what)
         else:
             session = None if what == "turns" else find_session(snapshot, what, where)
-            rows = list(snapshot.turns(session.scope if session else where))
+            rows = as_called(engine, snapshot.turns(session.scope if session else where))
             rows = [turn for turn in rows if session is None or turn.session == session.id]
 
         def entry(one: Any) -> Sequence[str]:
@@ -191,6 +193,15 @@ def show(
         none = partial(nothing_in, engine, where, late)
         print_list(rows, entry, noun, none, as_json, limit, latest_last=True, note=note)
     return None
+
+
+def as_called(memory: "Verbs", turns: "Iterable[Turn | None]") -> "list[Turn]":
+    """Return the turns that there are, under the present names of those who spoke."""
+    from slowcat_memory.core.disclosure import present_name
+
+    every = [one for one in turns if one]
+    called = memory.reader(*{one.scope for one in every}).called
+    return [replace(one, speaker=present_name(one.speaker, one.scope, called)) for one in every]
 
 
 def _is_session(snapshot: "Snapshot", what: str, scope: str) -> bool:
@@ -295,8 +306,8 @@ def _one(
             f"there is no session and no memory {what!r} in scope {scope}",
             hint="`slowcat-memory show` lists the sessions, and `show --last 20` the latest turns.",
         )
-    memory = renamed(memory, engine.reader(memory.scope, local=True, muted=True).called)
-    sources = [turn for id_ in memory.sources if (turn := snapshot.turn(id_))]
+    memory = renamed(memory, engine.reader(memory.scope).called)
+    sources = as_called(engine, map(snapshot.turn, memory.sources))
     if as_json:
         return print_json({"memory": memory, "sources": sources})
     zone = engine.zone

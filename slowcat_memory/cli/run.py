@@ -250,17 +250,13 @@ def ui(
     Example: [bold]slowcat-memory ui --no-browser[/]
     """
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.web import Finding, PageContext, PageServer
-
-    def checks(memory: "Memory") -> Sequence[Finding]:
-        found = examine(known, memory)
-        return [Finding(what=f.what, state=f.state, found=f.found, hint=f.hint) for f in found]
+    from slowcat_memory.web import PageContext, PageServer
 
     known = settings(ctx).existing()
     person = known.scope(scope)  # before this process has the store open
     memory = MemoryEngine.acquire(known.config)
     try:
-        page = PageContext(memory, person=person, everyone=everyone, doctor=checks)
+        page = PageContext(memory, person=person, everyone=everyone, doctor=partial(examine, known))
         asyncio.run(_serve_page(PageServer(page), port, browser))
     finally:
         memory.release()
@@ -337,8 +333,7 @@ def mcp(
     import anyio
 
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.mcp.memory_server import MemoryTools
-    from slowcat_memory.mcp.transports import listen, serve_http, serve_stdio
+    from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http, serve_stdio
 
     offered = MemoryTools(
         lambda: MemoryEngine.acquire(known.existing().config),

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import Struct
-from msgspec.structs import replace
 from rich.text import Text
 
-from slowcat_memory.cli.look import found_by, likelihood
+from slowcat_memory.cli.look import as_called, found_by, likelihood
 from slowcat_memory.cli.output import (
     NotFound,
     count,
@@ -71,7 +70,7 @@ def why(
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
     """
-    from slowcat_memory.core.disclosure import present_name, renamed
+    from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.engine.search import why as ledger_of
     from slowcat_memory.runtime.recall.query import asked_text
 
@@ -98,8 +97,7 @@ def why(
         told, config = snapshot.turn(entry.turn), engine.config
         language = config.memory.language
         asked = asked_text(snapshot, told, config.ask, config.gate, language) if told else ""
-        if told:
-            told = replace(told, speaker=present_name(told.speaker, told.scope, called))
+        told = next(iter(as_called(engine, [told])), None)
         if as_json:
             weighed = {"weighed": verdicts(entry), "memories": memories}
             return print_json({"recall": entry, "asked": asked, **weighed})

@@ -29,7 +29,6 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.options import (
     ContextualizeOptions,
     CorrectionsOptions,
-    EntityOptions,
     FactsOptions,
     ProfileOptions,
     RerankOptions,
@@ -39,9 +38,9 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.commands.executor import CommandOptions
-from slowcat_memory.runtime.context_window import ContextOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
+from slowcat_memory.runtime.injection import ContextOptions
 from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions, RetrievalOptions
 from slowcat_memory.store import StoreOptions
 
@@ -166,7 +165,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     llm: LLMOptions = field(default_factory=LLMOptions)
     thinking: ThinkingOptions = field(default_factory=ThinkingOptions)
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
-    entities: EntityOptions = field(default_factory=EntityOptions)
     facts: FactsOptions = field(default_factory=FactsOptions)
     merge: MergeOptions = field(default_factory=MergeOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)

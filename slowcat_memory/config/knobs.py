@@ -40,7 +40,7 @@ SECTIONS = {
     "head": "What the LLM reads before a session's first turn.",
     "icebreakers": "What the agent may bring up by itself.",
     "summaries": "How conversations are summarised.",
-    "entities": "People, places and things.",
+    "facts": "What is kept of people, places and things.",
 }  # fmt: skip
 
 KNOBS = (
@@ -169,7 +169,7 @@ KNOBS = (
          "Days after which an unused icebreaker is dropped."),
     Knob("summaries.domain", "summaries.domain",
          "Kind of conversation, which sets the turns of one window: support 10, sales 20, interview 50, voice 5."),
-    Knob("entities.types", "entities.types",
+    Knob("facts.types", "facts.types",
          "Types of entities that are extracted."),
 )  # fmt: skip
 

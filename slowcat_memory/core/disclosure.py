@@ -12,6 +12,7 @@ same way: a muted memory is kept and listed, and reaches no LLM and no spoken an
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 from msgspec import Struct
@@ -99,23 +100,19 @@ def present_name(name: str, scope: str, called: Iterable[Called]) -> str:
 
 def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
     """Return a memory with the user's present name, in derived texts too; what was said stays."""
-    for one in called:
-        if one.scope != memory.scope or one.before not in f"{memory.speaker} {memory.text}":
+    for scope, before, now in called:
+        texts = f"{memory.speaker} {memory.text} {memory.context}"
+        if scope != memory.scope or before not in texts:
             continue
-        whole = re.compile(rf"\b{re.escape(one.before)}\b")
-        speaker = present_name(memory.speaker, memory.scope, (one,))
-        derived = memory.made is not None and not turn_of(memory.id)
-        now = one.now.replace("\\", "")
-        text = whole.sub(now, memory.text) if derived else memory.text
-        facets = {
-            key: whole.sub(now, value) if derived and key in _NAMED else value
-            for key, value in memory.facets.items()
-        }
-        statement = memory.statement
-        if derived:
-            named = {side: whole.sub(now, getattr(statement, side)) for side in _SIDES}
-            statement = replace(statement, **named)
-        memory = replace(memory, speaker=speaker, text=text, facets=facets, statement=statement)
+        put = partial(re.compile(rf"\b{re.escape(before)}\b").sub, now.replace("\\", ""))
+        speaker = now if memory.speaker == before else memory.speaker
+        memory = replace(memory, speaker=speaker, context=put(memory.context))
+        if memory.made is None or turn_of(memory.id):
+            continue
+        facets, said = memory.facets, memory.statement
+        facets = facets | {key: put(facets[key]) for key in _NAMED & facets.keys()}
+        said = replace(said, **{side: put(getattr(said, side)) for side in _SIDES})
+        memory = replace(memory, text=put(memory.text), facets=facets, statement=said)
     return memory
 
 

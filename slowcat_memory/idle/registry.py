@@ -30,7 +30,6 @@ from slowcat_memory.idle.job import (
 )
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
-from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.extraction.note_facts import NoteFacts
@@ -133,7 +132,7 @@ UPKEEP: tuple[Job, ...] = (
 )
 
 
-READERS: tuple[Job, ...] = (Contextualize(), Entities(), Facts(), NoteFacts(), Merge())
+READERS: tuple[Job, ...] = (Contextualize(), Facts(), NoteFacts(), Merge())
 REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks(), Corrections(), Rerank())
 BUILT_IN: tuple[Job, ...] = (*UPKEEP, *READERS, *SUMMARY_JOBS.values(), *REFLECTION)
 GROUP = "slowcat_memory.jobs"

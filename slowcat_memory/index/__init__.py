@@ -1,8 +1,7 @@
 """Which memory ids answer a query: derived, rebuildable, one index per namespace."""
 
 from slowcat_memory.index.build.builder import Builder
-from slowcat_memory.index.files.document import Document, Pointer
-from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.format import Document, IndexOptions, Pointer
 from slowcat_memory.index.searcher import Lexical, Searcher
 
 __all__ = [

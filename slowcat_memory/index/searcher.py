@@ -13,20 +13,20 @@ from slowcat_memory.core.ranking.vector_bytes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.text.rare_words import MAX_CHARS
-from slowcat_memory.index.files.document import (
+from slowcat_memory.index.format import (
     ASKED,
     KEY_VIEWS,
     KEYS,
     Document,
+    IndexOptions,
     Pointer,
+    read_header,
     split_key_id,
 )
-from slowcat_memory.index.files.header import read_header
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.lexical.windows import Counts, Windows
 from slowcat_memory.index.neighbours import Neighbours
-from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.table import IdSequence, Table
+from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VECTORS, SealedVectors, VectorView
 from slowcat_memory.records import Hotword
@@ -424,8 +424,7 @@ class Searcher:
                 if own is not vector:
                     block[Row.COSINE] = self.dense.cosines(own, numbers)
                 known |= {"dense"} | self._score_keys(vector, own, numbers, block)
-            ids = IdSequence(table.ids, numbers)
-            return Candidates(block=block, known=frozenset(known), ids=ids)
+            return Candidates(block=block, known=frozenset(known), ids=table.ids.of(numbers))
 
     def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
         """Return the best documents of each view, not unique."""

@@ -13,17 +13,15 @@ maps the whole piece: a query that reads 400 scattered rows maps 300 MB at a mil
 import mmap
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import overload
 from weakref import WeakSet
 
 import numpy as np
 
 from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.core.ranking.score import Row
-from slowcat_memory.index.files.document import NO_TIME, Document
-from slowcat_memory.index.files.header import COLUMNS, Header
+from slowcat_memory.index.format import COLUMNS, NO_TIME, Document, Header
 
 
 class _Map(mmap.mmap):
@@ -136,34 +134,6 @@ def chunk_of(memory_id: str) -> int:
     return turn if turn and turn < 2**63 and chunk_id(turn) == memory_id else 0
 
 
-class IdSequence(Sequence[str]):
-    """The ids of some documents, each made when it is read. Stays right while the index changes."""
-
-    def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
-        cut = int(numbers.searchsorted(ids.base))
-        self._ids, self._sealed = ids, numbers[:cut]
-        self._tail = ids.appended(numbers[cut:])
-
-    def __len__(self) -> int:
-        return len(self._sealed) + len(self._tail)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[n] for n in range(*place.indices(len(self)))]
-        if place < 0:
-            place = range(len(self))[place]
-        if place < len(self._sealed):
-            return self._ids[self._sealed.item(place)]
-        return self._tail[place - len(self._sealed)]
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
-
-
 class Ids:
     """Document numbers by id, in the order of addition: those of a sealed index first."""
 
@@ -202,9 +172,11 @@ class Ids:
         self._number[memory_id] = number
         return number
 
-    def appended(self, numbers: np.ndarray) -> list[str]:
-        """Return the ids of appended documents."""
-        return [self._tail[place] for place in (numbers - self.base).tolist()]
+    def of(self, numbers: np.ndarray) -> list[str]:
+        """Return the ids of documents, whose numbers rise."""
+        cut = int(numbers.searchsorted(self._chunks))
+        chunks = [chunk_id(turn) for turn in self._turns[numbers[:cut]].tolist()]
+        return chunks + [self[number] for number in numbers[cut:].tolist()]
 
     def drop(self, number: int) -> None:
         """Make an appended id unfindable. For a sealed one the caller keeps the tombstone."""
@@ -236,24 +208,28 @@ class Ids:
         return self._chunks + place if place < count and self._other(place) == memory_id else -1
 
 
+RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]
+"""The columns that ranking reads, by their names."""
+
+
 class Table:
     """The documents of one namespace, living and dead."""
 
     def __init__(self, sealed: Path | None, header: Header | None) -> None:
         self.ids = Ids(sealed)
         self.sealed_count = self.ids.base
-        columns = {
+        columns = self._columns = {
             name: Column(kind, open_array(sealed / f"{name}.npy", private=True) if sealed else None)
             for name, kind in COLUMNS.items()
         }
         self.before, self.after = columns["before"], columns["after"]
         self.at, self.importance = columns["at"], columns["importance"]
-        self.pinned = columns["pinned"]
-        self.substance, self.asks = columns["substance"], columns["asks"]
-        self.agent = columns["agent"]
+        self.pinned, self.asks = columns["pinned"], columns["asks"]
+        self.substance, self.agent = columns["substance"], columns["agent"]
         self.words, self.digest = columns["words"], columns["digest"]
         self.session, self.speaker = columns["session"], columns["speaker"]
         self.about = columns["about_from"], columns["about_until"]
+        self._ranked = [(row, columns[row.name.lower()]) for row in RANKED]
         self.speakers = list(header.speakers) if header else []
         self.alive = Column("bool", np.ones(self.sealed_count, bool))
         self.living = self.sealed_count
@@ -277,20 +253,10 @@ class Table:
         ``hashed`` is the digest of its text.
         """
         number = self.ids.append(document.id)
-        self.before.append(-1)
-        self.after.append(-1)
-        self.at.append(document.at)
-        self.importance.append(document.importance)
-        self.pinned.append(document.pinned)
-        self.substance.append(document.substance)
-        self.asks.append(document.asks)
-        self.agent.append(document.agent)
-        self.words.append(document.words)
-        self.digest.append(hashed)
-        self.session.append(number)
-        self.speaker.append(self._speaker_number(document.speaker))
-        for column, time in zip(self.about, document.about or NO_TIME, strict=True):
-            column.append(time)
+        place = {"before": -1, "after": -1, "digest": hashed, "session": number}
+        own = document.columns(self._speaker_number(document.speaker))
+        for name, value in (own | place).items():
+            self._columns[name].append(value)
         self.alive.append(True)
         self.living += 1
         self.total_words += document.words
@@ -299,14 +265,9 @@ class Table:
     def update(self, number: int, document: Document) -> None:
         """Set the columns of a living document whose text is unchanged."""
         self.total_words += document.words - int(self.words[number])
-        self.at[number] = document.at
-        self.importance[number] = document.importance
-        self.pinned[number] = document.pinned
-        self.substance[number], self.asks[number] = document.substance, document.asks
-        self.agent[number] = document.agent
-        self.words[number] = document.words
-        self.speaker[number] = self._speaker_number(document.speaker)
-        self.set_about(number, document.about)
+        own = document.columns(self._speaker_number(document.speaker))
+        for name, value in own.items():
+            self._columns[name][number] = value
 
     def set_about(self, number: int, about: tuple[float, float] | None) -> None:
         for column, time in zip(self.about, about or NO_TIME, strict=True):
@@ -335,17 +296,7 @@ class Table:
         parts = split_rows(numbers, self.sealed_count)
         block[Row.BEFORE] = _positions(numbers, self.before.gather(*parts))
         block[Row.AFTER] = _positions(numbers, self.after.gather(*parts))
-        for row, column in {
-            Row.AT: self.at,
-            Row.IMPORTANCE: self.importance,
-            Row.SUBSTANCE: self.substance,
-            Row.AGENT: self.agent,
-            Row.PINNED: self.pinned,
-            Row.SESSION: self.session,
-            Row.SPEAKER: self.speaker,
-            Row.ABOUT_FROM: self.about[0],
-            Row.ABOUT_UNTIL: self.about[1],
-        }.items():
+        for row, column in self._ranked:
             block[row] = column.gather(*parts)
         return block
 

@@ -82,7 +82,6 @@ class Answer(Struct, frozen=True):
 class Proposal(Struct, frozen=True):
     """A preview of ``forget``: what is deleted when its code comes back."""
 
-    code: str
     asked: Call
     at: datetime
     memories: Sequence[Memory]
@@ -109,26 +108,26 @@ class Answers:
             code: Makes the code of a preview; without turns, it must not be guessable.
         """
         self._tokens, self._summaries, self._agreed, self._code = tokens, summaries, agreed, code
-        self._proposals: list[Proposal] = []
+        self._proposals: dict[tuple[str, str], Proposal] = {}  # the latest, by scope and code
         self._done: list[tuple[str, Callable[[], object]]] = []  # what it was, and its reverse
         self._lock, self._views = Lock(), WorkingSet()
 
-    def answer(self, tool: given.Tool, arguments: Any, seen: Seen) -> Answer:
-        """Execute a call; never raises."""
+    def answer(self, tool: str, arguments: Any, seen: Seen) -> Answer:
+        """Execute a call of one of ``TOOLS``; never raises."""
         seen.views = self._views
         try:
             if not isinstance(arguments, Mapping):
                 raise Unclear("The arguments must be an object.")
             named = {key: value for key, value in arguments.items() if value is not None}
-            asked = msgspec.convert(named, tool.arguments, strict=False)
-            answer: Answer = getattr(self, tool.name)(asked, seen)
+            asked = msgspec.convert(named, given.TOOLS[tool], strict=False)
+            answer: Answer = getattr(self, tool)(asked, seen)
         except msgspec.ValidationError as error:
             return Answer(note=f"Wrong arguments: {error}.", failed=True)
         except Unclear as error:
             return Answer(note=str(error), failed=True)
         except Exception as error:  # the LLM continues without an answer
             seen.memory.metrics.count("failures")
-            logger.error(f"the tool {tool.name} failed: {describe_error(error)}")
+            logger.error(f"the tool {tool} failed: {describe_error(error)}")
             return Answer(note=FAILED, failed=True)
         seen.private = seen.private or any(one.local_only for one in answer.memories)
         return answer
@@ -190,7 +189,7 @@ class Answers:
         found = {fold(one.text.rstrip(".")): one for one in (*every, *ended)}
         return self._listed(seen, found.values(), heading=f"As of {_day(seen, at)}. {NOTES}")
 
-    def facts_list(self, asked: given.Nothing, seen: Seen) -> Answer:
+    def facts_list(self, asked: given.FactsList, seen: Seen) -> Answer:
         lines = [f"- {name}: {number}" for name, number in sorted(seen.types().items())]
         return Answer(lines=lines, heading=NOTES) if lines else Answer(note=NOTHING)
 
@@ -264,13 +263,16 @@ class Answers:
         found = self._listed(seen, seen.meant(_words(asked.what, "what"), FEW))
         if not found.memories:
             return Answer(note="Nothing like that is stored. Nothing was deleted.")
-        made = Proposal(self._code(), seen.call, seen.now, found.memories, found.lines)
+        code = self._code()
         with self._lock:
-            self._proposals = [*self._proposals[1 - PROPOSALS :], made]
+            for old in [*self._proposals][: 1 - PROPOSALS]:
+                del self._proposals[old]
+            made = Proposal(seen.call, seen.now, found.memories, found.lines)
+            self._proposals[seen.scope, code] = made
         return Answer(
             found.lines,
             found.memories,
-            f"If the user agrees, call forget with confirm = {made.code}",
+            f"If the user agrees, call forget with confirm = {code}",
             "Nothing is deleted yet. This would be deleted for good:",
         )
 
@@ -281,40 +283,34 @@ class Answers:
             Unclear: There is none that is still valid.
         """
         with self._lock:
-            valid = [one for one in self._proposals if seen.now - one.at <= VALID_FOR]
-            for one in reversed(valid):
-                if one.asked.scope == seen.scope and secrets.compare_digest(
-                    one.code.encode(), code.encode()
-                ):
-                    turns = seen.call.turn - one.asked.turn
-                    if self._agreed and turns <= 0:
-                        raise Unclear(TOO_SOON)
-                    self._proposals = [other for other in valid if other is not one]
-                    if turns <= self._agreed:
-                        return one
+            agreed = self._proposals.get((seen.scope, code))
+            if agreed is None or seen.now - agreed.at > VALID_FOR:
+                raise Unclear(NO_PREVIEW)
+            turns = seen.call.turn - agreed.asked.turn
+            if self._agreed and turns <= 0:
+                raise Unclear(TOO_SOON)
+            del self._proposals[seen.scope, code]
+        if turns > self._agreed:
             raise Unclear(NO_PREVIEW)
+        return agreed
 
-    def pin(self, asked: given.Marked, seen: Seen) -> Answer:
-        return self._mark(asked, seen, "pin", "Always kept in mind from now on:")
+    def pin(self, asked: given.Pin, seen: Seen) -> Answer:
+        return self._mark(asked, seen, "pinned", "Always kept in mind from now on:")
 
-    def mute(self, asked: given.Marked, seen: Seen) -> Answer:
-        return self._mark(asked, seen, "mute", "Kept, and not used from now on:")
+    def mute(self, asked: given.Mute, seen: Seen) -> Answer:
+        return self._mark(asked, seen, "muted", "Kept, and not used from now on:")
 
-    def _mark(self, asked: given.Marked, seen: Seen, what: str, heading: str) -> Answer:
+    def _mark(self, asked: given.Pin | given.Mute, seen: Seen, mark: str, heading: str) -> Answer:
         meant = seen.meant(_words(asked.what, "what"), FEW)
         one = next((one for one in meant if family(one.kind) != ICEBREAKER), None)
         if one is None:
             return Answer(note=NOTHING)
-        mark, pinned = partial(seen.memory.mark, seen.scope, one.id), one.pinned
-        if what == "pin":
-            mark(pinned=True)
-            self._can_undo(what, lambda: mark(pinned=pinned))
-        else:
-            mark(muted=True)
-            self._can_undo(what, lambda: mark(muted=False))
+        change = partial(seen.memory.mark, seen.scope, one.id)
+        change(**{mark: True})
+        self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(one, mark)}))
         return self._listed(seen, [one], heading=heading)
 
-    def undo(self, asked: given.Nothing, seen: Seen) -> Answer:
+    def undo(self, asked: given.TakeBack, seen: Seen) -> Answer:
         with self._lock:
             done = self._done.pop() if self._done else None
         if done is None:

@@ -1,26 +1,41 @@
-"""The MCP server: lists the tools and answers calls, whatever the transport.
+"""The MCP server: lists the tools and answers calls, over standard input and output, or HTTP.
 
 A call runs on a thread. Wrong arguments and a memory that cannot be used are explained in the
 answer, for the model; no error names a memory's text.
+
+Over streamable HTTP every request needs the token, if there is one; without a token only programs of
+the same user are answered. ``Host`` and ``Origin`` are checked in any case, so that no web page
+reaches the memory.
 """
 
+import asyncio
+import secrets
+import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from loguru import logger
 from mcp import types
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
 
 from slowcat_memory import __version__
 from slowcat_memory.engine.memory import Memory
-from slowcat_memory.errors import SlowcatError, describe_error
+from slowcat_memory.errors import ConfigError, SlowcatError, describe_error
 from slowcat_memory.mcp.answers import FAILED, Answer, Answers
 from slowcat_memory.mcp.arguments import BASIC, TOOLS, Tool
 from slowcat_memory.mcp.seen import Call, Seen
+from slowcat_memory.providers import loopback
 from slowcat_memory.records import CallEntry, WriteBatch
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 NAME = "slowcat-memory"
 LEDGER = "mcp"  # the name of what writes the ledger's rows
@@ -50,7 +65,7 @@ class MemoryTools:
             every: Offer all tools, not only the basic ones.
         """
         self._open, self._scope, self._local = open_memory, scope, local
-        self.tools = {tool.name: tool for tool in TOOLS if every or tool.name in BASIC}
+        self.tools = TOOLS if every else {name: TOOLS[name] for name in BASIC}
         self._opening = anyio.Lock()
         self._answers = Answers()
         self._seen: Seen | None = None
@@ -89,18 +104,14 @@ class MemoryTools:
         return await anyio.to_thread.run_sync(self._answer, seen, name, arguments, client)
 
     def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Answer:
-        began = time.perf_counter()
-        answer = self._answers.answer(self.tools[name], arguments or {}, seen)
-        self._note(seen.memory, name, client, answer, 1000 * (time.perf_counter() - began))
-        return answer
-
-    def _note(self, memory: Memory, name: str, client: str, answer: Answer, ms: float) -> None:
+        memory, began = seen.memory, time.perf_counter()
+        answer = self._answers.answer(name, arguments or {}, seen)
         row = CallEntry(
             scope=self._scope,
             client=client,
             tool=name,
             at=memory.clock(),
-            ms=round(ms, 1),
+            ms=round(1000 * (time.perf_counter() - began), 1),
             memories=tuple(one.id for one in answer.memories),
             failed=answer.failed,
         )
@@ -108,6 +119,7 @@ class MemoryTools:
             memory.apply(LEDGER, WriteBatch(call=row))
         except Exception as error:  # an answer is worth more than its row
             logger.error(f"a call was not written into the ledger: {describe_error(error)}")
+        return answer
 
 
 def memory_server(tools: MemoryTools) -> "Server[Any]":
@@ -116,7 +128,7 @@ def memory_server(tools: MemoryTools) -> "Server[Any]":
     async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool) for tool in tools.tools.values()])
+        return types.ListToolsResult(tools=[_listed(*one) for one in tools.tools.items()])
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -138,7 +150,7 @@ def memory_server(tools: MemoryTools) -> "Server[Any]":
     )
 
 
-def _listed(tool: Tool) -> types.Tool:
+def _listed(name: str, tool: type[Tool]) -> types.Tool:
     hints = types.ToolAnnotations(
         read_only_hint=tool.reads,
         destructive_hint=tool.destroys,
@@ -146,8 +158,8 @@ def _listed(tool: Tool) -> types.Tool:
         open_world_hint=False,
     )
     return types.Tool(
-        name=tool.name,
-        description=tool.description,
+        name=name,
+        description=tool.description(),
         input_schema=tool.schema(),
         annotations=hints,
     )
@@ -165,3 +177,158 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, SlowcatError):
         return " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
     return FAILED
+
+
+# ------------------------------------------------------------------- transports
+
+PATH = "/mcp"
+LOOPBACK = "127.0.0.1"
+NAMES = (LOOPBACK, "localhost", "host.docker.internal")  # under which hosts know this machine
+BACKLOG = 64
+CLOSE_S = 3  # seconds for open requests at the end
+
+NOT_OURS = "Only programs of the same user are answered. Start the server with --token-file."
+
+PeerCheck = Callable[[tuple[str, int], tuple[str, int]], bool]
+"""Returns whether a connection, by the addresses of its other and this end, is answered."""
+
+
+async def serve_stdio(tools: MemoryTools) -> None:
+    """Serve one host over standard input and output until it closes them.
+
+    What anything prints meanwhile goes to standard error: the output is the protocol's.
+    """
+    server = memory_server(tools)
+    async with stdio_server() as (read, write), anyio.create_task_group() as group:
+        group.start_soon(_open_early, tools)
+        await server.run(read, write, server.create_initialization_options())
+        group.cancel_scope.cancel()
+
+
+async def _open_early(tools: MemoryTools) -> None:
+    """Open the memory before the first call; what fails is said at that call."""
+    try:
+        await tools.open()
+    except Exception as error:
+        logger.warning(f"the memory is not open yet: {describe_error(error)}")
+
+
+def listen(port: int = 0, host: str = LOOPBACK, *, token: str = "") -> socket.socket:
+    """Return a listening socket.
+
+    Args:
+        port: 0 for any free one.
+        token: Needed for an address that other machines can reach, and where this machine does not
+            say whose a connection is.
+
+    Raises:
+        ConfigError: It would be open to others, or the address cannot be used.
+    """
+    reason = "" if loopback.can_tell() else "this system does not say whose a connection is"
+    if host != LOOPBACK:
+        reason = f"{host} can be reached by others, so a token is needed"
+    if reason and not token:
+        hint = "Add --token-file FILE: the file is made with a new token if there is none"
+        raise ConfigError(reason, hint=hint)
+    try:
+        return socket.create_server((host, port), backlog=BACKLOG)
+    except OSError as error:
+        hint = "Choose another --port; 0 takes any free one"
+        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}", hint=hint) from error
+
+
+async def serve_http(
+    tools: MemoryTools,
+    listening: socket.socket,
+    *,
+    token: str = "",
+    is_answered: PeerCheck = loopback.is_own_user,
+    ready: Callable[[str], object] = lambda url: None,
+    ended: asyncio.Event | None = None,
+) -> None:
+    """Serve hosts over streamable HTTP until a signal or an event ends it.
+
+    Args:
+        listening: From ``listen``; it is closed at the end.
+        token: What a request's ``Authorization: Bearer`` must say; "" for the check of users.
+        is_answered: Whether a connection is answered, where there is no token.
+        ready: Called with the URL once connections are accepted.
+        ended: Ends it when it is set.
+    """
+    import uvicorn
+
+    host, port = listening.getsockname()
+    app = http_app(memory_server(tools), port, public=host != LOOPBACK)
+    config = uvicorn.Config(
+        AccessCheck(app, token, is_answered),
+        http="h11",
+        proxy_headers=False,  # no header says whose a connection is
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=CLOSE_S,
+    )
+    server = uvicorn.Server(config)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_open_early, tools)
+        if ended is not None:
+            group.start_soon(_end_at, ended, server)
+        ready(f"http://{host}:{port}{PATH}")
+        await server.serve(sockets=[listening])
+        group.cancel_scope.cancel()
+
+
+async def _end_at(ended: asyncio.Event, server: "uvicorn.Server") -> None:
+    await ended.wait()
+    server.should_exit = True
+
+
+def http_app(server: "Server[Any]", port: int, *, public: bool = False) -> "ASGIApp":
+    """Return the ASGI application of a server.
+
+    Args:
+        public: Whether other machines can reach it: they know it by names that are not known here.
+            A token is needed then, which a web page of another site cannot send.
+    """
+    hosts = [f"{name}:{port}" for name in NAMES]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=not public,
+        allowed_hosts=hosts,
+        allowed_origins=[f"http://{host}" for host in hosts],
+    )
+    return server.streamable_http_app(
+        streamable_http_path=PATH, json_response=True, transport_security=security
+    )
+
+
+class AccessCheck:
+    """Refuses requests without the token or, where there is none, of other users.
+
+    The token is the bearer token of a request or, for hosts that know nothing but a URL, the last
+    part of the path: ``/mcp/TOKEN``.
+    """
+
+    def __init__(self, app: "ASGIApp", token: str, is_answered: PeerCheck) -> None:
+        self._app, self._token, self._is_answered = app, token, is_answered
+        self._bearer, self._path = f"Bearer {token}".encode(), f"{PATH}/{token}".encode()
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Pass a request on if it is answered; compares tokens in constant time."""
+        if scope["type"] == "http":
+            if refusal := self._refusal(scope):
+                return await refusal(scope, receive, send)
+            if self._token and scope["path"].encode() == self._path:
+                scope = {**scope, "path": PATH, "raw_path": PATH.encode()}
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: "Scope") -> Response | None:
+        ends = scope["client"], scope["server"]
+        if not self._token:
+            answered = all(ends) and self._is_answered(*(tuple(end) for end in ends))
+            return None if answered else Response(NOT_OURS, 403, {"Connection": "close"})
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        in_path = secrets.compare_digest(scope["path"].encode(), self._path)
+        if in_path or secrets.compare_digest(given, self._bearer):
+            return None
+        return Response(status_code=401, headers={"WWW-Authenticate": "Bearer"})

@@ -37,8 +37,8 @@ from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.reports.reports import RECALL, WAIT
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
-from slowcat_memory.runtime.context_window import trimmed
 from slowcat_memory.runtime.conversation.conversation import Conversation
+from slowcat_memory.runtime.injection import trimmed
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
 

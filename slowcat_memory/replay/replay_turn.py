@@ -11,13 +11,17 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import recall_before
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import LedgerEntry, Memory, Turn
-from slowcat_memory.runtime.recall.query import Query, asked_text, dialogue_before, ledger_entry
-from slowcat_memory.runtime.recall.scoring import LeftOutReason
+from slowcat_memory.runtime.recall.query import (
+    Query,
+    asked_text,
+    dialogue_before,
+    heard_words,
+    ledger_entry,
+)
 from slowcat_memory.store import Snapshot
 
 MOST_TURNS = 200_000  # their index takes 20 s and 1 GB
@@ -50,7 +54,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
             snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
         )
         visible = then.visible if then else _said_in_session(snapshot, turn)
-        heard = frozenset(_heard(snapshot, then)) if then else frozenset[str]()
+        heard = heard_words(snapshot, then) if then else frozenset[str]()
     query = Query(
         text=turn.text,
         scope=turn.scope,
@@ -77,15 +81,6 @@ def _turn(snapshot: Snapshot, number: int) -> Turn:
             f"scope {turn.scope} holds more than {MOST_TURNS:,} turns: too many to replay"
         )
     return turn
-
-
-def _heard(snapshot: Snapshot, row: LedgerEntry) -> Iterator[str]:
-    """Yield fingerprints of the memories rejected because they were in the context."""
-    for one in row.left_out:
-        if one.reason == LeftOutReason.ALREADY_VISIBLE and (
-            memory := snapshot.read(row.scope, one.memory)
-        ):
-            yield fingerprint(memory.text)
 
 
 def _said_in_session(snapshot: Snapshot, turn: Turn) -> list[str]:

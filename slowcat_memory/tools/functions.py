@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.mcp.arguments import Tool
 from slowcat_memory.tools.handlers import OFFERED, Call, ToolCalls
 
 try:
@@ -49,22 +48,18 @@ def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSch
             f"there is no tool called {min(unknown)!r}", hint=f"Choose from {', '.join(NAMES)}"
         )
     calls = ToolCalls()
-    return [_function(tool, memory, calls) for name, tool in OFFERED.items() if name in wanted]
+    return [_function(name, memory, calls) for name in NAMES if name in wanted]
 
 
-def _function(tool: Tool, memory: ToolHost, calls: ToolCalls) -> FunctionSchema:
+def _function(name: str, memory: ToolHost, calls: ToolCalls) -> FunctionSchema:
+    tool = OFFERED[name]
     schema = tool.schema()
     properties = {
         key: {part: value[part] for part in ("type", "description")}
         for key, value in schema["properties"].items()
     }
-    return FunctionSchema(
-        tool.name,
-        tool.description,
-        properties,
-        schema.get("required", []),
-        handler=_handler(tool.name, memory, calls),
-    )
+    required, handler = schema.get("required", []), _handler(name, memory, calls)
+    return FunctionSchema(name, tool.description(), properties, required, handler=handler)
 
 
 def _handler(

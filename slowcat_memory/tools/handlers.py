@@ -11,7 +11,7 @@ from slowcat_memory.mcp.seen import Call, Seen
 
 __all__ = ["OFFERED", "Call", "ToolCalls"]
 
-OFFERED = {tool.name: tool for tool in TOOLS if tool.name in SPOKEN}
+OFFERED = {name: TOOLS[name] for name in SPOKEN}
 TOKENS = 400  # of an answer, estimated
 FEW_SUMMARIES = 2  # beside the memories of an answer
 AGREED = 3  # user turns within which the user may agree
@@ -29,7 +29,7 @@ class ToolCalls:
         """Execute a call and return small, plain JSON for the LLM. Blocks, and never raises."""
         if not call.scope:
             return {"error": NOBODY}
-        answer = self._answers.answer(OFFERED[name], arguments, Seen(call))
+        answer = self._answers.answer(name, arguments, Seen(call))
         if answer.failed:
             return {"error": answer.note}
         call.shown(answer.memories)

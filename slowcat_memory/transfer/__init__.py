@@ -4,8 +4,8 @@
 both for a file and can be interrupted and repeated, ``export`` writes the log as a transcript.
 """
 
-from slowcat_memory.transfer.export import export, export_summaries
-from slowcat_memory.transfer.import_ import Imported, Step, import_file
+from slowcat_memory.transfer.export import export, export_in_parts, export_summaries
+from slowcat_memory.transfer.import_ import Imported, import_file
 from slowcat_memory.transfer.ingest import ingest
 from slowcat_memory.transfer.reading import read
 from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance
@@ -13,11 +13,11 @@ from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSessi
 __all__ = [
     "Imported",
     "Note",
-    "Step",
     "Transcript",
     "TranscriptSession",
     "Utterance",
     "export",
+    "export_in_parts",
     "export_summaries",
     "import_file",
     "ingest",

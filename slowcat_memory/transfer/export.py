@@ -1,14 +1,17 @@
 """Writes the log as JSON rows that ``read`` reads back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from typing import Any
 
-from slowcat_memory.core.memory import SUMMARY, turn_of
+from slowcat_memory.core.memory import NOTE, SUMMARY, chunk_id
 from slowcat_memory.core.summaries.summary import archival, current
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Snapshot
 
 Row = dict[str, Any]
+PART = 1000  # turns that are read in one snapshot
 
 
 def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
@@ -21,17 +24,31 @@ def export(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[Row]:
         scope: Only this namespace; "" for all.
         but: A namespace that is exported only when ``scope`` names it.
     """
+    return export_in_parts(lambda: nullcontext(snapshot), scope, but)
+
+
+def export_in_parts(
+    snapshots: Callable[[], AbstractContextManager[Snapshot]], scope: str = "", but: str = ""
+) -> Iterator[Row]:
+    """Yield rows as ``export`` does; no snapshot is held while its rows are written."""
+    with snapshots() as snapshot:
+        names = list(_scopes(snapshot, scope, but))
+    for name in names:
+        after: int | None = 0
+        while after is not None:
+            with snapshots() as snapshot:
+                turns = list(islice(_turns(snapshot, name, after), PART))
+                rows = [turn_row(one, snapshot.memory(name, chunk_id(one.id))) for one in turns]
+                notes = () if turns else snapshot.memories(name, f"{NOTE}/")
+                rows += [note_row(one) for one in notes if one.retired_at is None]
+            yield from rows
+            after = turns[-1].id if turns else None
+
+
+def _turns(snapshot: Snapshot, scope: str, after: int) -> Iterator[Turn]:
     pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
     forgotten = {turn for entry in pending for turn in entry.turns}
-    for name in [scope] if scope else [name for name in snapshot.scopes() if name != but]:
-        kept = list(snapshot.memories(name))
-        chunks = {turn_of(memory.id): memory for memory in kept}
-        for turn in snapshot.turns(name):
-            if turn.id not in forgotten:
-                yield turn_row(turn, chunks.get(turn.id))
-        for memory in kept:
-            if memory.kind == "note" and memory.retired_at is None:
-                yield note_row(memory)
+    return (turn for turn in snapshot.turns(scope, after) if turn.id not in forgotten)
 
 
 def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[str]:
@@ -39,10 +56,14 @@ def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iter
 
     See ``core.summaries.summary.archival``. Arguments as in ``export``.
     """
-    for name in [scope] if scope else [name for name in snapshot.scopes() if name != but]:
+    for name in _scopes(snapshot, scope, but):
         found = current(snapshot.memories(name, f"{SUMMARY}/"))
         for memory in sorted(found, key=lambda m: (m.valid_from, m.kind, m.id)):
             yield archival(memory)
+
+
+def _scopes(snapshot: Snapshot, scope: str, but: str) -> Iterable[str]:
+    return [scope] if scope else (name for name in snapshot.scopes() if name != but)
 
 
 def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
@@ -62,9 +83,7 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
         "tools": list(turn.tools),
         "cut": turn.cut,
         "aside": turn.aside,
-        "pinned": chunk is not None and chunk.pinned,
-        "local_only": chunk is not None and chunk.local_only,
-        "muted": chunk is not None and chunk.muted,
+        **(_marks(chunk) if chunk else {}),
     }
     return row | {key: value for key, value in unusual.items() if value}
 
@@ -75,8 +94,10 @@ def note_row(memory: Memory) -> Row:
         "scope": memory.scope,
         "at": memory.valid_from.isoformat(),
         "speaker": memory.speaker,
-        "pinned": memory.pinned,
         "importance": memory.importance,
     }
-    marks = {"local_only": memory.local_only, "muted": memory.muted}
-    return row | {name: True for name, on in marks.items() if on}
+    return row | {name: True for name, on in _marks(memory).items() if on}
+
+
+def _marks(memory: Memory) -> dict[str, bool]:
+    return {name: getattr(memory, name) for name in ("pinned", "local_only", "muted")}

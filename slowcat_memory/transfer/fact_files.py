@@ -9,11 +9,11 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -43,19 +43,6 @@ INDEX_CHARS = 80  # characters of a fact in the index
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 _OWN = ("said_in", "said_at")
-_ALIKE = (
-    "id",
-    "scope",
-    "valid_from",
-    "valid_to",
-    "retired_at",
-    "importance",
-    "pinned",
-    "trust",
-    "local_only",
-    "muted",
-    "made",
-)  # fields of a memory and of its row
 
 
 class FactRow(Statement, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,34 +68,25 @@ class FactRow(Statement, frozen=True, kw_only=True, forbid_unknown_fields=True):
     made: Made | None = None
 
 
-class FactFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The content of a file."""
-
-    date: str
-    facts: tuple[FactRow, ...]
+# Fields that a memory and its row have alike.
+_ALIKE = {*FactRow.__struct_fields__} & {*Memory.__struct_fields__} - {"sources", "facets"}
 
 
-class _RawFile(Struct, frozen=True, kw_only=True):
+class _File(Struct, frozen=True, kw_only=True):
+    """What is read of a file; each of its facts is checked by itself."""
+
     facts: list[Any]
 
 
-class _IndexRow(Struct, frozen=True, kw_only=True):
-    file: str
-
-
-class _Index(Struct, frozen=True, kw_only=True):
-    facts: list[_IndexRow]
-
-
-class Imported(Struct, frozen=True):
+class Imported(Struct):
     """The result of an import, in numbers of facts."""
 
     facts: int = 0
     known: int = 0  # facts that existed already
     refused: int = 0  # rows that are not valid facts or read like an instruction
     unproven: int = 0  # new facts without a turn in this log
-    scopes: tuple[str, ...] = ()  # with new facts
-    faults: tuple[str, ...] = ()  # files and rows that could not be read, each with the reason
+    scopes: list[str] = []  # with new facts
+    faults: list[str] = []  # files and rows that could not be read, each with the reason
 
 
 def export_facts(
@@ -136,7 +114,7 @@ def export_facts(
                 days[f"{made.source_date.astimezone(zone):%Y-%m-%d}"].append(made)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for day, rows in days.items():
-        day_file = msgspec.to_builtins(FactFile(date=day, facts=tuple(rows)))
+        day_file = {"date": day, "facts": msgspec.to_builtins(rows)}
         _write(folder / f"{day}.json", day_file, drafting)
     for stale in before - {f"{day}.json" for day in days}:
         (folder / stale).unlink(missing_ok=True)
@@ -147,10 +125,10 @@ def export_facts(
 def _indexed(folder: Path) -> set[str]:
     """Return the names of the day files that a folder's index lists, none without an index."""
     try:
-        facts = msgspec.json.decode((folder / INDEX).read_bytes(), type=_Index).facts
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        facts = msgspec.json.decode((folder / INDEX).read_bytes(), type=_File).facts
+        return {one["file"] for one in facts if _DAY.fullmatch(one["file"])}
+    except (OSError, ValueError, LookupError, TypeError):
         return set()
-    return {one.file for one in facts if _DAY.fullmatch(one.file)}
 
 
 def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
@@ -166,7 +144,6 @@ def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
         content=fact.text,
         source_date=said,
         extracted_at=fact.recorded_at or fact.valid_from,
-        speaker=fact.speaker,
         sources=fact.sources or numbers,
         facets={name: value for name, value in facets.items() if name not in _OWN},
     )
@@ -192,15 +169,21 @@ def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, value: Any, drafting: Drafting) -> None:
-    """Write a file atomically, readable by its owner only."""
+@contextmanager
+def private_file(path: Path, drafting: Drafting) -> Iterator[IO[bytes]]:
+    """Write a file, readable by its owner only, that has its name only once it is complete."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     with drafting(unfinished, path):
         fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(value, file, ensure_ascii=False, indent=1)
+        with os.fdopen(fd, "wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
+
+
+def _write(path: Path, value: Any, drafting: Drafting) -> None:
+    with private_file(path, drafting) as file:
+        file.write(json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
 def import_facts(engine: "MemoryVerbs", folder: Path, scope: str = "") -> Imported:
@@ -222,22 +205,22 @@ def import_facts(engine: "MemoryVerbs", folder: Path, scope: str = "") -> Import
     if scope:
         _check_keeps_facts(engine, scope)
     listed = _indexed(folder) or {path.name for path in files}
-    faults = [
-        f"{path.name} is not listed in {INDEX}: left out (delete {INDEX} to read every file)"
-        for path in files
-        if path.name not in listed
-    ]
-    files = [path for path in files if path.name in listed]
-    rows = [row for path in files for row in _read(path, scope, faults)]
-    done = Imported()
-    for name in dict.fromkeys(row.scope for row in rows):
+    done, rows = Imported(), defaultdict[str, list[FactRow]](list)
+    for path in files:
+        if path.name in listed:
+            for row in _read(path, scope, done.faults):
+                rows[row.scope].append(row)
+        else:
+            reason = f"left out (delete {INDEX} to read every file)"
+            done.faults.append(f"{path.name} is not listed in {INDEX}: {reason}")
+    for name, own in rows.items():
         try:
             _check_keeps_facts(engine, name)
         except ConfigError as error:
-            faults.append(str(error))
+            done.faults.append(str(error))
         else:
-            done = _import(engine, name, [row for row in rows if row.scope == name], done)
-    return replace(done, faults=tuple(faults))
+            _import(engine, name, own, done)
+    return done
 
 
 def _check_keeps_facts(engine: "MemoryVerbs", scope: str) -> None:
@@ -247,7 +230,7 @@ def _check_keeps_facts(engine: "MemoryVerbs", scope: str) -> None:
 
 def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
     try:
-        raw = msgspec.json.decode(path.read_bytes(), type=_RawFile).facts
+        raw = msgspec.json.decode(path.read_bytes(), type=_File).facts
     except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:
         faults.append(f"{path.name} is not a fact file: {error}")
         return []
@@ -263,27 +246,23 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
     return rows
 
 
-def _import(engine: "MemoryVerbs", scope: str, rows: list[FactRow], done: Imported) -> Imported:
-    put, known, refused = list[Memory](), 0, 0
+def _import(engine: "MemoryVerbs", scope: str, rows: list[FactRow], done: Imported) -> None:
+    put = list[Memory]()
     with engine.snapshot() as snapshot:
         said = _turns_at(snapshot, scope, {row.source_date for row in rows})
         for row in rows:
             if snapshot.memory(scope, row.id) is not None:
-                known += 1
+                done.known += 1
             elif not _is_valid(row):
-                refused += 1
+                done.refused += 1
             else:
                 put.append(_memory(row, snapshot, said))
-    keys = tuple(key for one in put if (key := fact_key(one)))
     if put:
+        keys = tuple(key for one in put if (key := fact_key(one)))
         engine.apply("import", WriteBatch(memories=tuple(put), keys=keys))
-    return Imported(
-        facts=done.facts + len(put),
-        known=done.known + known,
-        refused=done.refused + refused,
-        unproven=done.unproven + sum(not one.sources for one in put),
-        scopes=(*done.scopes, scope) if put else done.scopes,
-    )
+        done.facts += len(put)
+        done.unproven += sum(not one.sources for one in put)
+        done.scopes.append(scope)
 
 
 def _is_valid(row: FactRow) -> bool:
@@ -317,7 +296,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
     }
     facets = row.facets if sources else elsewhere | row.facets
     return Memory(
-        **{name: getattr(row, name) for name in _ALIKE},
+        **{name: getattr(row, name) for name in _ALIKE - {"speaker"}},
         kind=f"{FACT}/{row.type}",
         speaker=clean(row.speaker)[0],
         text=clean(row.content)[0],

@@ -8,8 +8,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from itertools import count
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -19,21 +18,14 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.transfer import ingest
-from slowcat_memory.transfer.reading import Options, Reading, Survey, readings, survey
+from slowcat_memory.transfer.reading import Options, Reading, readings
 from slowcat_memory.transfer.session_match import Overlaps
 from slowcat_memory.transfer.transcript import Note, Report, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
 SCOPE_CHARS, DIGEST_CHARS = 64, 8
+Progress = Callable[[int, int], object]
 _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
-
-
-class Step(Struct, frozen=True):
-    """Progress after a session; ``of_turns`` is the number of turns in the file."""
-
-    sessions: int
-    turns: int
-    of_turns: int
 
 
 class Imported(Struct):
@@ -43,7 +35,6 @@ class Imported(Struct):
     turns: int = 0
     notes: int = 0
     known_turns: int = 0
-    future_turns: int = 0  # dated later than tomorrow: most likely a wrong date
     scopes: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)  # by conversation, if it names its scope
     conversations: int = 0
@@ -66,10 +57,6 @@ class Where(Struct, frozen=True, kw_only=True):
     undated: datetime | None = None
 
 
-def _ignore(step: Step) -> None:
-    pass
-
-
 def import_file(
     memory: Memory,
     path: Path,
@@ -78,7 +65,7 @@ def import_file(
     conversations: Sequence[str] = (),
     again: bool = False,
     on_error: Report,
-    progress: Callable[[Step], None] = _ignore,
+    progress: Progress = lambda turns, of_turns: None,
 ) -> Imported:
     """Import every session of a file, folder or archive that is not in the log yet. Blocks.
 
@@ -88,7 +75,8 @@ def import_file(
         scope: As in ``Where``, like ``conversations`` and ``again``.
         on_error: Called with an error for each unreadable line, and each session that cannot be
             stored.
-        progress: Called after each session. If it raises, the sessions done are kept.
+        progress: Called after each session with the turns so far, and those of the file. If it
+            raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read, or has no such conversation.
@@ -98,11 +86,10 @@ def import_file(
     options = Options(scoped=not scope, zone=memory.zone)
     done, known = Imported(), set[str]()
     for reading in readings(path, options, on_error, lambda error: None):
-        found = survey(reading)
-        for error in found.faults:
+        for error in reading.faults:
             on_error(error)
-        known |= set(found.chats)
-        import_reading(memory, reading, found, where, done, on_error=on_error, progress=progress)
+        known |= set(reading.conversations)
+        import_reading(memory, reading, where, done, on_error=on_error, progress=progress)
     if conversations and not done.conversations:
         raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_listed(known)}.")
     return done
@@ -111,20 +98,19 @@ def import_file(
 def import_reading(
     memory: Memory,
     reading: Reading,
-    found: Survey,
     where: Where,
     done: Imported,
     *,
     on_error: Report,
-    progress: Callable[[Step], None] = _ignore,
+    progress: Progress = lambda turns, of_turns: None,
 ) -> None:
-    """Import a surveyed file, and add to what is ``done``. Blocks.
+    """Import a file, and add to what is ``done``. Blocks.
 
     Raises:
         StoreError: The store cannot be written.
     """
     own, turns = scope_of_user(memory.config.memory.user_id), 0
-    overlaps, numbers = Overlaps(), count(1)
+    overlaps = Overlaps()
     for chat in reading.transcripts(where.undated):
         name = chat.conversation
         if where.conversations and name not in where.conversations:
@@ -135,14 +121,15 @@ def import_reading(
         if BY_CONVERSATION in where.scope:
             done.names[name] = scope
         for note in chat.notes:
-            done.notes += _keep_note(memory, scope, note)
+            _keep_note(memory, scope, note)
+        done.notes += len(chat.notes)
         for session in chat.sessions:
             try:
                 _log(memory, scope, session, where.again, overlaps, done)
             except ValueError as error:
                 on_error(TranscriptError(f"session {session.id}: {error}"))
             turns += len(session.utterances)
-            progress(Step(next(numbers), turns, found.turns))
+            progress(turns, reading.turns)
 
 
 def _listed(known: set[str]) -> str:
@@ -186,11 +173,9 @@ def _log(
     done.sessions += bool(turns)
     done.turns += turns
     done.known_turns += len(session.utterances) - turns
-    tomorrow = memory.clock() + timedelta(days=1)
-    done.future_turns += sum(at > tomorrow for at in ingest.moments(session, memory.zone))
 
 
-def _keep_note(memory: Memory, scope: str, note: Note) -> int:
+def _keep_note(memory: Memory, scope: str, note: Note) -> None:
     kept = memory.remember(
         note.text,
         scope,
@@ -202,4 +187,3 @@ def _keep_note(memory: Memory, scope: str, note: Note) -> int:
     )
     if note.muted:
         memory.mark(scope, kept.id, muted=True)
-    return 1

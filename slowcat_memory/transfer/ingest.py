@@ -15,6 +15,8 @@ from slowcat_memory.transfer.transcript import PACE, TranscriptSession, Utteranc
 
 REASON = "import"
 BATCH = 500  # turns of a transaction, at most
+# Fields that an utterance and its turn have alike.
+_ALIKE = {*Utterance.__struct_fields__} & {*Turn.__struct_fields__} - {"speaker", "at"}
 
 
 def ingest(
@@ -44,7 +46,7 @@ def ingest(
     times = moments(session, zone or memory.zone)
     with memory.snapshot() as snapshot:
         match = session_match.find(snapshot, scope, session, again=again)
-        if overlaps is not None and match.row is None and match.new:
+        if overlaps is not None:
             match = overlaps.without(snapshot, scope, session, times, match)
     marks = any(said.pinned or said.muted for said in session.utterances)
     acks, logged = list[Ack](), dict[int, int]()
@@ -142,17 +144,9 @@ def _turn(
         session=session,
         scope=scope,
         speaker=said.speaker or default,
-        role=said.role,
-        text=said.text,
         at=at,
         reply_to=reply_to,
-        interrupted=said.interrupted,
-        aside=said.aside,
-        tools=said.tools,
-        channel=said.channel,
-        cut=said.cut,
-        origin=said.origin,
-        local_only=said.local_only,
+        **{name: getattr(said, name) for name in _ALIKE},
     )
 
 

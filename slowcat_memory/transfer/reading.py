@@ -8,10 +8,9 @@ of a file has sessions of its own.
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
-from itertools import count
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError, TranscriptError
@@ -51,50 +50,23 @@ class Options(Struct, frozen=True, kw_only=True):
     zone: tzinfo = UTC
 
 
-class _ReadSession(Struct):
-    """A session while its file is read."""
-
-    started: datetime | None = None
-    numbered: bool = False  # whether its name is its number alone
-    said: list[Utterance] = field(default_factory=list)
-    last: datetime | None = None  # when its last turn with a time was
-
-    def is_over(self, at: datetime | None) -> bool:
-        """Return whether a turn at a time is too late to belong to it."""
-        if at is None or self.last is None or not self.said:
-            return False
-        return (at.tzinfo is None) == (self.last.tzinfo is None) and abs(at - self.last) > GAP
-
-
-class _ReadChat(Struct):
-    """A file's part of a conversation, or of a scope that it was exported from."""
-
-    sessions: dict[str, _ReadSession] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
-    current: _ReadSession | None = None
-
-    def begin(self, label: str = "", started: datetime | None = None) -> _ReadSession:
-        """Begin a session; without a ``label``, and with one that is taken, it is numbered."""
-        name, numbers = label, count(len(self.sessions) + 1)
-        while not name or name in self.sessions:
-            name = f"{label} ({next(numbers)})" if label else str(next(numbers))
-        made = _ReadSession(started=started, numbered=not label, last=started)
-        self.current = self.sessions[name] = made
-        return made
-
-    def add(self, said: Utterance, label: str) -> None:
-        if label:
-            session = self.sessions.setdefault(label, _ReadSession())
-        elif self.current is None or self.current.is_over(said.at):
-            session = self.begin()
-        else:
-            session = self.current
-        session.said.append(said)
-        session.last = said.at or session.last
-
-
 class Reading:
-    """A file, read."""
+    """A file, read.
+
+    Attributes:
+        format: Its format.
+        encoding: As it was read.
+        conversations: Their names, one for each scope that they were exported from.
+        sessions: How many there are.
+        turns: How many there are.
+        notes: How many there are.
+        undated: How many turns are in conversations that have no date at all.
+        span: The first and the last time, none without any.
+        speakers: How many turns each has, by name and role.
+        skipped: How many things are left out, by what they are.
+        faults: What could not be read, at most ``MOST_FAULTS``.
+        unreadable: How many there are of them.
+    """
 
     def __init__(self, source: Source, options: Options) -> None:
         """Read a file.
@@ -103,9 +75,9 @@ class Reading:
             TranscriptError: It cannot be read, or is of no known format.
         """
         self.source, self._options = source, options
-        self.chats: dict[tuple[str, str], _ReadChat] = {}  # by conversation and scope
+        self._chats: dict[tuple[str, str], Transcript] = {}  # by conversation and scope
         self.skipped, self.unreadable = Counter[str](), 0
-        self.faults = list[TranscriptError]()  # at most ``MOST_FAULTS``
+        self.faults = list[TranscriptError]()
         content, self.encoding = content_of(source, self._fail)
         text = Text(source.name, content)
         self.format = recognise(text)
@@ -121,14 +93,31 @@ class Reading:
                 self.skipped[piece.why] += 1
             elif refused is None or piece.session not in ("", refused.label):
                 self._take(piece)
+        self._count()
+
+    def _count(self) -> None:
+        self.conversations = [chat.conversation for chat in self._chats.values()]
+        self.speakers, self.undated, every = Counter[tuple[str, str]](), 0, list[datetime]()
+        self.sessions = self.notes = 0
+        for chat in self._chats.values():
+            times = self._times(chat)
+            every += times
+            self.sessions += len(chat.sessions)
+            self.notes += len(chat.notes)
+            self.undated += 0 if times else chat.turns
+            for session in chat.sessions:
+                self.speakers.update((said.speaker, said.role) for said in session.utterances)
+        self.turns = self.speakers.total()
+        self.span: tuple[datetime, ...] = (min(every), max(every)) if every else ()
 
     def _fail(self, error: TranscriptError) -> None:
         self.unreadable += 1
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(error)
 
-    def _chat(self, conversation: str, scope: str) -> _ReadChat:
-        return self.chats.setdefault((conversation, scope), _ReadChat())
+    def _chat(self, conversation: str, scope: str) -> Transcript:
+        new = Transcript(conversation=conversation or self.name, scope=scope)
+        return self._chats.setdefault((conversation, scope), new)
 
     def _take(self, piece: Placed) -> None:
         if self._options.scoped and piece.scope:
@@ -141,8 +130,14 @@ class Reading:
         chat = self._chat(piece.conversation, piece.scope)
         if isinstance(piece.said, Note):
             chat.notes.append(piece.said)
-        else:
-            chat.add(self._as_cast(piece.said), piece.session)
+            return
+        session = chat.current
+        if label := piece.session:
+            new = TranscriptSession(id=label, scope=piece.scope)
+            session = chat.every.setdefault(label, new)
+        elif session is None or _is_over(session, piece.said.at):
+            session = chat.begin()
+        session.utterances.append(self._as_cast(piece.said))
 
     def _as_cast(self, said: Utterance) -> Utterance:
         """Return an utterance with the role of its speaker, and the user's under no name."""
@@ -180,103 +175,39 @@ class Reading:
             undated: When the first turn of a conversation without any date was said; None for so
                 long before the file was changed that its last turn is no later.
         """
-        for (conversation, scope), chat in self.chats.items():
-            after, sessions = self._begin(chat, undated), list[TranscriptSession]()
-            for id, read in chat.sessions.items():
-                if read.said:
-                    started = read.started or read.said[0].at or after
-                    times = [said.at for said in read.said if said.at is not None]
-                    after = times[-1] + PACE if times else started + PACE * len(read.said)
-                    made = TranscriptSession(
-                        id=id,
-                        started=started,
-                        utterances=tuple(read.said),
-                        scope=scope,
-                        numbered=read.numbered,
-                    )
-                    sessions.append(made)
-            yield Transcript(
-                conversation=conversation or self.name,
-                sessions=tuple(sessions),
-                notes=tuple(chat.notes),
-                scope=scope,
-            )
+        for chat in self._chats.values():
+            after = self._begin(chat, undated)
+            for session in chat.sessions:
+                said = session.utterances
+                session.started = session.started or said[0].at or after
+                times = [one.at for one in said if one.at is not None]
+                after = times[-1] + PACE if times else session.started + PACE * len(said)
+            yield chat
 
-    def _begin(self, chat: _ReadChat, undated: datetime | None) -> datetime:
+    def _begin(self, chat: Transcript, undated: datetime | None) -> datetime:
         """Return the start of a conversation's first session, if it has none itself."""
-        times, turns = (
-            self.times(chat),
-            [said.at for s in chat.sessions.values() for said in s.said],
-        )
+        times = self._times(chat)
+        turns = [said.at for session in chat.sessions for said in session.utterances]
         if not times:
             return undated or self.source.changed - PACE * len(turns)
         before = next((n for n, at in enumerate(turns) if at is not None), len(turns))
         return min(times) - PACE * before
 
-    def times(self, chat: _ReadChat) -> list[datetime]:
+    def _times(self, chat: Transcript) -> list[datetime]:
         """Return every time of a conversation, in UTC."""
-        spoken = [session for session in chat.sessions.values() if session.said]
-        times = [session.started for session in spoken]
-        times += [said.at for session in spoken for said in session.said]
+        times = [session.started for session in chat.sessions]
+        times += [said.at for session in chat.sessions for said in session.utterances]
         return [self.utc(at) for at in times if at is not None]
 
 
-class Survey(Struct):
-    """A summary of a file before anything of it is imported.
-
-    Attributes:
-        format: Its name, for a person.
-        encoding: As it was read.
-        chats: The names of its conversations, one for each scope that it was exported from.
-        sessions: How many there are.
-        turns: How many there are.
-        notes: How many there are.
-        undated: How many turns are in conversations that have no date at all.
-        times: The first and the last, none without any.
-        speakers: How many turns each has, by name and role.
-        skipped: How many things are left out, by what they are.
-        faults: What could not be read, at most ``MOST_FAULTS``.
-        unreadable: How many there are of them.
-    """
-
-    format: str
-    encoding: str
-    chats: list[str]
-    skipped: Counter[str]
-    faults: list[TranscriptError]
-    unreadable: int
-    sessions: int = 0
-    turns: int = 0
-    notes: int = 0
-    undated: int = 0
-    times: list[datetime] = field(default_factory=list)
-    speakers: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def span(self) -> tuple[datetime, datetime] | None:
-        """Return the first and the last time; None without any."""
-        return (min(self.times), max(self.times)) if self.times else None
-
-
-def survey(reading: Reading) -> Survey:
-    """Count what a file contains."""
-    found = Survey(
-        format=reading.format.name,
-        encoding=reading.encoding,
-        chats=[conversation or reading.name for conversation, _ in reading.chats],
-        skipped=reading.skipped,
-        faults=reading.faults,
-        unreadable=reading.unreadable,
+def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
+    """Return whether a turn at a time is too late to belong to a session."""
+    if at is None or not session.utterances:
+        return False
+    last = next((said.at for said in reversed(session.utterances) if said.at), session.started)
+    return (
+        last is not None and (at.tzinfo is None) == (last.tzinfo is None) and abs(at - last) > GAP
     )
-    for chat in reading.chats.values():
-        spoken = [session.said for session in chat.sessions.values() if session.said]
-        turns, times = sum(map(len, spoken)), reading.times(chat)
-        found.sessions += len(spoken)
-        found.turns += turns
-        found.notes += len(chat.notes)
-        found.undated += 0 if times else turns
-        found.times += [min(times), max(times)] if times else []
-        found.speakers.update((one.speaker, one.role) for said in spoken for one in said)
-    return found
 
 
 def readings(path: Path, options: Options, report: Report, beside: Report) -> Iterator[Reading]:

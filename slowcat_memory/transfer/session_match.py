@@ -73,11 +73,13 @@ class Overlaps:
     """What the log held before a file is imported, to find turns of an overlapping export in it.
 
     An app that exports the latest messages begins each export elsewhere, in the middle of a session.
+    A session that the log has by its name is the file's own, of an import that was stopped, and no
+    other export.
     """
 
     def __init__(self) -> None:
         """Know nothing yet: a scope's sessions are read when they are needed first."""
-        self._sessions: dict[str, list[Session]] = {}
+        self._sessions: dict[str, dict[str, Session]] = {}
 
     def without(
         self,
@@ -91,13 +93,21 @@ class Overlaps:
 
         Args:
             times: Of the session's utterances, in UTC.
-            free: The match of a session that is not in the log by its name.
+            free: The match of the session by its name.
         """
-        if any(said.at is None for said in session.utterances):
+        if scope not in self._sessions:
+            rows = sorted(snapshot.sessions(scope), key=lambda row: row.started)
+            self._sessions[scope] = {row.id: row for row in rows if row.turns}
+        if free.row is not None:
+            self._sessions[scope].pop(free.id, None)
+            return free
+        if not free.new or any(said.at is None for said in session.utterances):
             return free
         logged, found = Counter[tuple[datetime, str, str]](), None
         gaps = list[Session]()
-        for row in self._during(snapshot, scope, min(times), max(times)):
+        for row in self._sessions[scope].values():
+            if row.started > max(times) or row.last < min(times):
+                continue
             turns = _logged(snapshot, row)
             logged.update((turn.at, turn.role, turn.text) for turn in turns)
             said = {(at, s.role, s.text) for at, s in zip(times, session.utterances, strict=True)}
@@ -114,16 +124,6 @@ class Overlaps:
             elif not any(row.started <= times[place] <= row.last for row in gaps):
                 new.append(place)
         return replace(free, id=found.id, row=found, new=new)
-
-    def _during(
-        self, snapshot: Snapshot, scope: str, first: datetime, last: datetime
-    ) -> Iterator[Session]:
-        """Yield the sessions of a scope that were open in a time."""
-        if scope not in self._sessions:
-            rows = [row for row in snapshot.sessions(scope) if row.turns]
-            self._sessions[scope] = sorted(rows, key=lambda row: row.started)
-        every = self._sessions[scope]
-        return (row for row in every if row.started <= last and row.last >= first)
 
 
 def _in_scope(snapshot: Snapshot, scope: str, name: str) -> tuple[str, Session | None]:

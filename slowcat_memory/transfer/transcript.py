@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 from msgspec import Struct
@@ -45,12 +46,12 @@ class Utterance(Struct, frozen=True, kw_only=True):
         return self.written or (self.role, self.speaker)
 
 
-class TranscriptSession(Struct, frozen=True, kw_only=True):
+class TranscriptSession(Struct, kw_only=True):
     """One session of a transcript."""
 
     id: str  # its name in the transcript, else its number
-    started: datetime | None  # naive without a time zone
-    utterances: tuple[Utterance, ...]
+    started: datetime | None = None  # naive without a time zone
+    utterances: list[Utterance] = []
     scope: str = ""  # the scope it was exported from; "" unless ``export`` wrote it
     numbered: bool = False  # whether its id is its number alone
 
@@ -67,17 +68,31 @@ class Note(Struct, frozen=True, kw_only=True):
     muted: bool = False  # keep it, and put it before no LLM
 
 
-class Transcript(Struct, frozen=True, kw_only=True):
+class Transcript(Struct, kw_only=True):
     """One conversation of a file, with notes outside its sessions; ``scope`` as in a session."""
 
     conversation: str
-    sessions: tuple[TranscriptSession, ...]
-    notes: tuple[Note, ...] = ()
     scope: str = ""
+    notes: list[Note] = []
+    every: dict[str, TranscriptSession] = {}  # by id, also those in which nothing was said
+    current: TranscriptSession | None = None  # that goes on while its file is read
+
+    @property
+    def sessions(self) -> list[TranscriptSession]:
+        return [session for session in self.every.values() if session.utterances]
 
     @property
     def turns(self) -> int:
         return sum(len(session.utterances) for session in self.sessions)
+
+    def begin(self, label: str = "", started: datetime | None = None) -> TranscriptSession:
+        """Begin a session; without a ``label``, and with one that is taken, it is numbered."""
+        name, numbers = label, count(len(self.every) + 1)
+        while not name or name in self.every:
+            name = f"{label} ({next(numbers)})" if label else str(next(numbers))
+        made = TranscriptSession(id=name, started=started, scope=self.scope, numbered=not label)
+        self.current = self.every[name] = made
+        return made
 
 
 def name_of(raw: object) -> str:

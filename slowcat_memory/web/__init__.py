@@ -3,8 +3,8 @@
 Nothing here is imported by a bot. `docs/page.md` describes it, decision 55 says why it is so.
 """
 
-from slowcat_memory.web.context import Finding, PageContext
-from slowcat_memory.web.launch import open_browser, private_link
+from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.page_server import PageServer
+from slowcat_memory.web.safety import open_browser, private_link
 
-__all__ = ["Finding", "PageContext", "PageServer", "open_browser", "private_link"]
+__all__ = ["PageContext", "PageServer", "open_browser", "private_link"]

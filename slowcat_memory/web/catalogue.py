@@ -6,10 +6,10 @@ Turns are not among them: the store has these in order.
 """
 
 import threading
-from bisect import bisect_left, insort
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
@@ -85,66 +85,40 @@ def listed(memory: Memory) -> Listed:
 
 
 class Catalogue:
-    """The derived memories of one scope. Safe to use from several threads.
+    """The derived memories of one scope, a view of a ``WorkingSet``. Safe to use from any thread.
 
     Attributes:
         read: How many rows were read so far.
     """
 
-    def __init__(self, scope: str) -> None:
-        self._scope, self._lock = scope, threading.RLock()
+    beginnings = ("",)
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._by_id: dict[str, Listed] = {}
-        self._order: list[Place] = []
-        self._around: dict[str, set[str]] = {}  # relations by the entities that they name
-        self._change = self._epoch = -1
+        self._order: list[Place] = []  # with those of what was dropped
+        self._is_sorted = True
+        self._around = defaultdict[str, set[str]](set)  # relations by the entities that they name
         self.read = 0
 
-    def refresh(self, snapshot: Snapshot) -> "Catalogue":
-        """Read what has changed since the last call; everything at the first."""
+    def put(self, memory: Memory, snapshot: Snapshot) -> None:
         with self._lock:
-            change, epoch = snapshot.last_change(), snapshot.forget_epoch()
-            if (change, epoch) != (self._change, self._epoch):
-                manifest = snapshot.manifest(self._scope)
-                trimmed = manifest is not None and manifest.changes > self._change
-                if epoch != self._epoch or trimmed:
-                    self._read_all(snapshot)
-                else:
-                    self._read_changed(snapshot)
-                self._change, self._epoch = change, epoch
-        return self
-
-    def _read_all(self, snapshot: Snapshot) -> None:
-        self._by_id, self._around = {}, {}
-        for memory in snapshot.memories(self._scope):
+            self.drop(memory.id)
             self.read += 1
-            if family(memory.kind) != READING:
-                self._add(listed(memory))
-        self._order = sorted(one.place for one in self._by_id.values())
+            if family(memory.kind) == READING:
+                return
+            self._by_id[memory.id] = one = listed(memory)
+            self._order.append(one.place)
+            self._is_sorted = False
+            if one.family == RELATION:
+                for entity in (one.subject, one.object):
+                    self._around[entity].add(one.id)
 
-    def _read_changed(self, snapshot: Snapshot) -> None:
-        for id_ in snapshot.changed(self._scope, self._change):
-            self._drop(id_)
-            self.read += 1
-            memory = snapshot.memory(self._scope, id_)
-            if memory is not None and family(memory.kind) != READING:
-                self._add(listed(memory))
-                insort(self._order, self._by_id[id_].place)
-
-    def _add(self, one: Listed) -> None:
-        self._by_id[one.id] = one
-        if one.family == RELATION:
-            for entity in (one.subject, one.object):
-                self._around.setdefault(entity, set()).add(one.id)
-
-    def _drop(self, id_: str) -> None:
-        one = self._by_id.pop(id_, None)
-        if one is None:
-            return
-        at = bisect_left(self._order, one.place)
-        if at < len(self._order) and self._order[at] == one.place:
-            del self._order[at]
-        for entity in (one.subject, one.object):
-            self._around.get(entity, set()).discard(id_)
+    def drop(self, id: str) -> None:
+        with self._lock:
+            if one := self._by_id.pop(id, None):
+                for entity in (one.subject, one.object):
+                    self._around[entity].discard(id)
 
     # ------------------------------------------------------------------- pages
 
@@ -166,24 +140,31 @@ class Catalogue:
             for one in self._newest_first(after, upto):
                 if wanted(one):
                     if len(found) == n:
-                        return found, _cursor(found[-1])
+                        return found, cursor_of(*found[-1].place)
                     found.append(one)
             return found, ""
 
     def _newest_first(self, after: str, upto: datetime | None) -> Iterator[Listed]:
-        end = len(self._order)
+        if not self._is_sorted:
+            self._order.sort()
+            self._is_sorted = True
+        end, last = len(self._order), None
         if after:
-            end = bisect_left(self._order, _place(after))
+            end = bisect_left(self._order, place_of(after))
         if upto is not None:
             end = min(end, bisect_left(self._order, (upto, "\U0010ffff")))
         for at in range(end - 1, -1, -1):
-            yield self._by_id[self._order[at][1]]
+            place = self._order[at]
+            one = self._by_id.get(place[1])
+            if one is not None and one.place == place != last:  # others were dropped or put again
+                yield one
+            last = place
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the first and the last time since when a fact is true; None without facts."""
         with self._lock:
-            known = [place for place in self._order if place[1].startswith(f"{FACT}/")]
-        return (known[0][0], known[-1][0]) if known else None
+            since = [one.since for one in self._newest_first("", None) if one.family == FACT]
+        return (since[-1], since[0]) if since else None
 
     def counts(self) -> Counter[str]:
         """Return how many current memories there are of each kind."""
@@ -240,10 +221,10 @@ def _is_person(one: Listed) -> bool:
     return one.kind.partition("/")[2] in PEOPLE
 
 
-def _cursor(one: Listed) -> str:
-    return f"{one.since.isoformat()}|{one.id}"
+def cursor_of(at: datetime, id: str) -> str:
+    return f"{at.isoformat()}|{id}"
 
 
-def _place(cursor: str) -> Place:
-    at, _, id_ = cursor.partition("|")
-    return datetime.fromisoformat(at), id_
+def place_of(cursor: str) -> Place:
+    at, _, id = cursor.partition("|")
+    return datetime.fromisoformat(at).astimezone(UTC), id

@@ -11,9 +11,11 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import Called, present_name
+from slowcat_memory.core.disclosure import present_name, renamed
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import describe_error
+from slowcat_memory.idle.working_set import WorkingSet
+from slowcat_memory.records import Memory as Record
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.catalogue import Catalogue
@@ -122,20 +124,12 @@ THREADS = 4  # requests that are answered at once: a browser sends six
 STOP_S = 5.0  # that idle work may take to stop when the page ends
 
 
-class Finding(Struct, frozen=True, kw_only=True):
-    """The result of one check: "fine", "note" or "wrong", and what can be done."""
-
-    what: str
-    state: str
-    found: str
-    hint: str = ""
-
-
 class Stopped(Exception):
     """Idle work that the page began is to end."""
 
 
-Doctor = Callable[[Memory], Sequence[Finding]]
+Doctor = Callable[[Memory], Sequence[Any]]
+"""Returns the findings of all checks, with the fields that ``views.health.FINDING`` names."""
 
 
 class PageContext:
@@ -156,7 +150,7 @@ class PageContext:
         self.undo = Undo()
         self._thinking, self._stop = threading.Lock(), threading.Event()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="slowcat-page")
-        self._catalogues: dict[str, Catalogue] = {}
+        self._views, self._viewing = WorkingSet(), threading.Lock()
 
     async def run(self, work: Callable[..., T], *args: Any) -> T:
         """Do blocking work on a thread of the page's own."""
@@ -200,12 +194,13 @@ class PageContext:
             return [self.person]
         return sorted({self.person, *snapshot.scopes()})
 
-    def called(self, scope: str) -> tuple[Called, ...]:
-        return self.memory.reader(scope, local=True).called
-
     def name(self, scope: str, name: str) -> str:
         """Return the present name of a scope's user for an earlier one; other names stay."""
-        return present_name(name, scope, self.called(scope))
+        return present_name(name, scope, self.memory.reader(scope, local=True).called)
+
+    def present(self, memory: Record) -> Record:
+        """Return a memory under the present name of its scope's user."""
+        return renamed(memory, self.memory.reader(memory.scope, local=True).called)
 
     def scope(self, given: Mapping[str, Any]) -> str:
         """Return the scope that a request names, by default the page's person.
@@ -220,4 +215,5 @@ class PageContext:
 
     def catalogue(self, scope: str, snapshot: Snapshot) -> Catalogue:
         """Return a scope's catalogue, as new as a snapshot."""
-        return self._catalogues.setdefault(scope, Catalogue(scope)).refresh(snapshot)
+        with self._viewing:
+            return self._views.view(Catalogue, snapshot, scope)

@@ -6,7 +6,6 @@ The page is on this machine, so local-only texts are shown; whether one is local
 from datetime import datetime
 from typing import Any
 
-from slowcat_memory.core.disclosure import renamed
 from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family
 from slowcat_memory.records import Memory, Session, Turn
@@ -14,8 +13,7 @@ from slowcat_memory.web.catalogue import Catalogue
 from slowcat_memory.web.context import PageContext
 
 JOBS = {  # what a job does, in words for "by which rule or model"
-    "facts": "facts from what was said",
-    "entities": "people and things from what was said",
+    "facts": "facts, people and things from what was said",
     "summaries": "summaries",
     "merge": "facts compared",
     "note_facts": "facts from notes",
@@ -29,7 +27,7 @@ def time_of(at: datetime | None) -> str | None:
 
 def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
     """Return a memory with all that is shown of it beside its words: see ``proof`` for these."""
-    memory = renamed(memory, page.called(memory.scope))
+    memory = page.present(memory)
     facets, made = memory.facets, memory.made
     return {
         "id": memory.id,
@@ -93,9 +91,10 @@ def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict
 
 def relation_words(page: PageContext, memory: Memory, catalogue: Catalogue) -> dict[str, str]:
     """Return a relation's two sides by name, and what it says of them."""
-    words = {"what": predicate_in_words(memory.statement.predicate)}
+    said = page.present(memory).statement
+    words = {"what": predicate_in_words(said.predicate)}
     for side in ("subject", "object"):
-        named: str = getattr(memory.statement, side)
+        named: str = getattr(said, side)
         entity = catalogue.get(named)
         name = entity.name if entity and entity.name else named
         words[side] = page.name(memory.scope, name)

@@ -5,8 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import BLOCK, family, turn_of
-from slowcat_memory.engine.notes import edit_block
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.idle.jobs.feedback import JUDGED_QUERY, judgeable
 from slowcat_memory.idle.scheduler.results import revived
 from slowcat_memory.records import CommandEntry, Forget, Key, Made, Memory, WriteBatch
@@ -50,8 +49,6 @@ def correct(page: PageContext, given: Given) -> dict[str, Any]:
         before = snapshot.memory(scope, id_)
     if before is None or before.retired_at is not None:
         raise Refusal(404, "That is not remembered any more.")
-    if family(before.kind) == BLOCK:
-        return _edit_block(page, before, words)
     made = page.memory.correct(scope, id_, words)
     if made is None:
         raise Refusal(409, "What was said stays as it was said: mute or forget it instead.")
@@ -79,15 +76,6 @@ def _restore(page: PageContext, before: Memory, made: Memory) -> None:
     )
     drop = ((made.scope, made.id),) if made.id != before.id else ()
     page.memory.apply(JOB, WriteBatch(memories=(back,), drop=drop))
-
-
-def _edit_block(page: PageContext, before: Memory, words: str) -> dict[str, Any]:
-    label = before.kind.partition("/")[2]
-    made = edit_block(page.memory, before.scope, label, words)
-    if made is None:
-        raise Refusal(409, "The block was not changed.")
-    undo = page.undo.add("Rewritten", lambda: _restore(page, before, made))
-    return {"memory": memory_row(page, made), "undo": undo, "words": "Rewritten"}
 
 
 # ------------------------------------------------------------------- forgetting
@@ -225,12 +213,3 @@ def back_up(page: PageContext, given: Given) -> dict[str, Any]:
     """Copy the store's file, and check the copy."""
     made = page.memory.maintain("backup")
     return {"bytes": made.stat().st_size}
-
-
-def verify(page: PageContext, given: Given) -> dict[str, Any]:
-    """Read and verify everything; takes seconds."""
-    health = page.memory.maintain("check")
-    damaged = [f"{n} rows of {table}" for table, n in health.damaged.items() if n]
-    damaged += [f"the index of {one.scope}" for one in health.indexes]
-    with page.memory.snapshot() as snapshot:
-        return {"wrong": damaged, "rows": sum(snapshot.counts().values())}

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks import calibration, common, datasets, logistic, related
+from benchmarks import calibration, common, datasets, logistic, related, unknown
+from benchmarks import recall_tables as tables
 from slowcat_memory.core.ranking import offering as calibrate
-from slowcat_memory.core.ranking.offering import FULL
+from slowcat_memory.core.ranking.offering import FULL, AnswerEvidence
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.recall.query import Recollection
@@ -87,16 +88,57 @@ def test_calibration_the_area_is_that_of_the_oracle(seed):
     assert logistic.auc(yes, no) == pytest.approx(expected)
 
 
-def test_calibration_a_fit_finds_the_coefficients_that_made_the_labels():
-    pytest.importorskip("sklearn")
-    chance = np.random.default_rng(common.SEED)
-    features = chance.uniform(0, 1, (20_000, 2))
-    made = logistic.predict(np.array([-2.0, 3.0, 1.0]), features)
-    found = logistic.fit(features, (chance.uniform(size=20_000) < made).astype(float))
-    assert found == pytest.approx([-2.0, 3.0, 1.0], abs=0.2)
-
-
 # ------------------------------------------------------------------- all of it
+
+
+def test_calibration_coefficients_that_moved_are_noticed():
+    used = {"bias": FULL.bias, "coverage": FULL.coverage, "cosine": FULL.cosine}
+    assert not calibration.moved({"coefficients": used, "used": used})
+    other = {**used, "cosine": 1.1 * FULL.cosine}
+    assert calibration.moved({"coefficients": other, "used": used})
+
+
+def asked_with(kind: str, lift: float, n: int, chance: np.random.Generator) -> related.Asked:
+    evidence = AnswerEvidence(
+        coverage=chance.uniform(0, 0.5) + lift,
+        max_similarity=chance.uniform(0.2, 0.6) + lift,
+        unseen_names=float(chance.uniform() > 0.5 + lift),
+        memories=int(chance.integers(20, 600)),
+    )
+    id_ = f"{'one' if n % 2 else 'two'}-a/q{n}"
+    found = Recollection(evidence=evidence)
+    return related.Asked(id=id_, conversation="a", kind=kind, found=found, at=NOW)  # type: ignore[arg-type]
+
+
+def some() -> list[related.Asked]:
+    chance = np.random.default_rng(common.SEED)
+    lifts = {"own": 0.2, "unrelated": 0.0, "adversarial": 0.15}
+    return [asked_with(kind, lift, n, chance) for n in range(120) for kind, lift in lifts.items()]
+
+
+@pytest.mark.parametrize(
+    ("text", "below", "expected"),
+    [
+        ("okay, thanks", 1.01, "skipped"),
+        ("what is my sister's name", 1.01, "told"),
+        ("what is my sister's name", 0.0, "known"),
+        ("tell me a joke", 1.01, "skipped"),
+        ("we had soup at the harbour", 1.01, "asks none"),
+        ("where does Ada live", 1.01, "told"),
+    ],
+)
+def test_unknown_every_question_that_is_not_told_has_a_cause(
+    text: str, below: float, expected: str
+) -> None:
+    assert unknown.outcome(some()[0], text, below) == expected
+
+
+def test_unknown_people_get_the_names_of_those_who_are_asked() -> None:
+    swap = unknown._with_names
+    assert swap("When did Ada call Ben?", ["Ada", "Ben"], ["Ben", "Cleo"]) == (
+        "When did Ben call Cleo?"
+    )
+    assert swap("Adam met Ada's aunt", ["Ada"], ["Cleo"]) == "Adam met Cleo's aunt"
 
 
 def random_asked(seed: int) -> list[related.Asked]:
@@ -135,8 +177,20 @@ def test_calibration_a_fit_is_made_of_what_was_asked(monkeypatch):
     assert full["coefficients"]["coverage"] > 0 and written["fitted_on"] == ["Made-up"]
 
 
-def test_calibration_coefficients_that_moved_are_noticed():
-    used = {"bias": FULL.bias, "coverage": FULL.coverage, "cosine": FULL.cosine}
-    assert not calibration.moved({"coefficients": used, "used": used})
-    other = {**used, "cosine": 1.1 * FULL.cosine}
-    assert calibration.moved({"coefficients": other, "used": used})
+def test_unknown_a_report_is_written(two, tmp_path):
+    with opened(tmp_path / "store") as engine:
+        found = related.ask(engine, two)
+    texts = {q.id: q.text for data in two for q in data.questions}
+    judged = unknown.judged([(one.kind, one, texts[one.id]) for one in found])
+    for kind, shares in judged["kinds"].items():
+        assert sum(shares[name] for name in unknown.OUTCOMES) == pytest.approx(1), kind
+    for kind in judged["kinds"]:
+        told = [row[kind] for row in judged["thresholds"]]
+        assert told == sorted(told)
+    fitted = unknown.fits(some())
+    written = {"judged": {"data": "Made-up", "below": 0.2, **judged}, "fitted_on": ["x"], **fitted}
+    unknown._show_fits(written)
+    unknown._show_judged(written["judged"])
+    text = tables.unknown(written)
+    assert "| TOKENS |" in text and "| unrelated |" in text and "asks none" in text
+    assert "TOKENS" not in tables.unknown({**written, "fits": {}, "fitted_on": [], "left_out": {}})

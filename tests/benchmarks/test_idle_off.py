@@ -85,17 +85,6 @@ def test_idle_off_in_every_benchmark(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code",
-    [
-        "from slowcat_memory.config import load\nconfig = load(None)",
-        "from slowcat_memory.config import Config\nconfig = Config()",
-    ],
-)
-def test_idle_off_a_configuration_of_ones_own_is_caught(code: str) -> None:
-    assert makes_its_own(ast.parse(code))
-
-
-@pytest.mark.parametrize(
     "code", ["f(idle={'enabled': True})", "IdleOptions(enabled=True)", "replace(x, enabled=True)"]
 )
 def test_idle_off_who_turns_it_on_is_caught(code: str) -> None:

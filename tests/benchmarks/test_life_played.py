@@ -1,6 +1,8 @@
-import asyncio
+"""Lives of two years: how they are written, played, and judged by laws that can fail."""
+
 import sys
 import tempfile
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,25 +10,18 @@ from msgspec.structs import replace
 
 from benchmarks import life as cli
 from benchmarks.lives.diaries import diaries
-from benchmarks.lives.judging.oracle import judge
+from benchmarks.lives.judging import limits
+from benchmarks.lives.judging.oracle import LAWS, judge
 from benchmarks.lives.making.generate import generate
-from benchmarks.lives.model import Life
+from benchmarks.lives.model import Exchange, Life, Session
 from benchmarks.lives.playing.player import Played, play
+from benchmarks.lives.playing.record import Seen
 from benchmarks.lives.playing.truthful import TruthfulLLM
-from slowcat_memory.core.facts.prompt import SYSTEM, FactsReply
-from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.providers import Prompt
+from benchmarks.lives.wordings import wordings
 from tests.support import small_life as small
+from tests.support.rows import each_row
 
 DAYS = 21
-RECORD = """Conversation of Monday 2026-03-09, 12:00 (time zone UTC). Who speaks: Nora, Assistant.
-=== record 1 ===
-[7] Nora: I moved to Derby on Saturday.
-[8] Assistant: Oh.
-[9] Nora: If I lived in Bonn, I'd swim.
-[11] Nora: I have a dentist appointment on Friday.
-=== end of record 1 ===
-Write the facts of the turns 7, 9, 11."""
 
 
 def played(life: Life, llm: TruthfulLLM | None = None) -> Played:
@@ -72,57 +67,6 @@ def test_each_question_of_a_life_is_asked_once_and_stored_nowhere(by_rule) -> No
     assert lines and not {text for text in chunks if text.startswith("wo")} - said
 
 
-def test_a_line_of_a_block_leads_to_the_exchange_that_it_comes_from(by_llm) -> None:
-    life, found = by_llm.life, 0
-    for answer in by_llm.record.answers:
-        for line in answer.lines:
-            for session, n, agent in line.sources[:1]:
-                turn = life.sessions[session].turns[n]
-                assert (turn.agent if agent else turn.user) in line.text
-                found += 1
-    assert found > 5
-
-
-def test_a_life_that_is_falsified_is_caught(by_rule) -> None:
-    """The player's own record, with the questions of another truth."""
-    claims = {claim.id: claim for claim in by_rule.life.claims}
-    wrong = tuple(
-        replace(ask, expect=(), reject=ask.expect)
-        for ask in by_rule.life.asks
-        if ask.expect and claims[ask.expect[0]].on is None
-    )
-    life = replace(by_rule.life, asks=wrong)
-    record = replace(
-        by_rule.record,
-        answers=tuple(
-            replace(answer, ask=n)
-            for n, ask in enumerate(wrong)
-            for answer in by_rule.record.answers
-            if by_rule.life.asks[answer.ask].at == ask.at
-        ),
-    )
-    assert judge(Played(life, record))["superseded"].findings
-
-
-def answered(prompt: str, job: str = "facts", system: str = SYSTEM) -> dict:
-    llm = TruthfulLLM(small.life())
-    made = Prompt(job=job, version=1, system=system, user=prompt)
-    reply = asyncio.run(llm.complete(made, FactsReply))
-    return {fact.turn: fact for fact in reply.value.facts}
-
-
-def test_a_truthful_llm_writes_what_turns_state_with_their_words_and_days() -> None:
-    facts = answered(RECORD)
-    assert facts.keys() == {7, 11}  # what was only imagined is no fact
-    assert facts[7].content == "Nora lives in Derby." and facts[7].quote in RECORD
-    assert facts[11].date == "2026-03-13" and "13 March 2026" in facts[11].content
-
-
-def test_a_truthful_llm_fails_on_a_prompt_that_it_has_no_script_for() -> None:
-    with pytest.raises(BadAnswerError, match="no script for weather"):
-        answered("How is the weather?", job="weather", system="Write a forecast.")
-
-
 @pytest.mark.parametrize(("more", "shown"), [((), False), (("--reveal-held-out",), True)])
 def test_cases_of_the_held_out_half_are_printed_on_request_alone(
     more, shown, monkeypatch, capsys
@@ -147,7 +91,124 @@ def test_diaries_are_lives_of_both_languages_told_in_order() -> None:
         assert [one.at for one in life.sessions] == sorted(one.at for one in life.sessions)
 
 
-def test_a_diary_that_is_no_life_is_refused_with_its_name(tmp_path) -> None:
-    (tmp_path / "odd.toml").write_text('name = "odd"\nlanguage = "fr"\n')
-    with pytest.raises(ValueError, match=r"odd\.toml"):
-        list(diaries(tmp_path))
+def wrong(record, life=None) -> set[str]:
+    verdicts = judge(Played(life or small.life(), record))
+    return {name for name, one in verdicts.items() if one.findings}
+
+
+def told_life():
+    """The same life, in which the user says how the appointment went."""
+    life, said = small.life(), small.FRIDAY + timedelta(days=2)
+    went = Exchange("My dentist appointment went fine.", "Good.", "fact", says=("appointment1",))
+    session = Session(small.MONDAY.replace(day=said.day), (went,))
+    return replace(life, sessions=(*life.sessions, session))
+
+
+def test_a_memory_that_is_right_breaks_no_law() -> None:
+    assert wrong(small.truthful()) == set()
+    assert all(one.cases for one in judge(Played(small.life(), small.truthful())).values())
+
+
+@each_row("law", small.FALSIFIED)
+def test_each_law_catches_what_breaks_it(law: str) -> None:
+    assert law in wrong(small.FALSIFIED[law])
+
+
+def test_every_law_has_a_control() -> None:
+    assert set(small.FALSIFIED) | {"told_already"} == set(LAWS)
+
+
+def test_an_icebreaker_for_what_was_told_or_asked_before_is_caught() -> None:
+    assert "told_already" in wrong(small.truthful(), told_life())
+    assert "icebreakers" in wrong(small.opened(small.LATER, times=2))
+
+
+def test_what_is_marked_as_over_may_be_offered_beside_what_holds() -> None:
+    marked = replace(small.YORK, text="- (until 7 March) Nora: I live in York.")
+    answer = replace(small.truthful().answers[0], lines=(marked, small.BLOCK))
+    assert wrong(small.answered(answer, small.truthful().answers[1])) == set()
+
+
+def test_a_limit_is_kept_up_to_its_share_of_wrong_cases() -> None:
+    kept = {law: {"cases": 100, "right": 100} for law in LAWS} | {
+        "dates": {"cases": 100, "right": 98},
+        "current": {"cases": 100, "right": 92},
+        "spoken": {"cases": 0, "right": 0},
+    }
+    assert {law for law, wrong in limits.beyond(kept, "none").items() if wrong} == {"current"}
+    found = limits.beyond(kept, "scripted")
+    assert found["dates"] == 2 and found["current"] == 8 and not found["spoken"]
+
+
+LANGUAGES = ("en", "de")
+
+
+HALVES = ("tuned", "held out")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_halves_share_no_sentence_and_cover_the_same_kinds(language) -> None:
+    tuned, held_out = (wordings(language, half) for half in HALVES)
+    assert tuned.sentences.keys() == held_out.sentences.keys()
+    for kind, rows in tuned.sentences.items():
+        assert not {text for _, text in rows} & {text for _, text in held_out.sentences[kind]}
+        assert abs(len(rows) - len(held_out.sentences[kind])) <= 1
+    assert not set(tuned.values["city"]) & set(held_out.values["city"])
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("seed", (1, 2))
+def test_a_life_of_two_years_is_whole_and_the_same_every_time(seed, half) -> None:
+    life = generate(seed, half)
+    assert life == generate(seed, half)
+    turns = [turn for session in life.sessions for turn in session.turns]
+    assert 280 < len(life.sessions) < 380 and 1200 < len(turns) < 1900
+    assert not any("{" in turn.user or "{" in turn.agent for turn in turns)
+    known = {claim.id for claim in life.claims}
+    assert {id for turn in turns for id in (*turn.says, *turn.ends, *turn.asks)} <= known
+    assert {turn.kind for turn in turns} == {
+        "fact", "correction", "question", "small talk", "hypothetical", "joke", "quote", "other"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", (1, 2, 3))
+def test_what_excludes_each_other_is_never_true_on_one_day(seed) -> None:
+    life = generate(seed)
+    for slot in ("home", "job", "employer", "partner", "diet", "phone", "car"):
+        spans = sorted(
+            (claim.begins or date.min, claim.ends or date.max)
+            for claim in life.claims
+            if claim.slot == slot and claim.subject == "user"
+        )
+        assert all(one[1] <= two[0] for one, two in zip(spans, spans[1:], strict=False))
+
+
+@pytest.mark.parametrize("seed", (1, 2, 3))
+def test_a_question_expects_what_was_said_and_not_said_to_be_over(seed) -> None:
+    life = generate(seed)
+    said, ended = dict[str, datetime](), dict[str, datetime]()
+    for session in life.sessions:
+        for turn in session.turns:
+            said |= {id: session.at for id in turn.says if id not in said}
+            ended |= {id: session.at for id in turn.ends if id not in ended}
+    for ask in life.asks:
+        assert not set(ask.expect) & set(ask.reject)
+        assert all(said[id] < ask.at for id in (*ask.expect, *ask.reject))
+        assert all(ended[id] < ask.at for id in ask.reject)
+
+
+def test_two_lines_of_a_head_that_contradict_each_other_are_caught() -> None:
+    head = Seen(small.LATER, "About Nora: lives in Derby.\nNora likes tea.\nNora dislikes tea.")
+    assert "opposites" in wrong(replace(small.truthful(), heads=(head,)))
+    head = Seen(small.LATER, "Nora lives in York.\nNora lives in Derby.")
+    assert "opposites" in wrong(replace(small.truthful(), heads=(head,)))
+
+
+def test_a_spoken_fact_that_only_says_what_is_over_is_a_fact() -> None:
+    life, off = small.life(), Exchange("I got the sack.", "Oh.", "fact", ends=("likes1",))
+    life = replace(life, sessions=(*life.sessions, Session(small.ASKED, (off,))))
+    told = Seen(small.LATER, "I know this: “Nora lives in Derby”; “Nora is out of work”.")
+    sacked = small.fact("Nora is out of work.", (2, 0))
+    record = replace(small.held(*small.DERIVED, sacked), spoken=(told,))
+    assert "spoken" not in wrong(record, life)
+    assert "spoken" in wrong(replace(small.truthful(), spoken=(told,)), life)

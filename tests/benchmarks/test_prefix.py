@@ -16,14 +16,6 @@ def requests(system="Be kind.", blocks=("", "", "")):
     return made
 
 
-def test_common_prefix_the_common_prefix_of_two_texts():
-    assert prefix.common_prefix("", "abc") == 0
-    assert prefix.common_prefix("abc", "abc") == 3
-    assert prefix.common_prefix("abc", "abcd") == 3
-    assert prefix.common_prefix("abxd", "abyd") == 2
-    assert prefix.common_prefix("grün", "grüß") == 3
-
-
 def test_prefix_a_prompt_that_only_grows_is_never_broken():
     taken = list(prefix.steps(requests(), TALK))
     assert len(taken) == 2 and not any(step.broken for step in taken)

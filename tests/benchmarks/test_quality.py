@@ -1,18 +1,19 @@
 import importlib.util
-import json
 import random
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from msgspec.structs import replace
 
-from benchmarks import common, datasets, quality, scoring
+from benchmarks import common, contextual, datasets, offered, quality, scoring
+from benchmarks.offered import Block
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
 
 SHARED = Path(__file__).parents[3] / "shared"
+
+
 REFEREE = SHARED / "eval" / "evaluate.py"
 
 
@@ -48,13 +49,6 @@ def test_quality_what_is_said_later_is_not_found(folder, tmp_path):
     assert run["q2"] and not any(turn.startswith("c/S3") for turn in run["q2"])
 
 
-def test_quality_the_later_answer_would_be_found_if_it_could_be_seen(folder, tmp_path):
-    data = datasets.load(folder)
-    at_the_end = [replace(question, before="") for question in data.questions]
-    run = answer(replace(data, questions=at_the_end), tmp_path)
-    assert "c/S3:0" in run["q2"]
-
-
 def test_quality_a_leak_is_taken_out_and_counted(folder):
     data = datasets.load(folder)
     scores = scoring.evaluate(data, {"q2": ["c/S3:0", "c/S2:0+c/S3:0", "c/S2:1"]})
@@ -62,74 +56,11 @@ def test_quality_a_leak_is_taken_out_and_counted(folder):
     assert scores["thing"]["MRR"] == pytest.approx(1 / 2)  # of two questions, one answered at 1
 
 
-def test_quality_sessions_are_ranked_by_their_best_turn(folder):
-    data = datasets.load(folder)
-    run = {"q0": ["c/S2:0", "c/S2:1", "c/S1:2", "c/S1:0"], "q1": ["c/S3:0"]}
-    scores = scoring.evaluate(data, run, "session")
-    assert scores["pet"]["MRR"] == pytest.approx(1 / 2)  # the second session, not the fourth turn
-    assert scores["thing"]["Hit@5"] == pytest.approx(1 / 2)
-
-
-def test_quality_the_low_overlap_list_may_be_empty_and_one_category_says_nothing(folder):
-    (folder / "low_overlap.txt").unlink()
-    data = datasets.load(folder)
-    pets = replace(data, questions=[q for q in data.questions if q.category == "pet"])
-    assert list(scoring.evaluate(pets, {})) == ["all"]
-
-
-def test_quality_a_search_may_be_given(folder, tmp_path):
-    asked = []
-
-    def search(engine, question, scope, k, now):
-        asked.append((question.id, scope, k, now is not None))
-        return engine.search("canoe", scope, 1, now=now)
-
-    data = datasets.load(folder)
-    engine = MemoryEngine(common.configuration(tmp_path / "store", embedding={"kind": "none"}))
-    try:
-        run, _ = quality.answer_all(engine, data, k=7, search=search)
-    finally:
-        engine.close()
-    assert ("q2", "c", 7, True) in asked and len(asked) == len(data.questions)
-    assert all(len(documents) <= 1 for documents in run.values())
-
-
 def test_quality_items_of_a_list_are_no_talk(tmp_path):
     data = datasets.load(made_up.write_list(tmp_path / "list"))
     assert data.lists == {"l/S1"} and quality.levels_of(data, ["turn", "session"]) == ["turn"]
     run = answer(data, tmp_path, vectors=False)
     assert run == {"q": []}  # by words alone: no item has any, and none has a neighbour's
-
-
-def test_quality_the_dialogue_before_a_question_is_known(tmp_path):
-    question = datasets.load(made_up.write_list(tmp_path)).questions[0]
-    assert question.context == ("Ada: What a winter.", "Assistant: Indeed.")
-
-
-def test_quality_the_dialogue_before_a_question_comes_from_its_session_too(folder):
-    rows = datasets.lines(folder / "questions.jsonl.gz")
-    rows[2]["asked_turn_id"] = "c/S2:1"
-    (folder / "questions.jsonl.gz").unlink()
-    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    questions = datasets.load(folder).questions
-    assert questions[2].context == (
-        "Ada: I bought a blue canoe at the flea market for ninety euros.",
-    )
-    assert questions[0].context == ()
-
-
-def test_quality_data_folders_are_found_in_their_parent(tmp_path):
-    one, two = made_up.write(tmp_path / "a"), made_up.write_list(tmp_path / "b")
-    (tmp_path / "empty").mkdir()
-    assert datasets.find([tmp_path]) == [one, two]
-    assert datasets.find([two, one]) == [two, one]
-    with pytest.raises(FileNotFoundError, match="empty"):
-        datasets.find([tmp_path / "empty"])
-
-
-def test_quality_a_folder_of_another_kind_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="conversations"):
-        datasets.load(tmp_path)
 
 
 def referee() -> ModuleType:
@@ -183,3 +114,40 @@ def belongs(question: dict, group: str, data: datasets.Dataset) -> bool:
     if group == "low overlap":
         return question["question_id"] in data.low_overlap
     return group in ("all", question["category"])
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> datasets.Dataset:
+    return datasets.load(made_up.write(tmp_path / "made-up"))
+
+
+def blocks_of(data: datasets.Dataset, gold: int, others: int) -> dict[str, Block]:
+    wrong = ("x/S9:9",)
+    return {
+        q.id: Block((*((turn,) for turn in sorted(q.evidence)[:gold]), *[wrong] * others), 40)
+        for q in data.questions
+    }
+
+
+def test_offered_precision_counts_the_memories_of_all_blocks(data: datasets.Dataset) -> None:
+    got = offered.evaluate(data, blocks_of(data, gold=1, others=3))["all"]
+    assert got["precision"] == pytest.approx(0.25)
+    assert (got["beside"], got["offered"], got["hit"], got["empty"]) == (3.0, 4.0, 1.0, 0.0)
+
+
+def test_offered_a_block_is_what_a_turn_would_get(data: datasets.Dataset, tmp_path: Path) -> None:
+    config = common.configuration(tmp_path / "store", embedding={"kind": "none"})
+    engine, blocks = MemoryEngine(config), offered.Offered()
+    try:
+        quality.answer_all(engine, data, also=blocks.ask)
+    finally:
+        engine.close()
+    assert set(blocks.blocks) == {question.id for question in data.questions}
+    got = offered.evaluate(data, blocks.blocks)["all"]
+    assert 0 < got["precision"] <= 1 and got["offered"] <= config.pack.memories
+
+
+def test_contextual_without_an_llm_the_remedy_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.argv", ["contextual", "--data", str(tmp_path)])
+    with pytest.raises(SystemExit, match="--llm recorded"):
+        contextual.main()

@@ -1,6 +1,5 @@
 """Every figure that is generated in README and docs/machines.md is compared with its own place."""
 
-import copy
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import common, plain_figures, run_all, tables
+from benchmarks import plain_figures, run_all
 from benchmarks.plain_figures import Place, Row
 
 BLOCK = re.compile(r"<!-- begin (figures|machines) -->\n(.*?)<!-- end \1 -->", re.S)
@@ -129,64 +128,6 @@ def test_readme_rows_are_printed_as_their_places_say() -> None:
     assert wrong(plain_figures.machines(files), plain_figures.machine_rows(files), files) == []
 
 
-FIGURES = [(row, name) for row in README for name in row.figures]
-
-
-@pytest.mark.parametrize(("row", "name"), FIGURES, ids=lambda each: getattr(each, "cells", each))
-def test_readme_a_figure_that_changed_is_caught(row: Row, name: str) -> None:
-    files = measured()
-    text = plain_figures.readme(files)
-    changed = copy.deepcopy(files)
-    [*path, last] = row.figures[name].path.split("/")
-    at = changed[row.figures[name].file]
-    for key in path:
-        at = at[int(key)] if isinstance(at, list) else at[key]
-    place = int(last) if isinstance(at, list) else last
-    at[place] = 1.5 * at[place] + 1
-    assert wrong(text, README, changed)
-
-
-def test_readme_two_figures_that_changed_places_are_caught() -> None:
-    files = measured()
-    text = plain_figures.readme(files)
-    swapped = (
-        text.replace("5.12 ms", "x ms").replace("9.25 ms", "5.12 ms").replace("x ms", "9.25 ms")
-    )
-    assert len(wrong(swapped, README, files)) == 2
-
-
-def test_readme_a_figure_of_another_row_is_caught() -> None:
-    files = measured()
-    text = plain_figures.readme(files)
-    assert wrong(text.replace("0.35 ms", "4.75 ms"), README, files)  # it is in latency.json
-    assert wrong(text.replace("37)", "36)"), README, files)
-    assert wrong("\n".join(text.splitlines()[:-1]), README, files)
-    assert wrong(f"{text}\n| one's own | 4.99 ms | me |", README, files)
-
-
-def test_readme_a_row_without_a_known_commit_is_left_out() -> None:
-    files = measured()
-    del files["growth.json"]["commit"]
-    text = plain_figures.readme(files)
-    assert "Memory and disk" not in text and "5.12 ms" in text
-    assert wrong(text, README, files) == []
-    assert plain_figures.machines(files).endswith("does so.")
-
-
-def test_readme_a_place_that_a_file_lacks_is_named() -> None:
-    files = measured()
-    del files["prefix.json"]["results"][1]
-    with pytest.raises(ValueError, match="prefix.json has no results/1/turns"):
-        plain_figures.readme(files)
-
-
-def test_readme_rows_of_two_commits_are_refused() -> None:
-    files = measured()
-    files["growth.json"]["commit"] = "ffff0000"
-    with pytest.raises(tables.MixedCommitsError, match="ffff0000"):
-        plain_figures.readme(files)
-
-
 @pytest.mark.parametrize("row", README, ids=lambda row: row.cells[0])
 def test_readme_every_row_names_its_command_and_its_row(row: Row) -> None:
     [command] = re.findall(r"`python -m (benchmarks\.\w+)[^`]*`: \*", row.cells[-1])
@@ -206,11 +147,8 @@ def test_readme_has_no_measured_figure_outside_of_what_is_generated() -> None:
     assert [line for line in rest.splitlines() if MEASURED.search(line)] == []
 
 
-@pytest.mark.parametrize("line", ["It takes 5 ms.", "Half of it is 12.5 % less", "402 MB resident"])
-def test_readme_a_measured_figure_elsewhere_is_caught(line: str) -> None:
-    assert MEASURED.search(line)
-
-
-def test_readme_results_files_say_where_they_are_from(tmp_path: Any) -> None:
-    common.write_json(tmp_path / "x.json", {"results": []})
-    assert {"commit", "date", "machine", "load"} <= set(common.read_json(tmp_path / "x.json"))
+def test_readme_a_place_that_a_file_lacks_is_named() -> None:
+    files = measured()
+    del files["prefix.json"]["results"][1]
+    with pytest.raises(ValueError, match="prefix.json has no results/1/turns"):
+        plain_figures.readme(files)

@@ -1,14 +1,16 @@
 """The benchmarks' LLM without a model: recorded text through client, loop, store and index."""
 
 import json
+from contextlib import contextmanager
 
-from benchmarks import common, datasets, quality, recorded_llm, thinking
+import pytest
+
+from benchmarks import common, contextual, datasets, quality, recorded_llm, thinking
 from benchmarks.recorded_llm import Replier
 from benchmarks.thinking import ThinkingChoice
-from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.facts import merging, prompt
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.server import Failure
+from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
 
 
@@ -43,15 +45,6 @@ def test_recorded_llm_recorded_text_goes_the_whole_way(tmp_path):
     assert thought["contexts"] == 2 and thought["idle_tokens_in"] > 0
 
 
-def test_recorded_llm_outputs_stand_in_where_there_are_no_notes(tmp_path):
-    folder = made_up.write_outputs(made_up.write(tmp_path / "data"))
-    contexts, keys, _, _ = think(folder, ThinkingChoice(recorded=True))
-    assert contexts == {} and keys == [("c/S1:0", "Ada's pet is a reptile.")]
-    made_up.write_notes(folder)
-    assert recorded_llm.read(folder).noted == {"c"}
-    assert "c/S1:0" not in recorded_llm.read(folder).questions, "notes go first"
-
-
 def test_recorded_llm_a_recorded_run_is_repeated_without_the_server(tmp_path):
     folder, file = made_up.write_notes(made_up.write(tmp_path / "data")), tmp_path / "answers.jsonl"
     first = think(folder, ThinkingChoice(recorded=True, record=file))
@@ -59,27 +52,35 @@ def test_recorded_llm_a_recorded_run_is_repeated_without_the_server(tmp_path):
     assert again[:2] == first[:2] and again[3] == first[3]
 
 
-def test_recorded_llm_nothing_is_thought_unless_it_is_asked_for(tmp_path):
-    folder = made_up.write_notes(made_up.write(tmp_path / "data"))
-    contexts, keys, thought, _ = think(folder, ThinkingChoice())
-    assert contexts == {} and keys == [] and "idle_done" not in thought
+@pytest.fixture
+def hashed(monkeypatch):
+    """Engines whose vectors come from hashed words."""
+
+    @contextmanager
+    def opened(config, llm=None):
+        embedder = HashEmbedder()
+        engine = MemoryEngine(thinking.configured(config), embedder=embedder, llm=llm)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+    monkeypatch.setattr(quality, "opened", opened)
 
 
-def test_recorded_llm_only_noted_conversations_are_kept(tmp_path):
-    folder = made_up.write(tmp_path / "data")
+def asking(folder, text):
     data = datasets.load(folder)
-    assert thinking.noted(data, folder).questions == []
-    assert len(thinking.noted(data, made_up.write_notes(folder)).questions) == len(data.questions)
+    return datasets.replace(data, questions=[datasets.replace(data.questions[1], text=text)])
 
 
-def test_recorded_a_prompt_of_nobody_is_refused():
-    reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset()))
-    told = [{"role": "system", "content": "Sing."}, {"role": "user", "content": "La."}]
-    assert isinstance(reply({"messages": told}), Failure) and reply.unknown == 1
-    told[0]["content"] = descriptions.SYSTEM + "\n\nand its schema"
-    told[1]["content"] = "…\nWrite about the turns 4, 5.\n\nAn earlier answer could not be used."
-    answer = json.loads(reply({"messages": told}))
-    assert [one["turn"] for one in answer["turns"]] == [4, 5]
+def test_contextual_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
+    folder = made_up.write_notes(made_up.write(tmp_path / "data"))
+    data = asking(folder, "vessel remains relative")
+    found = contextual.measure(data, folder, ThinkingChoice(recorded=True))
+    arms = found["arms"]
+    assert found["n"] == 1 and found["contexts"] == 2
+    assert arms["contextual embeddings + contextual BM25"]["MRR"] == 1.0
+    assert arms["without text: embeddings + BM25"]["MRR"] < 1.0
 
 
 def test_recorded_recorded_facts_are_answered_by_their_turns():
@@ -92,6 +93,22 @@ def test_recorded_recorded_facts_are_answered_by_their_turns():
         {"role": "user", "content": "…\nWrite the facts of the turns 4, 5."},
     ]
     [one] = json.loads(reply({"messages": told}))["facts"]
-    assert (one["turn"], one["date"]) == (4, "")
+    assert one["turn"] == 4 and not one["date"]
     told[0]["content"] = merging.SYSTEM
     assert json.loads(reply({"messages": told})) == {"pairs": []}
+
+
+def test_recorded_llm_outputs_stand_in_where_there_are_no_notes(tmp_path):
+    folder = made_up.write_outputs(made_up.write(tmp_path / "data"))
+    contexts, keys, _, _ = think(folder, ThinkingChoice(recorded=True))
+    assert contexts == {} and keys == [("c/S1:0", "Ada's pet is a reptile.")]
+    made_up.write_notes(folder)
+    assert recorded_llm.read(folder).noted == {"c"}
+    assert "c/S1:0" not in recorded_llm.read(folder).questions, "notes go first"
+
+
+def test_recorded_llm_only_noted_conversations_are_kept(tmp_path):
+    folder = made_up.write(tmp_path / "data")
+    data = datasets.load(folder)
+    assert thinking.noted(data, folder).questions == []
+    assert len(thinking.noted(data, made_up.write_notes(folder)).questions) == len(data.questions)

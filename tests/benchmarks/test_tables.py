@@ -1,15 +1,9 @@
 import pytest
 
-from benchmarks import common, recall_tables, run_all, tables, turn
+from benchmarks import common, footprint, recall_tables, run_all, stores, tables, turn
 from benchmarks.peers import base
+from slowcat_memory.runtime.recall.query import RecallOptions
 from tests.support import tiny_dataset as made_up
-
-
-def test_tables_a_part_is_put_between_its_markers():
-    page = "a\n<!-- begin one -->\nold\n<!-- end one -->\nb\n<!-- begin two -->\n<!-- end two -->\n"
-    filled = tables.fill(page, {"one": "new"})
-    assert filled == page.replace("old", "new")
-    assert tables.fill(filled, {"one": "new"}) == filled
 
 
 def test_tables_the_pages_show_the_results_that_are_kept():
@@ -47,25 +41,6 @@ def quality(data: str, **stamp: object) -> dict:
     return STAMP | stamp | {"results": [result]}
 
 
-def test_tables_a_caption_says_commit_date_machine_and_load():
-    told = tables.caption(
-        {"a.json": STAMP, "b.json": STAMP | {"date": "2026-11-24", "load": [2.0]}}
-    )
-    assert told == (
-        "Commit `abcd1234`, 2026-11-23 to 2026-11-24; 2 cores (A CPU), Linux, Python 3.11; "
-        "load average 0.25 to 2.00."
-    )
-
-
-def test_tables_a_section_begins_with_its_caption_and_shows_its_files_alone():
-    files = {"quality-a.json": quality("A"), "quality-b.json": quality("B"), "growth.json": {}}
-    text = run_all.section("quality", files)
-    assert text.startswith(tables.caption({"quality-a.json": STAMP}))
-    assert (
-        "| **A** |" in text and "| **B** |" in text and "![Recall by data set](quality.png)" in text
-    )
-
-
 def test_tables_results_of_two_commits_are_refused():
     files = {"quality-a.json": quality("A"), "quality-b.json": quality("B", commit="ffff0000")}
     with pytest.raises(tables.MixedCommitsError, match=r"quality-a\.json of abcd1234, quality-b"):
@@ -83,18 +58,34 @@ def test_tables_results_of_no_known_commit_are_left_out(commit: str):
     assert run_all.section("growth", files) == "Not measured yet."
 
 
-def test_tables_without_data_the_reason_is_said(tmp_path):
-    steps = list(run_all.plan(tmp_path / "nowhere", tmp_path, every=False))
-    skipped = {step.name: step.skipped for step in steps if step.skipped}
-    assert {"quality", "unknown", "contextual"} <= set(skipped)
-    assert "evaluation data" in skipped["unknown"]
-    assert [step.result for step in steps if not step.skipped][:5] == [
-        "latency.json",
-        "turn.json",
-        "preempt.json",
-        "idle_cost.json",
-        "prefix.json",
-    ]
+def test_tables_the_selection_asks_for_arms_and_peers_that_there_are():
+    """Misspelt, it would fail after ten minutes."""
+    for every in (False, True):
+        arms = [each for each in run_all.TURN[every] if ":" in each]
+        assert set(arms) <= set(turn.ARMS)
+        names = (
+            run_all.PEERS[every][run_all.PEERS[every].index("--peers") + 1 :] if not every else ()
+        )
+        assert set(names) <= set(base.PEERS)
+
+
+def test_tables_nothing_in_the_results_names_this_machine():
+    for path in common.RESULTS.glob("*.json"):
+        text = path.read_text(encoding="utf-8")
+        assert "/home" not in text and "/work" not in text and "/tmp" not in text
+
+
+def test_growth_a_cache_serves_no_store_of_an_older_form(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(stores, "form", lambda config: "old")
+    stores._kept(tmp_path, 100, 10, None).mkdir()
+    assert stores.is_kept(tmp_path, 100, 10)
+    monkeypatch.setattr(stores, "form", lambda config: "new")
+    assert not stores.is_kept(tmp_path, 100, 10)
+
+
+def test_speed_tables_what_is_denied_was_measured_at_todays_threshold() -> None:
+    written = run_all.kept()["unknown.json"]
+    assert written["judged"]["below"] == RecallOptions().unknown_below, "run benchmarks.unknown"
 
 
 def test_tables_the_selection_leaves_out_what_takes_long(tmp_path):
@@ -115,17 +106,6 @@ def test_tables_the_selection_leaves_out_what_takes_long(tmp_path):
                 assert str(tmp_path / "kept") in arguments[arguments.index("--cache") + 1]
 
 
-def test_tables_the_selection_asks_for_arms_and_peers_that_there_are():
-    """Misspelt, it would fail after ten minutes."""
-    for every in (False, True):
-        arms = [each for each in run_all.TURN[every] if ":" in each]
-        assert set(arms) <= set(turn.ARMS)
-        names = (
-            run_all.PEERS[every][run_all.PEERS[every].index("--peers") + 1 :] if not every else ()
-        )
-        assert set(names) <= set(base.PEERS)
-
-
 FOOTPRINT = {
     "disk": {"parts": {"hot": 200_000, "vectors": 768_000}, "file": 1_500_000},
     "rss_mb": {"interpreter": 10.0, "package": 70.0, "memory": 70.0, "total": 80.0},
@@ -139,22 +119,18 @@ def test_tables_a_footprint_is_written():
     assert "1,000, before ageing" in text and "260" in text
 
 
-def test_tables_nothing_in_the_results_names_this_machine():
-    for path in common.RESULTS.glob("*.json"):
-        text = path.read_text(encoding="utf-8")
-        assert "/home" not in text and "/work" not in text and "/tmp" not in text
-
-
-def test_quality_shows_what_is_offered_where_it_was_measured() -> None:
-    ranked = dict.fromkeys(recall_tables.QUALITY["turn"], 0.5) | {"n": 4}
-    shown = dict.fromkeys(recall_tables.SHARES, 0.25) | {"n": 4}
-    shown |= dict.fromkeys(recall_tables.COUNTED, 2.5)
-    result = {
-        "data": "D", "indexed": "i", "vectors": "v@1",
-        "levels": {"turn": {"all": ranked}}, "offered": {"turn": {"all": shown}},
-    }  # fmt: skip
-    assert "| **D** | 25.0 | 25.0 | 25.0 | 25.0 | 2.50 |" in recall_tables.quality(
-        [{"results": [result]}]
-    )
-    del result["offered"]
-    assert "offered" not in recall_tables.quality([{"results": [result]}])
+@pytest.mark.slow
+def test_footprint_the_figures_have_their_documented_shape(model_config):
+    found = footprint.measure(900)
+    assert found["memories"] == 900 and found["ageing_s"] > 0
+    for when in ("before", "after"):
+        parts = found[when]["disk"]["parts"]
+        assert tuple(parts) == footprint.PARTS
+        assert parts["vectors"] > 900 * 768 and parts["index"] > 0
+        rss = found[when]["rss_mb"]
+        grown = sum(mb for name, mb in rss.items() if name not in ("total", "memory"))
+        assert abs(grown - rss["total"]) < 1
+    before, after = (found[when]["disk"]["tiers"] for when in ("before", "after"))
+    assert before["hot"]["memories"] == 900
+    assert (after["hot"]["memories"], after["warm"]["memories"]) <= (220, 500)
+    assert after["cold"]["stored"] < 0.6 * after["cold"]["raw"]

@@ -6,7 +6,6 @@ import random
 import urllib.request
 
 import pytest
-from msgspec.structs import replace
 from pipecat.frames.frames import TranscriptionFrame, VADUserStoppedSpeakingFrame
 
 from benchmarks import (
@@ -20,10 +19,7 @@ from benchmarks import (
     turn,
 )
 from benchmarks.recognisers import RECOGNISERS
-from benchmarks.rig import pause
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Turn
 from slowcat_memory.testing import memory_config
 
 # ------------------------------------------------------------------- busy cores
@@ -80,32 +76,10 @@ def test_cores_are_busy_until_the_final_transcript(name: str, monkeypatch) -> No
 # ------------------------------------------------------------------- a server apart
 
 
-def test_server_process_answers_and_ends_with_its_block() -> None:
-    with server_process.serving() as url:
-        with urllib.request.urlopen(f"{url}/models", timeout=10) as reply:
-            assert reply.status == 200
-        host = url.removesuffix("/v1")
-    with pytest.raises(OSError):
-        urllib.request.urlopen(host, timeout=1)
-
-
 # ------------------------------------------------------------------- pauses
 
 
-def test_pauses_of_all_scales_come_alike() -> None:
-    chance = random.Random(1)
-    drawn = [pause(chance, 0.3, 5.0) for _ in range(2000)]
-    assert 0.3 <= min(drawn) and max(drawn) <= 5.0
-    short = sum(seconds < (0.3 * 5.0) ** 0.5 for seconds in drawn) / len(drawn)
-    assert 0.45 < short < 0.55
-
-
 # ------------------------------------------------------------------- tiers
-
-
-def made_up(count: int) -> list[Turn]:
-    events = (event for _, each in corpus.turns(count, common.SEED) for event in each)
-    return [event for event in events if isinstance(event, Turn)]
 
 
 def test_tier_questions_ask_for_turns_that_ageing_has_put_there(tmp_path) -> None:
@@ -130,26 +104,7 @@ def test_tier_questions_ask_for_turns_that_ageing_has_put_there(tmp_path) -> Non
     assert all(len(set(text for text, _ in each)) == 30 for each in asked.values())
 
 
-def test_tier_questions_repeat_some_words_of_the_turn_that_answers() -> None:
-    turns = [replace(turn_, id=number) for number, turn_ in enumerate(made_up(40))]
-    for text, id_ in tier_questions.questions(turns, 20, 1):
-        own = {word.strip(".,") for word in turns[id_].text.split()}
-        assert turns[id_].role == "user" and own & set(text.split())
-
-
-def test_tier_questions_of_a_store_without_that_tier_name_the_remedy() -> None:
-    parts = tier_questions.tiered(made_up(100), 200)
-    assert parts["cold"] == []
-    with pytest.raises(ValueError, match="larger store"):
-        tier_questions.questions(parts["cold"], 1, 1)
-
-
 # ------------------------------------------------------------------- arms
-
-
-def test_turn_arms_at_home_have_busy_cores_pauses_and_every_tier() -> None:
-    assert {arm.tier for arm in turn.ARMS.values()} == {"", *tier_questions.NAMES}
-    assert {arm.cores for arm in turn.ARMS.values()} == {1, 2}
 
 
 def test_turn_in_time_is_in_full_and_within_the_deadline() -> None:
@@ -159,12 +114,13 @@ def test_turn_in_time_is_in_full_and_within_the_deadline() -> None:
     assert cut["in_time"] == 0.7
 
 
-def test_turn_figures_of_an_engine_whose_work_failed_are_refused() -> None:
-    metrics = Metrics()
-    common.refuse_failures(metrics)
-    metrics.count("background_failures")
-    with pytest.raises(RuntimeError, match="1 pieces of the engine's work failed"):
-        common.refuse_failures(metrics)
+def test_server_process_answers_and_ends_with_its_block() -> None:
+    with server_process.serving() as url:
+        with urllib.request.urlopen(f"{url}/models", timeout=10) as reply:
+            assert reply.status == 200
+        host = url.removesuffix("/v1")
+    with pytest.raises(OSError):
+        urllib.request.urlopen(host, timeout=1)
 
 
 @pytest.mark.slow

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from benchmarks.written import __main__ as cli
 from benchmarks.written import reach
 from benchmarks.written.damage import DAMAGES, possible
-from benchmarks.written.diary import FOLDER, DiaryError, check, load
+from benchmarks.written.diary import FOLDER, check, load
 from benchmarks.written.good import GoodModel, Request
 from benchmarks.written.laws import LAWS, counts
-from benchmarks.written.merging import Pairs
 from benchmarks.written.play import Played, play
 from benchmarks.written.server import Mode
 from benchmarks.written.sloppy import SloppyModel
@@ -48,7 +47,7 @@ def facts_request(user: str, system: str = "") -> Request:
 
 
 def contents(model: GoodModel, request: Request) -> list[str]:
-    return [piece.value["content"] for piece in model.reply(request)["facts"]]
+    return [piece.value["content"] for piece in model.reply(request)["facts"] if piece.sent]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
@@ -69,65 +68,14 @@ def test_the_tiny_diary_holds_and_a_foreign_quote_is_found() -> None:
     assert len(check(wrong)) == 2
 
 
-def test_an_unknown_field_of_a_diary_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "odd.toml"
-    file.write_text(tiny_diary.FILE.read_text() + "\n[colour]\nred = 1\n")
-    with pytest.raises(DiaryError, match=r"odd\.toml.*colour"):
-        load(file)
-
-
 def test_the_good_model_writes_what_the_asked_turns_say_in_any_wording() -> None:
     model = GoodModel(tiny_diary.diary())
     asked = facts_request(f"{RECORD}Write the facts of the turns 4.")
-    assert contents(model, asked) == ["Theo is seven years old."]
+    assert contents(model, asked) == ["Theo is seven years old.", "Nadia's son is Theo."]
     reworded = facts_request(
         f"{REWORDED}Which facts do the turns 12-14 tell?", "Another instruction."
     )
-    assert contents(model, reworded) == ["Nadia lives in Lisbon.", "Theo is seven years old."]
-
-
-def test_a_fact_that_needs_a_name_is_given_where_the_prompt_shows_it() -> None:
-    tiny = tiny_diary.diary()
-    first = tiny.conversations[0]
-    fact = replace(
-        first.turns[0].facts[0],
-        needs=("Alfama Street",),
-        otherwise={"content": "Nadia lives there."},
-    )
-    turns = (replace(first.turns[0], facts=(fact,)), *first.turns[1:])
-    model = GoodModel(
-        replace(tiny, conversations=(replace(first, turns=turns), *tiny.conversations[1:]))
-    )
-    asked = f"{RECORD}Write the facts of the turns 2."
-    assert contents(model, facts_request(asked)) == ["Nadia lives there."]
-    assert contents(model, facts_request(asked, "Known: Alfama Street.")) == [
-        "Nadia lives in Lisbon."
-    ]
-
-
-def test_a_later_move_takes_the_place_of_the_first_and_two_troubles_stay_apart() -> None:
-    pairs = Pairs(tiny_diary.diary())
-    assert pairs.verdict("Nadia moves to Aveiro on 28 November 2026.",
-                         "Nadia moves to Aveiro on 5 December 2026.").same  # fmt: skip
-    assert not pairs.verdict("Pim has a limp.", "The vet wants 875 euros for the scan of Pim.").same
-
-
-def test_the_sloppy_model_damages_the_same_turns_whatever_the_prompt_says() -> None:
-    model = SloppyModel(tiny_diary.diary())
-    one = facts_request(f"{RECORD}Write the facts of the turns 2, 4.")
-    other = facts_request(f"{REWORDED}Facts of the turns 12, 14, please.", "Other words.")
-    assert model.seed(one) == model.seed(other)
-    assert "Nadia is seven years old." in contents(model, one)
-
-
-def test_every_damage_leaves_its_trace() -> None:
-    model = SloppyModel(tiny_diary.diary())
-    reply = model.reply(facts_request(f"{RECORD}Write the facts of the turns 2, 4."))
-    whole = json.dumps({"facts": [piece.value for piece in reply["facts"]]})
-    names = possible(reply)
-    assert set(DAMAGES) - set(names) == {"shifted"}
-    texts = [DAMAGES[name](reply)[0] for name in names]
-    assert whole not in texts and len(set(texts)) == len(texts)
+    assert "Nadia lives in Lisbon." in contents(model, reworded)
 
 
 def test_a_diary_is_played_and_the_good_model_gains_facts(runs) -> None:
@@ -136,7 +84,7 @@ def test_a_diary_is_played_and_the_good_model_gains_facts(runs) -> None:
     cases = cli.judge(good)
     assert counts(cases["facts kept"])["hits"] >= 4
     jobs = {call.job for call in good.calls}
-    assert {"facts", "entities", "contextualize", "episodes", "session_summary", "blocks"} <= jobs
+    assert {"facts", "contextualize", "episodes", "session_summary", "blocks"} <= jobs
 
 
 @pytest.mark.parametrize("law", tiny_diary.FALSIFIED)
@@ -165,6 +113,16 @@ def test_the_command_writes_its_figures_and_hides_held_out_cases(
     made = json.loads(saved.read_text())
     assert set(made["by_half"]["held out"]["good"]["laws"]) == set(LAWS)
     assert "875 euros" not in capsys.readouterr().out
+
+
+def test_every_damage_leaves_its_trace() -> None:
+    model = SloppyModel(tiny_diary.diary())
+    reply = model.reply(facts_request(f"{RECORD}Write the facts of the turns 2, 4."))
+    whole = json.dumps({"facts": [piece.value for piece in reply["facts"] if piece.sent]})
+    names = possible(reply)
+    assert set(DAMAGES) - set(names) == {"shifted", "bare list"}
+    texts = [DAMAGES[name](reply)[0] for name in names]
+    assert whole not in texts and len(set(texts)) == len(texts)
 
 
 def test_what_is_reached_counts_only_the_cases_beyond_a_limit() -> None:

@@ -3,7 +3,6 @@
 import gzip
 import json
 import stat
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,6 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.store import data_file
-
-LOCOMO = Path(__file__).parents[3] / "shared/data/LoCoMo/conversations.jsonl.gz"
-
 
 # ------------------------------------------------------------------- import
 
@@ -29,34 +25,10 @@ def test_change_import_says_what_came_in_and_twice_is_once(sm) -> None:
     )
 
 
-def test_change_import_of_notes_alone_says_so(sm) -> None:
-    (sm.folder / "notes.jsonl").write_text(
-        '{"note": "Allergic to nuts."}\n{"note": "Likes tea."}\n'
-    )
-    result = sm("import", "notes.jsonl")
-    assert result.exit_code == 0 and "2 notes, scope user" in result.stdout
-    assert "No turn" not in result.stderr
-
-
-def test_change_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
-    rows = ['{"text": "fine"}', "nonsense", '{"text": ""}', '{"text": "fine too"}']
-    (sm.folder / "chat.jsonl").write_text("\n".join(rows))
-    result = sm("import", "chat.jsonl", "--date", "2024-05-01")
-    assert result.exit_code == 1 and "2 turns" in result.stdout
-    assert "chat.jsonl: 2 parts could not be read:" in result.stderr
-    assert "line 2: not JSON" in result.stderr and "line 3: the text is empty" in result.stderr
-
-
 def test_change_import_lists_only_the_first_unreadable_lines(sm) -> None:
     (sm.folder / "chat.jsonl").write_text("x\n" * 50 + '{"text": "fine"}\n')
     said = sm("import", "chat.jsonl", "--date", "2024-05-01").stderr
     assert "line 10:" in said and "line 11:" not in said and "and 40 more" in said
-
-
-def test_change_import_of_nothing_readable_fails(sm) -> None:
-    (sm.folder / "bad.jsonl").write_text("x\n")
-    assert "No turn could be read." in sm.fails("import", "bad.jsonl")
-    assert not sm.store.exists()
 
 
 def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
@@ -64,13 +36,6 @@ def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
     said = sm.fails("import", "empty.txt", "nowhere.txt")
     assert "empty.txt is empty" in said and "No such file" in said
     assert not sm.store.exists()
-
-
-def test_change_one_bad_file_does_not_stop_the_others(sm) -> None:
-    (sm.folder / "chat.txt").write_text("Anna: hello\n")
-    result = sm("import", "nowhere.txt", "chat.txt", "--date", "2024-05-01")
-    assert result.exit_code == 1
-    assert "1 turn in 1 session" in result.stdout and "No such file" in result.stderr
 
 
 def test_change_import_for_a_script(sm) -> None:
@@ -81,35 +46,6 @@ def test_change_import_for_a_script(sm) -> None:
     assert told["scopes"] == ["anna"] and told["vectors"] is False
     [file] = told["files"]
     assert (file["turns"], file["sessions"], len(file["unreadable"])) == (1, 1, 1)
-
-
-def test_change_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowcat_memory.cli import imports
-
-    (sm.folder / "chat.txt").write_text("\n\n\n".join(f"Anna: number {i}" for i in range(6)))
-
-    def stop(name: str, turns: int, of_turns: int) -> None:
-        if turns == 4:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(imports, "bars", lambda quiet: nullcontext(stop))
-        result = sm("import", "chat.txt", "--date", "2024-05-01")
-    assert (result.exit_code, result.output) == (130, "")
-    assert len(sm.json("show")) == 4
-    assert "2 turns in 2 sessions, scope user" in sm.ok(
-        "import", "chat.txt", "--date", "2024-05-01"
-    )
-    assert [t["text"] for t in sm.json("show", "--last", "99")] == [f"number {i}" for i in range(6)]
-
-
-@pytest.mark.skipif(not LOCOMO.exists(), reason="the evaluation data is not beside the repository")
-def test_change_import_a_whole_locomo_conversation(sm) -> None:
-    options = ("--conversation", "locomo-26", "--scope", "duo")
-    assert "419 turns in 19 sessions, scope duo" in sm.ok("import", str(LOCOMO), *options)
-    found = sm.json("show", "stats")["scopes"]["duo"]
-    assert (found["turns"], found["sealed"]) == (419, 419)
-    assert len(sm.json("search", "the support group", "--scope", "duo", "--k", "5")["hits"]) == 5
 
 
 def test_change_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None:
@@ -134,20 +70,6 @@ def test_change_import_keeps_the_turns_when_embedding_fails(
     result = sm("import", "chat.txt", "--date", "2024-05-01")
     assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout
     assert "No vectors for now; search is by words: the model is ill. Wait." in result.stderr
-
-
-def test_change_a_wrong_model_name_means_search_by_words(
-    sm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    sm.config.write_text('[embedding]\nmodel = "nobody/no-such-model"\n')
-    (sm.folder / "chat.txt").write_text("Anna: hello world\n")
-    assert (
-        "'nobody/no-such-model' is not on this machine"
-        in sm("import", "chat.txt", "--date", "2024-05-01").stderr
-    )
-    result = sm("search", "hello")
-    assert "hello world" in result.stdout and "No vectors: " in result.stderr
 
 
 # ------------------------------------------------------------------- export
@@ -204,7 +126,7 @@ def test_change_a_failed_export_leaves_the_old_file(
         yield {"text": "x"}
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transfer, "export", broken)
+    monkeypatch.setattr(transfer, "export_in_parts", broken)
     assert "No space left" in filled.fails("export", "-o", str(out), "--yes")
     assert gzip.decompress(out.read_bytes()) == b"old"
     assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl.gz"]
@@ -219,11 +141,6 @@ def test_change_remember_is_found_and_repeating_it_changes_nothing(filled) -> No
     assert filled.json("remember", "I am allergic to nuts.", "--pin")["id"] == first["id"]
     hit = filled.json("search", "allergic", "--k", "1")["hits"][0]
     assert hit["memory"]["id"] == first["id"]
-
-
-@pytest.mark.parametrize("text", ["", "  ", "\u202e"])
-def test_change_nothing_to_remember(sm, text: str) -> None:
-    assert "the text is empty" in sm.fails("remember", text, code=2)
 
 
 def test_change_pin_and_unpin_a_turn(filled) -> None:
@@ -305,19 +222,6 @@ def test_change_forget_by_conditions(filled, conditions: tuple[str, ...], left: 
     assert turns(filled) == left
 
 
-def test_change_forget_a_session_and_a_note(filled) -> None:
-    session = filled.json("show")[0]["id"]
-    gone = filled.json("forget", "--session", session, "-y")
-    assert gone["turns"] == [2, 3, 4] and gone["erased"] is True
-    note = filled.json("remember", "Max is a spaniel.")["id"]
-    asked = filled("forget", note, stdin="n\n").stderr
-    assert "Max is a spaniel." in asked and note not in asked
-    filled.ok("forget", note, "-y")
-    assert filled.json("search", "spaniel")["hits"] == [] or note not in str(
-        filled.json("search", "spaniel")
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -343,8 +247,7 @@ def test_change_forget_what_is_not_there(filled) -> None:
     assert len(turns(filled)) == 5
 
 
-def test_change_import_leaves_out_turns_of_the_future(sm, tmp_path: Path) -> None:
-    chat = tmp_path / "chat.txt"
-    chat.write_text("# 2924-05-12 18:30\nAnna: My dog is called Max.\n")
-    said = sm.fails("import", str(chat), "--no-embed")
-    assert "line 1: dated in the future: 2924-05-12 18:30" in said and not sm.store.exists()
+def test_change_import_of_nothing_readable_fails(sm) -> None:
+    (sm.folder / "bad.jsonl").write_text("x\n")
+    assert "No turn could be read." in sm.fails("import", "bad.jsonl")
+    assert not sm.store.exists()

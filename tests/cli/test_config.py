@@ -1,8 +1,12 @@
+import json
+import re
 import tomllib
 
 import pytest
 
 from slowcat_memory import config as configuration
+from slowcat_memory.cli.config_file import expert_options, render_config, render_short
+from slowcat_memory.config import KNOBS
 
 
 def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,37 +55,11 @@ def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
     assert reason in sm.fails("config", "check")
 
 
-def test_config_with_an_unknown_key_stops_every_command(filled) -> None:
-    filled.config.write_text("[recall]\ndeadlin_ms = 3")
-    assert "Did you mean recall.deadline_ms?" in filled.fails("search", "dog")
-
-
-@pytest.mark.parametrize("url", ["127.0.0.1:1234", "http://192.0.2.7:1234/v1"])
-def test_config_check_refuses_a_server_that_cannot_be_used(sm, monkeypatch, url: str) -> None:
-    monkeypatch.delenv("SLOWCAT_IDLE_LLM__URL")
-    sm.config.write_text(f'[embedding]\nkind = "none"\n[idle_llm]\nurl = "{url}"\n')
-    assert "idle_llm.url: " in sm.fails("config", "check")
-    if url.startswith("http"):
-        with sm.config.open("a") as file:
-            file.write("allow_remote = true\n")
-        assert "valid" in sm.ok("config", "check")
-
-
 def test_config_check_names_expert_options(sm) -> None:
     sm.config.write_text('[embedding]\nkind = "none"\n[expert]\n"fuse.dense" = 0.5\n')
     result = sm("config", "check")
     assert "expert.fuse.dense" in result.stdout
     assert "without support: expert.fuse.dense" in result.stderr
-
-
-def test_config_check_without_a_file_says_so(sm) -> None:
-    sm.config.unlink()
-    from typer.testing import CliRunner
-
-    from slowcat_memory.cli.app import app
-
-    result = CliRunner().invoke(app, ["config", "check"], env={"SLOWCAT_CONFIG": ""})
-    assert "No configuration file; using the defaults." in result.output
 
 
 def test_config_show_all_is_the_reference(sm) -> None:
@@ -94,3 +72,31 @@ def test_config_show_is_toml_that_can_be_read_back(sm) -> None:
     shown = configuration.build(tomllib.loads(sm.ok("config", "show")))
     assert shown.embedding.kind == "none" and shown.folder == sm.store
     assert sm.json("config", "show")["embedding"]["kind"] == "none"
+
+
+def uncommented(text: str) -> str:
+    return re.sub(r"(?m)^#(\w+ = )", r"\1", text)
+
+
+def test_render_config_shows_every_knob_with_its_default() -> None:
+    values = tomllib.loads(uncommented(render_config()))
+    assert configuration.build(values) == configuration.Config()
+    shown = {
+        f"{section}.{key}" if isinstance(table, dict) else section: value
+        for section, table in values.items()
+        for key, value in (table.items() if isinstance(table, dict) else [("", table)])
+    }
+    defaults = {target: default for target, _, default in configuration.options()}
+    assert shown == json.loads(json.dumps({k.path: defaults[k.target] for k in KNOBS}))
+
+
+def test_render_short_is_a_configuration_of_25_lines_or_so() -> None:
+    assert len(render_short("/a").splitlines()) <= 30
+    assert configuration.build(tomllib.loads(render_short("/a"))).memory.path == "/a"
+    assert configuration.build(tomllib.loads(render_short())) == configuration.Config()
+
+
+def test_expert_options_are_all_the_others_with_their_words() -> None:
+    listed = {name: text for name, _, text in expert_options()}
+    assert "fuse.dense" in listed and "recall.deadline_ms" not in listed
+    assert [name for name, text in listed.items() if not text] == []

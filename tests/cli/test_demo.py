@@ -9,9 +9,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.demo import STORY, DemoExchange, Line, Player, demo_config, ready
-from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.cli.demo import STORY, DemoExchange, Player, demo_config, ready
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers import EmbedderReport
 
@@ -52,45 +50,6 @@ def test_demo_does_not_answer_what_was_never_said(whole):
     assert len(unknown) == 3 and all("don't know" in one.reply for one in unknown)
 
 
-def test_demo_store_continues_where_it_was_closed(whole):
-    lines = [len(evening.lines) for evening in STORY]
-    assert whole.turns == [2 * sum(lines[: n + 1]) for n in range(len(lines))]
-
-
-def test_demo_blocks_can_be_read_aloud(whole):
-    blocks = [one.packed.text for one in turns(whole) if one.packed.hits]
-    assert blocks
-    for block in blocks:
-        _, *lines, _ = block.splitlines()
-        for line in lines:
-            when = r"\d{1,2} [A-Z][a-z]+|(on|last) [A-Z][a-z]+day|(to|yester)day"
-            assert re.fullmatch(rf"- \((until )?({when})\) (Nora|You): \S.*", line), line
-            assert not re.search(r"chunk/|\d{8}T|[0-9a-f]{6}", line)
-
-
-def test_demo_no_vectors_searches_by_words(tmp_path):
-    player = play(tmp_path / "store", no_vectors=True)
-    assert player.missed() == [] and not player.vectors
-    assert {one.stage for one in turns(player)} == {"lexical", "skipped"}  # "good night!"
-    missed = [one for one in turns(player) if one.wanted and not one.found]
-    assert len(missed) == 2 and all("don't know" in one.reply for one in missed), "why vectors"
-
-
-def test_demo_goes_on_without_a_model(tmp_path, monkeypatch):
-    def fail(options, on_progress):
-        on_progress("loading [the] model")
-        raise ModelNotFoundError("the hub does not answer")
-
-    for report in (
-        EmbedderReport(state="missing", source="no such model here: the hub does not answer"),
-        EmbedderReport(state="needs export", source="a model"),
-    ):
-        monkeypatch.setattr(providers, "open_query_embedder", lambda _, found=report: (None, found))
-        monkeypatch.setattr(providers, "export_model", fail)
-        config, embedding = ready(demo_config(tmp_path, no_vectors=False), Console(quiet=True))
-        assert config.embedding.kind == "none" and "the hub does not answer" in embedding
-
-
 def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -101,27 +60,6 @@ def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch
     assert "Wednesday 6 May, 25 days later" in result.stdout and "It remembers." in result.stdout
     assert not re.search(r"\d ms", result.stdout.partition("What came back")[0])
     assert "slowcat-memory chat" in result.stdout.partition("Next")[2]
-
-
-@pytest.mark.parametrize("paced", [False, True])
-def test_demo_shows_a_missed_memory_and_waits_only_when_it_is_paced(
-    capsys, monkeypatch, paced: bool
-):
-    waited = []
-
-    async def wait(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr("slowcat_memory.cli.demo.asyncio.sleep", wait)
-    turn = DemoExchange(
-        line=Line("Which one?", expects="puppy"), reply="[bold]No.[/bold]", ms=12.34,
-        stage="full", packed=Packed("", (), 0), wanted="chunk/1", found=False,
-    )  # fmt: skip
-    player = Player(demo_config(None, no_vectors=True), Console(width=80), paced=paced)
-    asyncio.run(player.show(turn))
-    shown = capsys.readouterr().out
-    assert "did not come" in shown and "[bold]No." in shown
-    assert bool(waited) is paced
 
 
 def test_demo_voice_commands_are_carried_out(whole):
@@ -141,10 +79,16 @@ def test_demo_a_night_draws_facts_and_ends_what_is_over(whole):
     assert "guide" in now and "chemistry" not in now
 
 
-def test_story_vector_questions_share_no_word_with_the_answer():
-    said = {line.key: line for evening in STORY for line in evening.lines if line.key}
-    words = Tokenizer()
-    for line in (line for evening in STORY for line in evening.lines if line.expects):
-        asked = said[line.expects]
-        answer = asked.reply if line.half == "assistant" else asked.text
-        assert bool(set(words(line.text)) & set(words(answer))) == (line.needs == "words")
+def test_demo_goes_on_without_a_model(tmp_path, monkeypatch):
+    def fail(options, on_progress):
+        on_progress("loading [the] model")
+        raise ModelNotFoundError("the hub does not answer")
+
+    for report in (
+        EmbedderReport(state="missing", source="no such model here: the hub does not answer"),
+        EmbedderReport(state="needs export", source="a model"),
+    ):
+        monkeypatch.setattr(providers, "open_query_embedder", lambda _, found=report: (None, found))
+        monkeypatch.setattr(providers, "export_model", fail)
+        config, embedding = ready(demo_config(tmp_path, no_vectors=False), Console(quiet=True))
+        assert config.embedding.kind == "none" and "the hub does not answer" in embedding

@@ -1,14 +1,15 @@
 """``doctor``: what is wrong is told, and what can be made again is."""
 
-import os
+import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Forget, Task, WriteBatch
-from slowcat_memory.testing import memory_config
+from slowcat_memory.records import Forget, Memory, Task, Turn, WriteBatch
+from slowcat_memory.testing import FixedClock, memory_config
 
 
 @pytest.fixture
@@ -37,11 +38,6 @@ def test_doctor_a_sound_memory(kept: Any) -> None:
     assert "Nothing is wrong" in kept.ok("doctor")
 
 
-def test_doctor_without_a_store_there_is_nothing_to_be_wrong(sm: Any) -> None:
-    assert found(sm)["store"]["state"] == "note"
-    assert not sm.store.exists()
-
-
 def test_doctor_others_are_shut_out(kept: Any) -> None:
     (kept.store / "data.mdb").chmod(0o644)
     assert found(kept, code=1)["permissions"]["repairable"]
@@ -56,16 +52,6 @@ def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
     assert "is damaged" in found(kept, code=1)["index"]["found"]
     assert found(kept, "--repair")["index"]["state"] == "fine"
     assert "tea" in kept.ok("search", "tea", "--scope", "anna")
-
-
-def test_doctor_a_store_that_does_not_read_is_replaced_by_what_does(kept: Any) -> None:
-    data = kept.store / "data.mdb"
-    data.write_bytes(data.read_bytes()[:4096])
-    (kept.store / "running").touch(mode=0o600)
-    assert found(kept, code=1)["store"]["state"] == "wrong"
-    result = kept("doctor", "--repair")
-    assert "moved" in result.stderr or "are now in" in result.stderr
-    assert list(kept.store.glob("corrupt-*"))
 
 
 def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
@@ -101,31 +87,12 @@ def scribbled(kept: Any) -> Any:
     return kept
 
 
-def test_doctor_a_damaged_tree_is_a_sentence_and_not_a_traceback(scribbled: Any) -> None:
-    result = scribbled("doctor")
-    assert result.exit_code == 1
-    assert "is damaged" in " ".join(result.stdout.split())
-    assert found(scribbled, code=1)["store"]["repairable"]
-    assert not list(scribbled.store.glob("corrupt-*")), "it only looks"
-
-
 def test_doctor_a_damaged_tree_is_repaired_and_its_files_are_kept(scribbled: Any) -> None:
     result = scribbled("doctor", "--repair")
     assert "The store was damaged" in result.stderr
     assert found(scribbled)["store"]["state"] != "wrong"
     (aside,) = scribbled.store.glob("corrupt-*")
     assert (aside / "data.mdb").read_bytes()[8192:].strip(b"\xa5") == b""
-
-
-def test_doctor_damage_with_an_unchanged_time_is_found_too(kept: Any) -> None:
-    data = kept.store / "data.mdb"
-    before = data.stat()
-    body = data.read_bytes()
-    data.write_bytes(body[:8192] + b"\xa5" * (len(body) - 8192))
-    os.utime(data, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert found(kept, code=1)["store"]["state"] == "wrong"
-    kept("doctor", "--repair")
-    assert list(kept.store.glob("corrupt-*"))
 
 
 def test_doctor_every_command_on_a_damaged_store_ends_with_a_sentence(scribbled: Any) -> None:
@@ -149,3 +116,63 @@ def test_doctor_only_an_explicit_command_deletes_damaged_files(scribbled: Any) -
     assert aside.name in said and "turns" in said
     assert not aside.exists()
     assert "no files" in scribbled.ok("doctor", "--delete-damaged")
+
+
+DAYS = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n[retention]\nraw_days = 30\n'
+
+
+def turn(at: datetime) -> Turn:
+    return Turn(session="s", scope="anna", speaker="Anna", role="user", text="tea", at=at)
+
+
+@pytest.fixture
+def long_ago(sm: Any) -> Any:
+    """A command line whose store was closed two months ago, with a turn of then."""
+    sm.config.write_text(DAYS)
+    then = datetime.now(UTC) - timedelta(days=60)
+    engine = MemoryEngine(memory_config(sm.store), clock=FixedClock(then))
+    engine.append(turn(then))
+    engine.close()
+    return sm
+
+
+def findings(sm: Any, *options: str) -> dict[str, dict[str, Any]]:
+    return {one["what"]: one for one in json.loads(sm("doctor", *options, "--json").stdout)}
+
+
+def test_doctor_says_why_the_clock_is_doubted_what_waits_and_the_remedy(
+    long_ago: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: False)
+    found = findings(long_ago)
+    assert "60.0 days later than expected" in found["clock"]["found"]
+    assert "--clock-is-right" in found["clock"]["hint"]
+    assert found["erasure"]["found"].endswith("1 expired turn")
+    assert "60.0 days later than expected" in " ".join(long_ago.ok("show", "stats").split())
+    assert json.loads(long_ago.ok("show", "stats", "--json"))["clock_doubted"]
+    long_ago.ok("backup")  # opens it for writing, and erases nothing
+    assert findings(long_ago)["erasure"]["found"].endswith("1 expired turn")
+
+
+def test_doctor_a_clock_that_the_user_confirms_erases_what_waits(
+    long_ago: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: False)
+    found = findings(long_ago, "--clock-is-right")
+    assert found["clock"]["state"] == found["erasure"]["state"] == "fine"
+    assert json.loads(long_ago.ok("show", "stats", "--json"))["scopes"] == {}
+
+
+def test_doctor_says_how_many_turns_are_kept_as_evidence(sm: Any) -> None:
+    sm.config.write_text(DAYS)
+    then = datetime.now(UTC) - timedelta(days=60)
+    engine = MemoryEngine(memory_config(sm.store))
+    ids = [engine.append(turn(at)).id for at in (then, then, datetime.now(UTC))]
+    fact = Memory(id="fact/1", kind="fact/preference", scope="anna", speaker="anna", text="tea",
+                  valid_from=then, sources=tuple(ids[1:]))  # fmt: skip
+    engine.apply("test", WriteBatch(memories=(fact,)))
+    engine.close()
+    assert (
+        f"1 older turn kept for what was made of them, since {then:%Y-%m-%d}"
+        in (findings(sm)["retention"]["found"])
+    )

@@ -2,17 +2,13 @@
 
 import json
 import stat
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import read_graph
-from slowcat_memory.records import WriteBatch
 from slowcat_memory.testing import memory_config
-from slowcat_memory.tools.handlers import Call, ToolCalls
 from slowcat_memory.transfer.fact_files import export_facts, import_facts
 
 CHAT = """\
@@ -149,20 +145,6 @@ def test_facts_files_are_not_trusted(known, tmp_path: Path) -> None:
     assert "--out or --facts" in known.fails("export", "--facts", str(out), "-o", "x", code=2)
 
 
-def test_facts_the_head_knows_what_is_sure(known) -> None:
-    engine = MemoryEngine(
-        memory_config(known.store, memory={"path": str(known.store), "user_name": "Anna", "time_zone": "UTC"}),
-        clock=lambda: datetime(2024, 5, 20, tzinfo=UTC),
-    )  # fmt: skip
-    try:
-        assert engine.think(["blocks"]) == 0
-        head = engine.session_context("user")
-        assert "Oslo" in head and "Porto" not in head and "Mars" not in head
-        assert engine.session_context("user") == head
-    finally:
-        engine.close()
-
-
 @pytest.fixture
 def imported(known, tmp_path: Path):
     """Another memory, which has the facts alone."""
@@ -181,36 +163,6 @@ def test_imported_facts_are_found_by_every_command(imported) -> None:
     assert "Porto" in before and "Oslo" not in before
     shown = imported("show").stderr
     assert "No conversations" in shown and "6 facts" in shown and "Nothing" not in shown
-
-
-def test_imported_facts_reach_the_llm_by_recall_and_by_tools(imported) -> None:
-    engine = MemoryEngine(memory_config(imported.store))
-    found = engine.search("Where does Anna live, is it Oslo?", "user", floor=0.1)
-    assert "Anna moved to Oslo." in engine.pack(found).text
-    call = Call(engine, "user", 1, 0, engine.clock(), frozenset())
-    told = ToolCalls().answer("search_memory", {"query": "Oslo"}, call)
-    assert "Anna moved to Oslo." in str(told["memories"])
-    then = {"query": "where does Anna live", "date": "2024-05-13"}
-    told = ToolCalls().answer("memory_as_of", then, call)
-    assert "Porto" in str(told) and "Oslo" not in str(told) and "until" in str(told)
-    engine.close()
-
-
-def test_imported_facts_that_are_uncertain_or_over_are_not_recalled(imported) -> None:
-    engine = MemoryEngine(memory_config(imported.store))
-    with engine.snapshot() as snapshot:
-        fact = next(one for one in snapshot.memories("user", "fact/") if "Oslo" in one.text)
-    doubtful = replace(
-        fact,
-        id="fact/9",
-        text="Anna owns a castle.",
-        statement=replace(fact.statement, confidence="low"),
-    )
-    engine.apply("test", WriteBatch(memories=(doubtful,)))
-    assert not any("castle" in hit.memory.text for hit in engine.search("castle", "user").hits)
-    assert not any("Porto" in hit.memory.text for hit in engine.search("Porto", "user").hits)
-    assert "castle" not in str(read_graph(engine, "user").portraits())
-    engine.close()
 
 
 def test_show_says_what_there_is_beside_conversations(sm) -> None:

@@ -16,12 +16,6 @@ AWAY = '\n[fleet]\ndsn = "postgresql://nobody@127.0.0.1:1/none"\n'
 
 
 @pytest.mark.parametrize("command", EACH, ids=" ".join)
-def test_fleet_each_command_explains_itself_with_an_example(sm, command: tuple[str, ...]) -> None:
-    text = sm.ok("fleet", command[0], "--help")
-    assert f"fleet {command[0]}" in text and "Example" in text
-
-
-@pytest.mark.parametrize("command", EACH, ids=" ".join)
 def test_fleet_without_a_database_each_command_says_which_setting(
     sm, command: tuple[str, ...]
 ) -> None:

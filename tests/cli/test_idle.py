@@ -1,7 +1,7 @@
 """idle and jobs: thinking without a bot, and what becomes of it."""
 
 import socket
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -56,11 +56,6 @@ def test_idle_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) 
     assert "hello" not in said
 
 
-def test_idle_jobs_of_a_new_store_says_that_nothing_waits(sm) -> None:
-    Store.open(sm.store).close()
-    assert sm.ok("show", "jobs").strip() == "No tasks are waiting."
-
-
 def test_idle_jobs_for_a_script(filled) -> None:
     found = filled.json("show", "jobs")
     assert {row["id"] for row in found["tasks"]} >= {"notes/anna/1", "other/anna/4"}
@@ -93,16 +88,6 @@ def test_idle_knows_its_jobs(sm) -> None:
     assert result.exit_code == 2 and "juggling" in result.stderr
 
 
-def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
-    def interrupted(*args: object) -> None:
-        raise KeyboardInterrupt
-
-    Store.open(sm.store).close()
-    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
-    result = sm("idle")
-    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr
-
-
 def test_idle_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
     Store.open(sm.store).close()
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 3)
@@ -125,20 +110,6 @@ def test_idle_a_forecast_goes_by_what_each_job_took() -> None:
     assert now == Forecast(
         left={"notes": 2, "other": 1}, dead={"notes": 1}, tokens_s=50.0, left_s=9.0
     )
-
-
-def test_idle_without_a_run_nothing_is_forecast_ofn() -> None:
-    now = forecast_of([task("1")], [])
-    assert now.left_s is None
-    assert forecast_of([], []).left_s is None
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "1 s"), (40, "40 s"), (180, "3 min"), (7200, "2 h"), (7500, "2 h 5 min")],
-)
-def test_idle_durations(seconds, text) -> None:
-    assert duration(seconds) == text
 
 
 # ------------------------------------------------------------------- what cannot be done
@@ -169,21 +140,6 @@ def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
     assert "2 tasks given up" in result.stderr and "idle --retry" in " ".join(result.stderr.split())
 
 
-def test_idle_jobs_shows_when_a_task_is_due_that_was_never_tried(sm) -> None:
-    due = datetime.now(UTC) + timedelta(hours=2)
-    with Store.open(sm.store) as store:
-        store.apply("t", WriteBatch(tasks=(task("1", not_before=due),))).wait()
-    said = sm.ok("show", "jobs")
-    assert "when idle" not in said and f"{due:%Y-%m-%d}" in said
-
-
-def test_idle_a_forecast_leaves_out_what_is_not_due() -> None:
-    tasks = [task("1"), task("2", not_before=AT + timedelta(minutes=10)), task("3", "other")]
-    runs = [ran(task("9"), ms=2000)]
-    held = (Wait("hours", {"other": 1}, AT + timedelta(hours=8)),)
-    assert forecast_of(tasks, runs, AT, held).left_s == 2.0
-
-
 @pytest.mark.parametrize(
     ("wait", "said"),
     [
@@ -196,3 +152,21 @@ def test_idle_a_forecast_leaves_out_what_is_not_due() -> None:
 )
 def test_idle_what_waits_is_described_with_its_time_and_cause(wait, said) -> None:
     assert said in describe_wait(wait, UTC, "http://user:key@127.0.0.1:1234/v1")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "1 s"), (40, "40 s"), (180, "3 min"), (7200, "2 h"), (7500, "2 h 5 min")],
+)
+def test_idle_durations(seconds, text) -> None:
+    assert duration(seconds) == text
+
+
+def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    Store.open(sm.store).close()
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
+    result = sm("idle")
+    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr

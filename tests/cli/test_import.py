@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,12 +33,6 @@ def test_import_dry_run_shows_who_when_and_how_much_and_stores_nothing(sm) -> No
     assert not sm.store.exists()
     [file] = sm.json("import", path, "--dry-run")["files"]
     assert (file["format"], file["from"]) == ("WhatsApp", "2024-05-12T18:30:00+00:00")
-
-
-def test_import_what_is_not_read_is_named_and_makes_no_store(sm) -> None:
-    said = sm.fails("import", put(sm, "slack.json", REFUSED["slack.json"][0]))
-    assert "slack.json is JSON of no known kind" in said
-    assert not sm.store.exists()
 
 
 def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) -> None:
@@ -93,63 +86,6 @@ def test_import_the_user_speaks_under_the_configured_name(sm) -> None:
     sm.ok("import", path, "--me", "anna", "--no-embed")
     assert [turn["speaker"] for turn in sm.json("show", "--last", "2")] == ["Anna L", "Ben"]
     assert "Nothing new" in sm.ok("import", path, "--no-embed")
-
-
-def test_import_exports_that_overlap_store_nothing_twice(sm) -> None:
-    lines = [f"12.05.24, 18:{n:02} - Anna: message {n}\n" for n in range(12)]
-    earlier, later = "".join(lines[:8]), "".join(lines[4:])
-    sm.ok("import", put(sm, "a.txt", later), "--no-embed")
-    assert "4 turns in 1 session" in sm.ok("import", put(sm, "b.txt", earlier), "--no-embed")
-    assert "Nothing new" in sm.ok("import", put(sm, "c.txt", "".join(lines)), "--no-embed")
-    assert sorted(texts(sm)) == sorted(f"message {n}" for n in range(12))
-
-
-def test_import_what_was_forgotten_stays_so_in_an_export_that_overlaps(sm) -> None:
-    lines = [f"12.05.24, 18:{n:02} - Anna: message {n}\n" for n in range(12)]
-    sm.ok("import", put(sm, "a.txt", "".join(lines[:8])), "--no-embed")
-    [turn] = [turn for turn in sm.json("show", "--last", "9") if turn["text"] == "message 6"]
-    sm.ok("forget", str(turn["id"]), "--yes")
-    sm.ok("import", put(sm, "b.txt", "".join(lines[4:])), "--no-embed")
-    assert sorted(texts(sm)) == sorted(f"message {n}" for n in range(12) if n != 6)
-
-
-def test_import_a_long_session_is_written_in_steps_and_goes_on_after_a_stop(
-    sm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from slowcat_memory.engine import MemoryEngine
-
-    rows = [{"text": f"word {n}", "role": "assistant" if n % 2 else "user",
-             "at": "2024-05-12T18:30"} for n in range(25)]  # fmt: skip
-    path = put(sm, "long.jsonl", "\n".join(map(json.dumps, rows)))
-    append, calls = MemoryEngine.append_all, list[int]()
-
-    def stopping(self: Any, events: Any, *args: Any, **how: Any) -> Any:
-        calls.append(len(events))
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return append(self, events, *args, **how)
-
-    monkeypatch.setattr(import_module("slowcat_memory.transfer.ingest"), "BATCH", 10)
-    with monkeypatch.context() as patch:
-        patch.setattr(MemoryEngine, "append_all", stopping)
-        assert sm("import", path, "--no-embed").exit_code == 130
-    assert calls == [11, 10, 6]  # with the session's start, and its end
-    assert "5 turns in 1 session" in sm.ok("import", path, "--no-embed")
-    turns = sm.json("show", "--last", "99")
-    assert [turn["text"] for turn in turns] == [row["text"] for row in rows]
-    asked = {turn["id"]: turn["text"] for turn in turns}
-    assert asked[turns[11]["reply_to"]] == "word 10"  # across two steps
-    assert len(sm.json("show")) == 1
-
-
-def test_import_notes_of_mem0_become_facts_without_an_llm(sm) -> None:
-    path = put(sm, "mem0.json")
-    assert "2 notes" in sm.ok("import", path, "--no-embed")
-    sm.ok("idle", "--job", "note_facts")
-    facts = {fact["text"] for fact in sm.json("facts")}
-    assert any("Thai food" in fact for fact in facts), facts
-    assert "2 notes" in sm.ok("import", path, "--no-embed")
-    assert len(sm.json("show", "notes")) == 2
 
 
 def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path) -> None:

@@ -65,8 +65,3 @@ def test_init_without_a_model_goes_on(fresh, monkeypatch: pytest.MonkeyPatch) ->
     result = fresh("init")
     assert "search is by words only: no such model" in result.stderr and result.exit_code == 0
     assert fresh.json("init", "--no-model")["model"]["ok"] is False
-
-
-def test_init_where_no_store_can_be(fresh) -> None:
-    fresh.store = Path("/dev/null/store")
-    assert "cannot make /dev/null/store" in fresh.fails("init")

@@ -5,11 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.jobs.extraction.entities import Entities
+from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.store import Store
-from slowcat_memory.testing import memory_config, think
-from slowcat_memory.tools.handlers import Call, ToolCalls
+from slowcat_memory.testing import think
 
 CHAT = """\
 # 2025-01-06 18:00
@@ -30,7 +28,7 @@ def register(sm):
     sm.ok("import", "chat.txt", "--no-embed")
     with Store.open(sm.store) as store:
         now = datetime(2026, 1, 1, tzinfo=UTC)
-        asyncio.run(think(store, Entities(), now=now))
+        asyncio.run(think(store, Facts(), now=now))
         store.flush(None)
     return sm
 
@@ -77,36 +75,6 @@ def test_people_as_of_a_day(register) -> None:
     text = register.ok("as-of", "2025-03-01", "where is the dog", "--known")
     assert "Believed on 2025-03-01" in text and "Max" in text and "Said until then" in text
     assert register("as-of", "never").exit_code != 0
-
-
-def test_people_the_engine_tells_the_same(register) -> None:
-    engine = MemoryEngine(memory_config(register.store), readonly=True)
-    try:
-        graph = engine.graph("user", true=datetime(2025, 3, 1, tzinfo=UTC))
-        said = (one.statement for one in graph.relations)
-        held = {one.predicate: graph.names[one.object] for one in said}
-        assert held["address"] == "123 Main St" and held["age"] == "three"
-        assert engine.search("dog Max", "user", 5).hits, "and what was said is found as before"
-        assert all(h.memory.id.startswith("chunk/") for h in engine.search("Clara", "user", 5).hits)
-    finally:
-        engine.close()
-
-
-def test_people_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
-    engine = MemoryEngine(memory_config(register.store))
-    try:
-        call = Call(engine, "user", 0, 0, engine.clock(), frozenset())
-        asked = {"query": "Anna's address", "date": "2025-03-01"}
-        told = ToolCalls().answer("memory_as_of", asked, call)
-        assert "(until June 2025) Anna lives at 123 Main St." in told["memories"]
-        with engine.store.snapshot() as snapshot:
-            [turn] = [t.id for t in snapshot.turns("user") if "123 Main" in t.text]
-        engine.wiring.undo_log.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)
-        left = ToolCalls().answer("memory_as_of", asked, call)["memories"]
-        assert any("Clara" in one for one in left) and not any("123 Main" in one for one in left)
-        assert all(turn not in one.sources for one in engine.graph("user").relations)
-    finally:
-        engine.close()
 
 
 def test_people_lists_fit_sixty_columns(register, monkeypatch) -> None:

@@ -72,15 +72,3 @@ def test_summaries_episodes_are_listed_and_shown(path):
     assert "won a race" not in run(path, "show", "summaries").output
     assert "won a race" in run(path, "show", "episode/1").output
     assert "won a race" in run(path, "search", "race", "--kind", "episode").output
-
-
-def test_summaries_a_topic_shows_the_day_by_which_it_is_sorted(path):
-    with Store.open(path) as store:
-        subject = Subject(
-            id="summary/topic/t", kind="summary/topic", scope="anna", start=AT - timedelta(days=40),
-            until=AT + timedelta(days=3), sources=(1,), digest="d", name="the flat",
-        )  # fmt: skip
-        topic = summary(subject, SummaryText(text="Looking for a flat."), Made(job="j"), AT)
-        store.apply("test", WriteBatch(memories=(topic,))).wait()
-    listed = run(path, "show", "summaries").output
-    assert listed.index("2026-05-14") > listed.index("2026-05-11")

@@ -45,7 +45,3 @@ def test_undo_lists_beside_an_agent(ordered) -> None:
     assert [row["id"] for row in ordered.json("undo", "--list")] == [2, 1]
     shown = ordered.ok("undo", "--list")
     assert "forget about" in shown and "asked" in shown and str(datetime.now(UTC).year) in shown
-
-
-def test_undo_where_nothing_was_ordered(filled) -> None:
-    assert "No voice commands so far." in filled("undo", "--list").stderr

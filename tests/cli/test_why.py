@@ -7,7 +7,7 @@ from slowcat_memory.cli.why import WORDS, verdicts
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer
-from slowcat_memory.runtime.recall.scoring import LeftOutReason
+from slowcat_memory.runtime.recall.query import LeftOutReason
 from slowcat_memory.testing import FixedClock, memory_config
 
 
@@ -21,10 +21,6 @@ def asked(filled):
     engine.note_recall(turn, found, Packed("block", tuple(found.hits[:1]), 42))
     engine.close()
     return filled
-
-
-def lines(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
 def test_why_what_was_left_out_is_told_with_its_reason(asked) -> None:
@@ -75,12 +71,6 @@ def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
     found = asked.json("replay", "--turn", "7")
     assert found["turn"]["id"] == 7 and found["then"][0]["verdict"] == "offered"
     assert not {"chunk/7", "chunk/8"} & {one["memory"] for one in found["now"]}
-
-
-def test_why_replay_of_a_turn_without_a_row(filled) -> None:
-    result = filled("replay", "--turn", "4")
-    assert result.exit_code == 0 and "No recall was recorded for this turn" in result.stderr
-    assert filled.json("replay", "--turn", "4")["then"] is None
 
 
 def test_why_replay_of_what_is_no_turn(filled) -> None:

@@ -76,11 +76,3 @@ def test_ranges_hold_for_a_configuration_that_is_built_in_code(
     for build in (MemoryEngine, lambda one: HybridContextualMemoryProcessor(config=one)):
         with pytest.raises(ConfigError, match=field):
             build(wrong)
-
-
-@pytest.mark.parametrize("size", [-5, 0, 10**9])
-def test_ranges_hold_for_the_arguments_of_the_processor(config: Config, size: int) -> None:
-    with pytest.raises(ConfigError, match="hot_cache_size"):
-        HybridContextualMemoryProcessor(config=config, hot_cache_size=size)
-    with pytest.raises(ConfigError, match="token_budget"):
-        HybridContextualMemoryProcessor(config=config, memory_token_budget=-1)

@@ -241,8 +241,8 @@ def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
 
         def done() -> bool:
             with engine.store.snapshot() as snapshot:
-                facts = snapshot.memories("anna", "fact/")
-                told = any(fact.made and fact.made.model for fact in facts)
+                made = (memory.made for memory in snapshot.memories("anna"))
+                told = any(one and one.job == "facts" and one.model for one in made)
                 return told and snapshot.context("anna", "chunk/1") is not None
 
         until(done)

@@ -202,11 +202,13 @@ def kills(folder: Path, count: int, seed: int, control: str) -> dict[str, Any]:
 
     running = [start() for _ in range(PROCESSES)]
     try:
-        for _ in range(count):
+        for number in range(count):
             doomed = rng.choice(running)
             enough = len(keys([doomed], "acked")) + rng.randint(1, 20)
-            until(lambda one=doomed, enough=enough: (
+            gone = len(keys(everybody, "forgotten")) + (number % 3 == 0)
+            until(lambda one=doomed, enough=enough, gone=gone: (
                 [other.pump() for other in running] and len(keys([one], "acked")) >= enough
+                and len(keys(everybody, "forgotten")) >= gone
                 or len(keys([one], "said")) >= 3 * MOST  # some of it may be refused
             ), "a receipt")  # fmt: skip
             time.sleep(rng.random() * 0.004)

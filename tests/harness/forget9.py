@@ -5,9 +5,10 @@ of the steps of an erasure. Meanwhile a thread moves the tiers, another one writ
 indexes are sealed (also from what was read before a forget), and backups are made, in the folder or,
 every other time, behind a link; a forget deletes them or rewrites them.
 
-What was reported as saved must be there and be recalled. What was reported as forgotten must be gone
-from every snapshot. What is gone must be gone from every file once the store is open again: from the
-store's own, from unpacked blocks, from index files, from backups and from unfinished files elsewhere; and no index may find it. The same is required of what idle jobs make of
+What was reported as saved must be there and be recalled. What was reported as hidden by a forget
+must be gone from every later snapshot. What is gone must be gone from every file once the store is
+open again: from the store's own, from unpacked blocks, from index files, from backups and from
+unfinished files elsewhere; and no index may find it. The same is required of what idle jobs make of
 the turns, before and too late.
 """
 
@@ -20,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest import mock
 
-from slowcat_memory.records import Forget, WriteBatch
+from slowcat_memory.records import Forget, Forgotten, WriteBatch
 from slowcat_memory.store import Store, backups_of
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.rows import forget
@@ -105,10 +106,11 @@ def _append(store: Store, n: int, into: int) -> int:
 
 
 def _forget(store: Store, n: int, into: int, *, keep_backups: bool) -> None:
-    os.write(into, SAID.pack(b"B", n))
-    gone = store.forget(Forget(turns=(n,)), keep_backups=keep_backups)
-    if gone.erased:
+    def hidden(_: Forgotten) -> None:
         os.write(into, SAID.pack(b"F", n))
+
+    os.write(into, SAID.pack(b"B", n))
+    store.forget(Forget(turns=(n,)), keep_backups=keep_backups, on_hidden=hidden)
 
 
 class Ledger:
@@ -204,7 +206,7 @@ HARNESSES = {
             "tiers": ("residue", 6),  # leave its blocks
             "thoughts": ("undead or half", 6),  # leave contexts, keys and tasks
             "index": ("index", 40), "backups": ("backups", 40), "drafts": ("drafts", 40),
-            "state": ("undead or half or residue", 40),  # do not continue what was interrupted
+            "state": ("undead", 6),  # do not continue what was interrupted
         },
     )
 }  # fmt: skip

@@ -183,6 +183,7 @@ def drafts_stay() -> Iterator[None]:
 
 @contextmanager
 def state_is_lost() -> Iterator[None]:
-    """Do not continue at the next start what was interrupted."""
-    with mock.patch.object(erasure.Erasure, "_resume", lambda self: None):
+    """Be killed before the first rows go, and do not continue at the next start."""
+    stay = mock.patch.object(erasure.Erasure, "_resume", lambda self: None)
+    with stay, death("a slice", 2, before=True):
         yield

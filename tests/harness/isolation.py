@@ -279,9 +279,9 @@ def shared_cache() -> Iterator[None]:
     found: dict[str, Any] = {}
     run = pipeline.Pipeline.run
 
-    def cached(self: Any, namespace: Any, query: Any, *rest: Any, **more: Any) -> Any:
-        key = " ".join(query.text.split()[:4])
-        return found.setdefault(key, run(self, namespace, query, *rest, **more))
+    def cached(self: Any, recall: Any, **more: Any) -> Any:
+        key = " ".join(recall.query.text.split()[:4])
+        return found.setdefault(key, run(self, recall, **more))
 
     with mock.patch.object(pipeline.Pipeline, "run", cached):
         yield
@@ -388,9 +388,9 @@ def anywhere() -> Iterator[None]:
         yield
 
 
-def _unseparated(self: Any, scope: str, beginning: str = "") -> Any:
+def _unseparated(self: Any, scope: str, beginning: str = "", after: str = "") -> Any:
     """A namespace is read by the beginning of its keys, without what separates their parts."""
-    return self._scan(Memory, "memories", scope.encode())
+    return iter(()) if after else self._scan(Memory, "memories", scope.encode())
 
 
 def _ended(self: Any, by: str = "") -> bool:
@@ -404,7 +404,7 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "prompt": ("prompts", lambda: nosy_with(1.0)),
     "thought": ("thoughts", lambda: nosy_with(0.0)),
     "logs": ("files", talkative),
-    "union": (READ, lambda: mock.patch.object(Audience, "readable", _everybody)),
+    "union": (f"{READ} or answers", lambda: mock.patch.object(Audience, "readable", _everybody)),
     "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
     "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
@@ -474,7 +474,7 @@ LAWS = tuple(dict.fromkeys(law for laws, _ in CONTROLS.values() for law in laws.
 SLOW = ("prompt", "thought", "logs", "filter", "ended")  # of idle work, or seldom to be seen
 HARNESSES = {
     "households": Harness(
-        run=run, count=250, night=4000, seeds=3, laws=LAWS,
+        run=run, count=250, night=2000, seeds=3, laws=LAWS,
         least={"looked": 4.0, "requested": 0.4, "spoken": 0.05, "elsewhere": 0.001, "sealed": 0.004},
         controls={
             name: (laws, 1000 if name in SLOW else 150 if name == "prefix" else 500) for name, (laws, _) in CONTROLS.items()

@@ -129,7 +129,7 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
 LAWS = ("lost", "torn", "corrupt", "accused", "torn_file")
 HARNESSES = {
     "kills": Harness(
-        run=run, count=60, night=1000, laws=LAWS, least={"acked": 10.0, "aged": 1.0},
+        run=run, count=60, night=400, laws=LAWS, least={"acked": 10.0, "aged": 1.0},
         controls={  # a receipt before its commit; rows that go before their block; zeros
             "early": ("lost or torn", 20), "ageing": ("lost or torn", 4), "pages": ("torn_file", 1),
         },

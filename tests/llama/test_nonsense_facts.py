@@ -15,7 +15,7 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
 from slowcat_memory.records import Turn
 
-CALLS = 30
+CALLS = 12
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
 

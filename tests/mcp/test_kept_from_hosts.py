@@ -51,7 +51,7 @@ async def attack(host: Host) -> str:
     calls += [("why", {"turn": n}) for n in range(1, 12)]
     answers = [await host.ask(tool, **arguments) for tool, arguments in calls]
     seen = {tool for tool, _ in calls} | {"remember", "pin", "mute", "undo"}
-    assert seen == {tool.name for tool in TOOLS}
+    assert seen == set(TOOLS)
     return "\n".join(text for _, text in answers)
 
 

@@ -72,7 +72,7 @@ def test_server_lists_six_flat_tools_that_cost_little(engine, mode: str) -> None
 
 def test_server_says_which_tools_read_and_which_may_delete(engine) -> None:
     listed = asking(engine, lambda host: host.client.list_tools(), every=True).tools
-    assert [tool.name for tool in listed] == [tool.name for tool in TOOLS] and len(listed) == 13
+    assert [tool.name for tool in listed] == list(TOOLS) and len(listed) == 13
     reads = {tool.name for tool in listed if tool.annotations.read_only_hint}
     assert reads == {*BASIC[:4], "facts_list", "facts_read", "timeline", "why"}
     assert [t.name for t in listed if t.annotations.destructive_hint] == ["forget"]
@@ -336,6 +336,6 @@ def test_undo_of_remember_gives_a_retired_note_back_as_it_was(engine) -> None:
 def test_recent_has_the_latest_conversations_after_an_old_chat_was_imported(engine) -> None:
     at = engine.clock() - timedelta(days=900)
     said = Utterance(speaker="Anna", text="In those days we had a blue canoe.", at=at)
-    ingest(engine, "user", TranscriptSession(id="old", started=at, utterances=(said,)))
+    ingest(engine, "user", TranscriptSession(id="old", started=at, utterances=[said]))
     found = one(engine, "recent", days=30)
     assert "red collar" in found and "blue canoe" not in found

@@ -19,8 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.mcp.memory_server import MemoryTools
-from slowcat_memory.mcp.transports import listen, serve_http
+from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http
 from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
 from tests.support.memories import remember

@@ -106,20 +106,6 @@ def test_commands_command_forget_that_undo_and_erasing(config):
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
-def test_commands_command_forget_that_takes_back_what_was_remembered(config):
-    answers, _, told, _ = converse(
-        config, f"remember that I own a {QUOKKA}", "forget that", f"do I own a {QUOKKA}"
-    )
-    assert answers[1].startswith("I've forgotten that")
-    assert "I own a" not in answers[2]
-    later(config)
-    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
-        assert list(snapshot.memories("user")) == []
-        texts = [turn.text for turn in snapshot.turns() if not turn.aside]
-    assert texts[0] == f"do I own a {QUOKKA}"
-    assert commands(config) == [("remember", "erased"), ("forget_that", "erased")]
-
-
 def test_commands_command_forget_everything_about_asks_first(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: I like tea too.")
     answers, _, told, _ = converse(config, f"forget everything about my {QUOKKA}", "no keep them")
@@ -135,11 +121,6 @@ def test_commands_command_forget_everything_about_asks_first(config):
     left = [turn.text for turn in turns(config) if QUOKKA in turn.text]
     assert left == [f"what does my {QUOKKA} like"] or all("likes tea" not in t for t in left)
     assert residue(config, f"{QUOKKA} likes tea") == []
-
-
-def test_commands_command_yes_without_a_question_is_conversation(config):
-    _, requests, told, _ = converse(config, "yes forget them")
-    assert len(requests) == 1 and told == []
 
 
 def test_commands_command_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(
@@ -162,18 +143,17 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
     assert new.retired_at
 
 
-def test_commands_command_correction_of_the_agents_own_words_says_that_nothing_was_changed(config):
+async def test_commands_command_correction_of_the_agents_own_words_says_that_nothing_was_changed(
+    config,
+):
     remember(config, "Anna: My dog is called Max.")
 
-    async def scenario():
-        processor = memory(config)
-        reply = lambda request: "It is Max. Today is Monday, by the way."  # noqa: E731
-        async with VoicePipeline(reply, memory=processor) as voice:
-            for words in ("what is my dog called", "that's wrong, it's Tuesday", "is it Max"):
-                await voice.exchange(words)
-            return [body["messages"] for body in voice.server.requests]
-
-    first, third = run(scenario())
+    processor = memory(config)
+    reply = lambda request: "It is Max. Today is Monday, by the way."  # noqa: E731
+    async with VoicePipeline(reply, memory=processor) as voice:
+        for words in ("what is my dog called", "that's wrong, it's Tuesday", "is it Max"):
+            await voice.exchange(words)
+        first, third = [body["messages"] for body in voice.server.requests]
     assert "My dog is called Max" in str(first) and commands(config) == []
     assert "I changed nothing in it" in str(third)
 
@@ -202,12 +182,6 @@ def test_commands_command_memory_tells_of_itself(config):
     assert "Anna said “My sister is called Hannah”" in answers[3]
     assert "memory called user, on this machine only" in answers[4]
     assert "runs on this machine too" in answers[4]
-
-
-def test_commands_command_look_alikes_reach_the_llm(config):
-    lines = ("remember that time we went to Lisbon", "I forgot that", "don't forget to call mum")
-    _, requests, told, _ = converse(config, *lines)
-    assert len(requests) == 3 and told == [] and not any(t.aside for t in turns(config))
 
 
 def test_commands_command_can_be_switched_off(tmp_path):
@@ -263,62 +237,57 @@ def test_commands_command_off_the_record_nothing_is_kept_until_it_is_on_again(co
     assert not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_commands_command_is_spoken_by_the_voice(config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config)) as voice:
-            said = await voice.exchange("remember that my dog is called Max")
-            after = await voice.exchange("hello")
-            return said.content, voice.spoken, len(voice.server.requests), after.content
-
-    said, spoken, asked, after = run(scenario())
+async def test_commands_command_is_spoken_by_the_voice(config):
+    async with VoicePipeline(memory=memory(config)) as voice:
+        said = await voice.exchange("remember that my dog is called Max")
+        after = await voice.exchange("hello")
+        said, spoken, asked, after = (
+            said.content,
+            voice.spoken,
+            len(voice.server.requests),
+            after.content,
+        )
     assert said == "I'll remember: my dog is called Max."
     assert " ".join(spoken).startswith(said) and asked == 1 and after
 
 
-def test_commands_command_is_executed_though_interrupted(config, monkeypatch):
-    async def scenario():
-        begun, work = asyncio.Event(), CommandExecutor.execute
-        loop = asyncio.get_running_loop()
+async def test_commands_command_is_executed_though_interrupted(config, monkeypatch):
+    begun, work = asyncio.Event(), CommandExecutor.execute
+    loop = asyncio.get_running_loop()
 
-        def carry_out(*given):
-            loop.call_soon_threadsafe(begun.set)
-            return work(*given)
+    def carry_out(*given):
+        loop.call_soon_threadsafe(begun.set)
+        return work(*given)
 
-        monkeypatch.setattr(CommandExecutor, "execute", carry_out)
-        async with VoicePipeline(memory=memory(config)) as voice:
-            await voice.speak("remember that my dog is called Max")
-            await begun.wait()
-            await voice.interrupt()
-            await voice.exchange("hello")
-
-    run(scenario())
+    monkeypatch.setattr(CommandExecutor, "execute", carry_out)
+    async with VoicePipeline(memory=memory(config)) as voice:
+        await voice.speak("remember that my dog is called Max")
+        await begun.wait()
+        await voice.interrupt()
+        await voice.exchange("hello")
     assert commands(config) == [("remember", "done")]
 
 
-def test_commands_command_of_an_eager_turn_is_executed_once_confirmed(config):
-    async def scenario():
-        eager = EagerVoice(memory(config))
-        async with eager.voice:
-            await eager.begin("remember that my dog is called Max", requests=0)
-            await eager.end("Remember that my dog is called Max.")
-            said = await eager.voice.answer()
-            return said.content, len(eager.voice.server.requests)
-
-    assert run(scenario()) == ("I'll remember: my dog is called Max.", 0)
+async def test_commands_command_of_an_eager_turn_is_executed_once_confirmed(config):
+    eager = EagerVoice(memory(config))
+    async with eager.voice:
+        await eager.begin("remember that my dog is called Max", requests=0)
+        await eager.end("Remember that my dog is called Max.")
+        said = await eager.voice.answer()
+        result = said.content, len(eager.voice.server.requests)
+    assert result == ("I'll remember: my dog is called Max.", 0)
     assert commands(config) == [("remember", "done")]
 
 
-def test_commands_command_that_is_withdrawn_changes_nothing(config):
-    async def scenario():
-        eager = EagerVoice(memory(config))
-        async with eager.voice:
-            await eager.begin("forget that", requests=0)
-            await eager.queue(EagerEndOfTurnCancelFrame())
-            await eager.end("forget that cake in the fridge")
-            await eager.voice.answer()
-            return len(eager.voice.server.requests)
-
-    assert run(scenario()) == 1
+async def test_commands_command_that_is_withdrawn_changes_nothing(config):
+    eager = EagerVoice(memory(config))
+    async with eager.voice:
+        await eager.begin("forget that", requests=0)
+        await eager.queue(EagerEndOfTurnCancelFrame())
+        await eager.end("forget that cake in the fridge")
+        await eager.voice.answer()
+        result = len(eager.voice.server.requests)
+    assert result == 1
     assert commands(config) == []
 
 
@@ -363,14 +332,6 @@ def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_a
     assert [kind for kind, _ in heard] == ["confirm", "forget_about", "yes"] and len(requests) == 1
 
 
-def test_commands_off_the_record_in_free_words_keeps_nothing(config):
-    answers, *_ = converse(
-        config, "this should all stay out of your memory until tonight", f"my {QUOKKA} is ill"
-    )
-    assert answers[0].startswith("We are off the record")
-    assert not any(QUOKKA in turn.text for turn in turns(config))
-
-
 @pytest.mark.parametrize("between", ["no", "what is the weather like"])
 def test_commands_near_miss_without_a_yes_in_the_next_turn_changes_nothing(config, between):
     answers, *_ = converse(config, "Lisa lives in Rome", NEAR, between, "yes")
@@ -406,10 +367,3 @@ def test_commands_a_memory_verb_that_is_no_command_lets_the_llm_promise_nothing(
     first, second = (request["messages"][-1]["content"] for request in requests)
     assert UNCHANGED in first, "also when nothing is recalled"
     assert UNCHANGED not in second, "a statement asks for no change"
-
-
-def test_commands_a_memory_verb_that_is_no_command_is_noted_beside_what_is_recalled(config):
-    remember(config, "Anna: the green fence fell over in the storm")
-    _, requests, told, _ = converse(config, UNSERVED)
-    content = requests[-1]["messages"][-1]["content"]
-    assert UNCHANGED in content and "fell over in the storm" in content and told == []

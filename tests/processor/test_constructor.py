@@ -10,10 +10,10 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.engine_handle import load_config
-from slowcat_memory.runtime.context_window import ContextOptions
+from slowcat_memory.runtime.injection import ContextOptions
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, memory, through, user
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,14 @@ def test_arguments_beside_an_engine_that_it_would_not_use_are_an_error(config) -
         HybridContextualMemoryProcessor(engine=engine, config=config, user_id="anna")
 
 
-def test_the_last_exchanges_alone_reach_the_llm_and_older_ones_are_recalled(config) -> None:
+async def test_the_last_exchanges_alone_reach_the_llm_and_older_ones_are_recalled(config) -> None:
     limited = replace(config, context=ContextOptions(exchanges=2))
 
-    async def scenario() -> tuple[list[str], str]:
-        async with VoicePipeline(lambda _: "I see.", memory=memory(limited)) as voice:
-            for words in ("My dog is called Max.", "It rains.", "I am tired.", QUESTION):
-                await voice.exchange(words)
-            said = [one for one in voice.context.messages if one["role"] == "user"]
-            return [one["content"] for one in said], said[-1]["content"]
-
-    read, last = run(scenario())
+    async with VoicePipeline(lambda _: "I see.", memory=memory(limited)) as voice:
+        for words in ("My dog is called Max.", "It rains.", "I am tired.", QUESTION):
+            await voice.exchange(words)
+        said = [one for one in voice.context.messages if one["role"] == "user"]
+        read, last = [one["content"] for one in said], said[-1]["content"]
     assert len(read) == 2 and "I am tired." in read[0]
     assert "My dog is called Max." in last, "what left the context is remembered"
 
@@ -82,11 +79,9 @@ def test_a_processor_without_a_memory_passes_everything_on_and_opens_no_store(co
     assert processor.engine is None and processor.tool_call() is None
 
 
-def test_without_a_memory_nothing_is_said_of_one(config) -> None:
+async def test_without_a_memory_nothing_is_said_of_one(config) -> None:
     remember(config, MAX)
 
-    async def scenario() -> tuple[str, object]:
-        processor = memory(config, use_contextual=False)
-        return await processor.session_context(), await processor.push_icebreaker("Ask about it.")
-
-    assert run(scenario()) == ("", None)
+    processor = memory(config, use_contextual=False)
+    result = await processor.session_context(), await processor.push_icebreaker("Ask about it.")
+    assert result == ("", None)

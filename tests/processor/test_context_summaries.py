@@ -1,9 +1,7 @@
 """Beside Pipecat's own context summarizer: nothing is lost, nothing twice, and memories come back."""
 
 import asyncio
-import contextlib
 
-import pytest
 from pipecat.frames.frames import LLMRunFrame, LLMSummarizeContextFrame
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregatorParams,
@@ -17,21 +15,11 @@ from pipecat.utils.context.llm_context_summarization import (
     LLMContextSummaryConfig,
 )
 
-from slowcat_memory import MemoryEngine
-from tests.support.memories import remember
-from tests.support.processors import MAX, QUESTION, Gate, blocks, contents, memory, session_turns
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.processors import QUESTION, Gate, blocks, contents, memory, session_turns
+from tests.support.voice_pipeline import VoicePipeline
 
 SUMMARY = "They spoke of tea."
 LINES = ("good morning", QUESTION, "i see", "now for something else", "what else is there", "fine")
-
-
-@pytest.fixture
-def engine(config):
-    remember(config, MAX)
-    engine = MemoryEngine(config)
-    with contextlib.closing(engine):
-        yield engine
 
 
 class Summarised(VoicePipeline):
@@ -95,17 +83,13 @@ def people(engine):
     return [turn.text for turn in session_turns(engine) if turn.role == "user"]
 
 
-def test_context_summaries_summary_context_that_is_summarised_again_and_again(engine, config):
-    async def scenario():
-        async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
-            for number in range(12):
-                before = voice.applied
-                await voice.exchange(f"{LINES[number % len(LINES)]} number {number}")
-                if len(voice.asked_for) > before:
-                    await voice.until(lambda: voice.applied > before)  # noqa: B023
-            return voice
-
-    voice = run(scenario(), 60)
+async def test_context_summaries_summary_context_that_is_summarised_again_and_again(engine, config):
+    async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
+        for number in range(12):
+            before = voice.applied
+            await voice.exchange(f"{LINES[number % len(LINES)]} number {number}")
+            if len(voice.asked_for) > before:
+                await voice.until(lambda: voice.applied > before)  # noqa: B023
     said = [f"{LINES[number % len(LINES)]} number {number}" for number in range(12)]
     assert voice.applied >= 3
     covered = "\n".join("\n".join(contents(request)) for request in voice.asked_for)
@@ -117,58 +101,50 @@ def test_context_summaries_summary_context_that_is_summarised_again_and_again(en
         assert sum("dog is called Max" in words for words in contents(request)) <= 1
 
 
-def test_context_summaries_summary_memories_come_back_when_a_summary_took_them_away(engine, config):
-    async def scenario():
-        async with Summarised(memory(config, engine=engine), keep=2) as voice:
-            await voice.exchange("say something about a dog")
-            await voice.exchange("who was called Max")
-            await voice.exchange("thank you")
-            await voice.summarise()
-            assert not any(blocks(m["content"]) for m in voice.context.messages)
-            await voice.exchange("tell me of a dog called Max")
-            return voice
-
-    voice = run(scenario())
+async def test_context_summaries_summary_memories_come_back_when_a_summary_took_them_away(
+    engine, config
+):
+    async with Summarised(memory(config, engine=engine), keep=2) as voice:
+        await voice.exchange("say something about a dog")
+        await voice.exchange("who was called Max")
+        await voice.exchange("thank you")
+        await voice.summarise()
+        assert not any(blocks(m["content"]) for m in voice.context.messages)
+        await voice.exchange("tell me of a dog called Max")
     offered = ["dog is called Max" in contents(request)[-1] for request in voice.asked]
     assert offered == [True, False, False, True]
     assert contents(voice.asked[-1])[1] == f"Conversation summary: {SUMMARY}"
     assert len(people(engine)) == 4
 
 
-def test_context_summaries_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
-    async def scenario():
-        async with Summarised(memory(config, engine=engine), keep=0) as voice:
-            await voice.exchange("my tea is green")
-            await voice.summarise()
-            assert len(voice.context.messages) == 1
-            before = len(voice.turns)
-            await voice.worker.queue_frame(LLMRunFrame())
-            await voice.answer(before)
-            return voice
-
-    voice = run(scenario())
+async def test_context_summaries_summary_is_nobodys_turn_though_nothing_else_is_left(
+    engine, config
+):
+    async with Summarised(memory(config, engine=engine), keep=0) as voice:
+        await voice.exchange("my tea is green")
+        await voice.summarise()
+        assert len(voice.context.messages) == 1
+        before = len(voice.turns)
+        await voice.worker.queue_frame(LLMRunFrame())
+        await voice.answer(before)
     assert contents(voice.asked[-1])[1:] == [f"Conversation summary: {SUMMARY}"]
     assert people(engine) == ["my tea is green"]
 
 
-def test_context_summaries_summary_that_comes_while_memories_are_recalled(engine, config):
-    async def scenario():
-        async with Summarised(memory(config, engine=engine), keep=2) as voice:
-            for line in LINES[:4]:
-                await voice.exchange(line)
-            voice.may_come.clear()
-            await voice.ask_for_summary()
-            gate = Gate(engine)
-            before = len(voice.turns)
-            await voice.speak("so what was my dog called")
-            await asyncio.wait_for(gate.begun.wait(), 60)
-            voice.may_come.set()
-            await voice.until(lambda: voice.applied == 1)
-            gate.open.set()
-            await voice.answer(before)
-            return voice
-
-    voice = run(scenario())
+async def test_context_summaries_summary_that_comes_while_memories_are_recalled(engine, config):
+    async with Summarised(memory(config, engine=engine), keep=2) as voice:
+        for line in LINES[:4]:
+            await voice.exchange(line)
+        voice.may_come.clear()
+        await voice.ask_for_summary()
+        gate = Gate(engine)
+        before = len(voice.turns)
+        await voice.speak("so what was my dog called")
+        await asyncio.wait_for(gate.begun.wait(), 60)
+        voice.may_come.set()
+        await voice.until(lambda: voice.applied == 1)
+        gate.open.set()
+        await voice.answer(before)
     words = contents(voice.asked[-1])[1:]
     assert words[0].startswith("Conversation summary") and "now for something else" in words[1]
     assert words[-1].endswith("so what was my dog called") and blocks(words[-1]) == 1

@@ -6,9 +6,8 @@ from pipecat.turns.user_mute import BaseUserMuteStrategy
 from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.store import Store
-from tests.support.memories import engine_of, remember, turns
+from tests.support.memories import remember, turns
 from tests.support.processors import EagerVoice, Mark, aggregators, saw
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -22,7 +21,7 @@ CODE = "zqxcode"
 def home(tmp_path):
     config = configured(
         tmp_path / "memory",
-        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
+        memory={"user_id": "anna"},
         recall={"floor": 0.0},
         people={"scopes": "each", "household": "home"},
     )
@@ -58,26 +57,27 @@ def residue(config, word: str) -> list[str]:
     return [file.name for file in files if word.encode() in file.read_bytes().lower()]
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        f"remember that my code is {CODE}",
-        f"remember for all of us that the code is {CODE}",
-        "what do you know about me",
-        f"forget everything about {CODE}",
-        "forget that",
-        f"that's wrong, it's {CODE}",
-        "undo that",
-        "why did you say that",
-        "keep that between us",
-        "off the record",
-        "back on the record",
-        "who can see this",
-    ],
+ORDERS = (
+    f"remember that my code is {CODE}",
+    f"remember for all of us that the code is {CODE}",
+    "what do you know about me",
+    f"forget everything about {CODE}",
+    "forget that",
+    f"that's wrong, it's {CODE}",
+    "undo that",
+    "why did you say that",
+    "keep that between us",
+    "off the record",
+    "back on the record",
+    "who can see this",
 )
-def test_guests_order_is_refused_in_one_sentence_and_not_done(home, order):
-    (_, refused, _), requests = talk(home, ("s1", "hello"), ("eve", order), ("s1", "good day"))
-    assert refused.startswith(REFUSED) and len(requests) == 2
+
+
+def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(home):
+    orders = (("eve", order) for order in ORDERS)
+    (_, *refused, _), requests = talk(home, ("s1", "hello"), *orders, ("s1", "good day"))
+    assert [words for words in refused if not words.startswith(REFUSED)] == []
+    assert len(refused) == len(ORDERS) and len(requests) == 2
     assert stored(home) == ([], [])
     assert not residue(home, CODE)
     assert [t.text for t in turns(home) if t.scope == "anna"][-2:] == ["good day", "Well."]
@@ -100,18 +100,6 @@ def test_guests_yes_does_not_answer_what_another_was_asked(home):
     assert answers[3].startswith("I've forgotten 1 thing")
 
 
-def test_guests_engine_refuses_a_guests_command_wherever_it_comes_from(home):
-    from slowcat_memory.core.commands.grammar import Command
-    from slowcat_memory.runtime.commands.executor import CommandContext
-
-    with engine_of(home) as engine:
-        where = CommandContext(scope="guest", speaker="eve", session="s", turn=1, shared="home")
-        for kind in ("remember", "yes", "what_known", "correct"):
-            outcome = engine.carry_out(Command(kind=kind, argument=CODE, shared=True), where)
-            assert not outcome.done and outcome.said.startswith(REFUSED)
-    assert stored(home) == ([], [])
-
-
 # ------------------------------------------------------------------- muted transcripts
 
 
@@ -124,39 +112,33 @@ class Mute(BaseUserMuteStrategy):
 
 
 @pytest.mark.parametrize(("who", "muted"), [("s2", "no"), ("eve", "a"), ("eve", "my bicycle")])
-def test_guests_muted_word_of_another_moves_nothing_into_their_memory(home, who, muted):
-    async def scenario():
-        mute = Mute()
-        processor = HybridContextualMemoryProcessor(config=home, speakers=SPEAKERS)
-        voice = VoicePipeline(lambda _: "Your PIN is Zqx4711.", memory=processor)
-        voice.aggregators = aggregators(voice.context, user_mute_strategies=[mute])
-        async with voice:
-            saw(voice, UserMuteStartedFrame)
-            await voice.worker.queue_frame(Mark())
-            await voice.until(lambda: saw(voice, UserMuteStartedFrame))
-            await voice.worker.queue_frame(TranscriptionFrame(muted, who, time_now_iso8601()))
-            await voice.worker.queue_frame(Mark())
-            await voice.until(lambda: saw(voice, Mark))
-            mute.on = False
-            await voice.worker.queue_frame(Mark())
-            await voice.exchange("Do you know a place where my bicycle is kept?", user_id="s1")
-        return voice.server.requests
-
-    (request,) = run(scenario())
+async def test_guests_muted_word_of_another_moves_nothing_into_their_memory(home, who, muted):
+    mute = Mute()
+    processor = HybridContextualMemoryProcessor(config=home, speakers=SPEAKERS)
+    voice = VoicePipeline(lambda _: "Your PIN is Zqx4711.", memory=processor)
+    voice.aggregators = aggregators(voice.context, user_mute_strategies=[mute])
+    async with voice:
+        saw(voice, UserMuteStartedFrame)
+        await voice.worker.queue_frame(Mark())
+        await voice.until(lambda: saw(voice, UserMuteStartedFrame))
+        await voice.worker.queue_frame(TranscriptionFrame(muted, who, time_now_iso8601()))
+        await voice.worker.queue_frame(Mark())
+        await voice.until(lambda: saw(voice, Mark))
+        mute.on = False
+        await voice.worker.queue_frame(Mark())
+        await voice.exchange("Do you know a place where my bicycle is kept?", user_id="s1")
+    (request,) = voice.server.requests
     assert "cellar" in str(request), "Anna is still recalled her own memories"
     assert {t.scope for t in turns(home) if "Zqx4711" in t.text} == {"anna"}, "the reply too"
     assert not [t for t in turns(home) if t.text == muted]
 
 
-def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(home):
-    async def scenario():
-        processor = HybridContextualMemoryProcessor(config=home, speakers={"s1": "anna"})
-        eager = EagerVoice(processor)
-        async with eager.voice:
-            await eager.begin("where is my bicycle kept")  # by "anna", whose id is unknown
-            return eager.voice.server.requests
-
-    (request,) = run(scenario())
+async def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(home):
+    processor = HybridContextualMemoryProcessor(config=home, speakers={"s1": "anna"})
+    eager = EagerVoice(processor)
+    async with eager.voice:
+        await eager.begin("where is my bicycle kept")  # by "anna", whose id is unknown
+        (request,) = eager.voice.server.requests
     assert "cellar" not in str(request)
 
 
@@ -179,7 +161,7 @@ def test_guests_nobody_else_ends_off_the_record(home):
 
 
 @pytest.mark.parametrize("step", [-86400.0, 3600.0])
-def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
+async def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
     from datetime import UTC, datetime
 
     from slowcat_memory import MemoryEngine
@@ -188,24 +170,10 @@ def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
     clock = FixedClock(datetime.now(UTC))
     engine = MemoryEngine(home, clock=clock)
 
-    async def scenario():
-        processor = HybridContextualMemoryProcessor(engine=engine, speakers=SPEAKERS)
-        async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
-            await voice.exchange("off the record", user_id="s1")
-            clock.advance(step)
-            await voice.exchange("my secret is zanzibar", user_id="s1")
-
-    run(scenario())
+    processor = HybridContextualMemoryProcessor(engine=engine, speakers=SPEAKERS)
+    async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
+        await voice.exchange("off the record", user_id="s1")
+        clock.advance(step)
+        await voice.exchange("my secret is zanzibar", user_id="s1")
     engine.close()
     assert not residue(home, "zanzibar")
-
-
-def test_guests_silence_by_the_monotonic_clock_ends_off_the_record(home, monkeypatch):
-    seconds = [0.0]
-    monkeypatch.setattr(session_tracker, "monotonic", lambda: seconds[0])
-
-    def wait(_):
-        seconds[0] += 301
-
-    talk(home, ("s1", "off the record"), ("s1", "I like tea"), then=wait)
-    assert residue(home, "i like tea")

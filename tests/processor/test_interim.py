@@ -23,7 +23,6 @@ from tests.support.processors import (
     QUESTION,
     EagerVoice,
     Mark,
-    blocks,
     contents,
     ledger_of,
     logged_words,
@@ -132,43 +131,6 @@ def test_interim_prefetch_turn_that_became_another_one_is_recalled_for_what_was_
     assert taken(engine) == {"stood": 1}  # that of the final transcript
 
 
-def test_interim_prefetch_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
-    async def scenario(ear):
-        await ear.begins()
-        await ear.final("We flew to Lisbon.")
-        await ear.interim("what is my dog")
-        await ear.final("What is my dog called?")
-        await ear.ends()
-
-    voice = played(config, engine, scenario, speech_timeout_s=0.1)
-    asked = contents(voice.server.requests[0])[-1]
-    assert asked.endswith("We flew to Lisbon. What is my dog called?")
-    assert "in May" in asked and "Max" in asked
-    assert taken(engine) == {"stood": 1}
-
-
-def test_interim_prefetch_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
-    async def scenario(ear):
-        await ear.begins()
-        await ear.final("Tell me a thing,", who="anna")
-        await ear.final(QUESTION, who="ben")
-        await ear.ends()
-
-    voice = played(config, engine, scenario, speech_timeout_s=0.1)
-    assert "Max" in contents(voice.server.requests[0])[-1]
-    assert [name for name, _ in logged_words(engine)][:2] == ["anna", "ben"]
-
-
-def test_interim_prefetch_what_is_visible_is_not_offered_again(engine, config):
-    async def scenario(ear):
-        await ear.turn(QUESTION, final=QUESTION)
-        await ear.turn("tell me again what my dog is called", final="and what is my dog called?")
-
-    voice = played(config, engine, scenario)
-    assert [blocks(text) for text in contents(voice.server.requests[1])[1:]] == [1, 0, 0]
-    assert taken(engine) == {"stood": 2}
-
-
 def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     async def scenario(ear):
         await ear.begins()
@@ -238,20 +200,17 @@ def test_interim_prefetch_it_can_be_switched_off(config):
 
 
 @pytest.mark.parametrize("withdrawn", [False, True])
-def test_interim_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
-    async def scenario():
-        eager = EagerVoice(memory(config, engine=engine))
-        async with eager.voice:
-            await eager.begin("what is my dog called")
-            first = taken(engine)
-            if withdrawn:
-                await eager.queue(EagerEndOfTurnCancelFrame())
-            await eager.end("What is my dog called?")
-            await eager.voice.server.wait_for_requests(1 + withdrawn)
-            await eager.voice.answer()
-        return eager.voice, first
-
-    voice, first = run(scenario())
+async def test_interim_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+    eager = EagerVoice(memory(config, engine=engine))
+    async with eager.voice:
+        await eager.begin("what is my dog called")
+        first = taken(engine)
+        if withdrawn:
+            await eager.queue(EagerEndOfTurnCancelFrame())
+        await eager.end("What is my dog called?")
+        await eager.voice.server.wait_for_requests(1 + withdrawn)
+        await eager.voice.answer()
+    voice = eager.voice
     assert sum(first.values()) == 1 and sum(taken(engine).values()) == 1 + withdrawn
     assert all("Max" in contents(request)[-1] for request in voice.server.requests)
     assert len(ledger_of(engine)) == 1

@@ -7,7 +7,7 @@ from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
 from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
-from slowcat_memory.processor.owned_messages import KEPT, OwnedMessages
+from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.injection import FORGOTTEN
@@ -59,21 +59,6 @@ def test_owned_messages_strip_block_of_which_nothing_stays_goes() -> None:
     assert messages[1]["content"] == "hello"
 
 
-def test_owned_messages_strip_block_that_nobody_knows_goes() -> None:
-    messages = context(OwnedMessages(), hit("anna", "cellar"))
-    OwnedMessages().strip([messages], ("anna",), packed)
-    assert messages[1]["content"] == "hello"
-
-
-def test_owned_messages_strip_only_so_many_are_remembered() -> None:
-    blocks = OwnedMessages()
-    messages = context(blocks, hit("anna", "cellar"))
-    for n in range(KEPT):
-        context(blocks, hit("anna", f"word {n}"))
-    blocks.strip([messages], ("anna",), packed)
-    assert messages[1]["content"] == "hello"
-
-
 # ------------------------------------------------------------------- tools
 
 DOCTOR = "My therapist is called Zqxdoctor"
@@ -120,12 +105,6 @@ def test_owned_messages_strip_empties_a_memory_tools_call_and_result(result) -> 
 def test_owned_messages_strip_leaves_the_calls_of_who_still_speaks() -> None:
     messages = anna_then(asked(*exchange("1", "search_memory", DOCTOR)), "anna", "home")
     assert "Zqxdoctor" in str(messages)
-
-
-@pytest.mark.parametrize("kind", ["remember", "forget", "facts_read", "memory_as_of"])
-def test_owned_messages_strip_every_tool_of_the_memory(kind) -> None:
-    messages = anna_then(asked(*exchange("1", kind, DOCTOR, '{"text": "Zqxdoctor"}')))
-    assert "Zqxdoctor" not in str(messages)
 
 
 def test_owned_messages_strip_call_of_anthropics_shape() -> None:
@@ -213,14 +192,6 @@ def test_owned_messages_without_memories_is_what_was_said() -> None:
     assert len(copied) == len(messages) and str(messages) == before
     assert "cellar" not in str(copied) and "Zqxdoctor" not in str(copied)
     assert "hello" in str(copied) and "hi" in str(copied)
-
-
-def test_owned_messages_head_that_is_rendered_later_makes_the_context_stale() -> None:
-    owned = OwnedMessages()
-    owned.strip([[]], ("ben",), packed)
-    assert not owned.is_stale
-    owned.add_head(DOCTOR, "anna")
-    assert owned.is_stale
 
 
 def test_owned_messages_strip_earlier_head_that_is_a_part_of_a_later_one() -> None:

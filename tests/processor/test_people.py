@@ -26,7 +26,7 @@ def home(tmp_path):
     """Anna's, Ben's and the household's memory of bicycles."""
     config = configured(
         tmp_path / "memory",
-        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
+        memory={"user_id": "anna"},
         recall={"floor": 0.005},
         people={"scopes": "each", "household": "home"},
     )
@@ -105,13 +105,6 @@ def test_people_ledger_names_the_household_and_why_finds_its_texts(home):
     assert {m.scope for m in memories.values()} == {"ben", "home"}
 
 
-def test_people_application_may_say_who_speaks_before_anybody_does(home):
-    processor = memory(home)
-    processor.speaker("ben")
-    ((asked,),) = talk(processor, ("s1", QUESTION))
-    assert "station" in asked and "cellar" not in asked
-
-
 def test_people_application_may_say_who_speaks(home):
     processor = memory(home)
 
@@ -130,16 +123,6 @@ def test_people_another_persons_block_is_taken_out_of_the_context(home):
     assert "cellar" in anna[0] and "kitchen" in anna[0]
     assert "cellar" not in str(ben) and "kitchen" in ben[0] and ben[0].endswith(QUESTION)
     assert "station" not in str(again)
-
-
-def test_people_what_was_taken_out_may_be_offered_again(home):
-    *_, again = talk(memory(home), ("s1", QUESTION), ("s2", "hello"), ("s1", "the bicycle, where"))
-    assert "cellar" in again[2]
-
-
-def test_people_guest_sees_no_block_at_all(home):
-    _, guest = talk(memory(home), ("s1", QUESTION), ("eve", "hello"))
-    assert OPEN not in str(guest) and guest[0] == QUESTION
 
 
 def test_people_who_wants_the_prefix_cache_may_leave_it(home):
@@ -170,11 +153,6 @@ def test_people_system_instruction_is_nobodys_unless_somebody_is_named(home):
 
     assert run(context("")) == run(context("eve")) == ""
     assert "quinces" in run(context("anna")) and "quinces" not in run(context("ben"))
-
-
-def test_people_scopes_need_the_option(config):
-    with pytest.raises(ConfigError, match=r"people\.scopes"):
-        memory(config)
 
 
 # ------------------------------------------------------------------- guests
@@ -233,28 +211,6 @@ def test_people_what_a_guest_said_is_erased_after_a_day(hosted):
         assert not [*snapshot.events("guest")] and snapshot.sessions("guest") == []
         assert len([*snapshot.turns("anna")]) == 1
     assert not any(b"quince" in f.read_bytes() for f in engine.config.folder.rglob("*.mdb"))
-
-
-def test_people_opening_erases_what_is_due(home):
-    clock = FixedClock(datetime.now(UTC))
-    with contextlib.closing(MemoryEngine(home, clock=clock)) as engine:
-        visit(engine, clock)
-    clock.advance(3600 * 25)
-    with contextlib.closing(MemoryEngine(home, clock=clock, readonly=True)) as engine:
-        engine.drain()
-        with engine.store.snapshot() as snapshot:
-            assert [*snapshot.turns("guest")]  # who only reads erases nothing
-    with contextlib.closing(MemoryEngine(home, clock=clock)) as engine:
-        engine.drain()
-        with engine.store.snapshot() as snapshot:
-            assert not [*snapshot.turns("guest")]
-
-
-def test_people_without_guests_a_scope_of_that_name_is_like_any_other(config):
-    remember(config, "User: My bicycle is kept in the cellar.", scope="guest", days=30)
-    with engine_of(config) as engine:
-        assert engine.eraser.erase_expired() == ()
-        assert len(engine.search(QUESTION, "guest").hits) == 1
 
 
 # ------------------------------------------------------------------- off the record

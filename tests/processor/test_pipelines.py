@@ -1,92 +1,62 @@
-"""Nested, parallel and shared pipelines."""
+"""Nested, parallel, shared and realtime pipelines, and a memory's place in them."""
 
 import asyncio
-import contextlib
 
+import pytest
 from pipecat.frames.frames import (
+    LLMFullResponseEndFrame,
+    LLMFullResponseStartFrame,
+    LLMServiceMetadataFrame,
+    LLMTextFrame,
+    StartFrame,
     TranscriptionFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
 )
 from pipecat.pipeline.parallel_pipeline import ParallelPipeline
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.processors.aggregators.llm_context import LLMContext
-from pipecat.processors.filters.function_filter import FunctionFilter
-from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregator,
+    LLMContextAggregatorPair,
+    LLMUserAggregator,
+)
+from pipecat.processors.filters.identity_filter import IdentityFilter
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+from pipecat.services.llm_service import LLMService
 from pipecat.tests.utils import SleepFrame, run_test
 from pipecat.utils.time import time_now_iso8601
 
-from tests.support.memories import engine_of, remember, said, turns
+from slowcat_memory.processor.deps import find_neighbours
+from slowcat_memory.processor.places import Places, is_second
+from tests.support.memories import engine_of, ledger, remember, said, turns
 from tests.support.processors import (
     MAX,
     QUESTION,
     STORY,
+    Mark,
     aggregators,
+    assistant,
     blocks,
     contents,
     logged,
     memory,
+    user,
 )
-from tests.support.voice_pipeline import VoicePipeline, run
+from tests.support.voice_pipeline import VoicePipeline
 
 
-def test_pipelines_pipeline_nested_with_its_aggregators_handed_over(config):
+async def test_pipelines_pipeline_nested_finds_its_aggregators_by_itself(config):
     remember(config, MAX)
 
-    async def scenario():
-        voice = VoicePipeline()
-        processor = memory(config, aggregators=voice.aggregators)
-        voice._memory = [Pipeline([Pipeline([processor])])]
-        with logged("WARNING") as lines:
-            async with voice:
-                await voice.exchange(QUESTION, user_id="anna")
-        assert not any("aggregators" in line for line in lines)
-        return voice
-
-    voice = run(scenario())
-    assert blocks(contents(voice.server.requests[0])[-1]) == 1
-    assert [name for name, _ in said(config)] == ["User", "anna", "Assistant"]
-
-
-def test_pipelines_pipeline_parallel_branch(config):
-    remember(config, MAX)
-
-    async def nothing(frame):
-        return False
-
-    context = LLMContext()
-    pair = aggregators(context)
-    branches = ParallelPipeline([memory(config, aggregators=pair)], [FunctionFilter(nothing)])
-    sent = [
-        VADUserStartedSpeakingFrame(start_secs=0.2),
-        SleepFrame(0.02),
-        TranscriptionFrame(QUESTION, "anna", time_now_iso8601(), finalized=True),
-        VADUserStoppedSpeakingFrame(stop_secs=0.2),
-        SleepFrame(0.3),
-    ]
-    pipeline = Pipeline([pair.user(), branches, pair.assistant()])
-    asyncio.run(run_test(pipeline, frames_to_send=sent, start_timeout=30.0))
-    assert blocks(context.messages[0]["content"]) == 1
-    assert said(config)[-1] == ("anna", QUESTION)
-
-
-def test_pipelines_pipeline_nested_finds_its_aggregators_by_itself(config):
-    remember(config, MAX)
-
-    async def scenario():
-        voice = VoicePipeline(lambda _: STORY)
-        voice._memory = [Pipeline([memory(config)])]
-        with logged("WARNING") as lines:
-            async with voice:
-                await voice.speak(QUESTION, user_id="anna")
-                await voice.until_spoken(2)
-                await voice.interrupt()
-                await voice.answer()
-                await voice.exchange("go on")
-        assert not any("aggregator" in line for line in lines)
-        return voice
-
-    voice = run(scenario())
+    voice = VoicePipeline(lambda _: STORY)
+    voice._memory = [Pipeline([memory(config)])]
+    with logged("WARNING") as lines:
+        async with voice:
+            await voice.speak(QUESTION, user_id="anna")
+            await voice.until_spoken(2)
+            await voice.interrupt()
+            await voice.answer()
+            await voice.exchange("go on")
+    assert not any("aggregator" in line for line in lines)
     assert blocks(contents(voice.server.requests[0])[-1]) == 1
     _, asked, cut, _, told = turns(config)
     assert (asked.speaker, asked.text, cut.reply_to) == ("anna", QUESTION, asked.id)
@@ -94,64 +64,170 @@ def test_pipelines_pipeline_nested_finds_its_aggregators_by_itself(config):
     assert (told.text, told.interrupted) == (STORY, False)
 
 
-def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
-    async def scenario():
-        async with (
-            VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
-            VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
-        ):
-            await asyncio.gather(
-                anna.exchange("my parrot is called Rio"), ben.exchange("my parrot is called Lola")
-            )
-        async with (
-            VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
-            VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
-        ):
-            return await asyncio.gather(
-                anna.exchange("what is my parrot called"), ben.exchange("what is my parrot called")
-            )
-
-    of_anna, of_ben = run(scenario())
+async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
+    async with (
+        VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
+        VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
+    ):
+        await asyncio.gather(
+            anna.exchange("my parrot is called Rio"), ben.exchange("my parrot is called Lola")
+        )
+    async with (
+        VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
+        VoicePipeline(memory=memory(config, engine=engine, user_id="ben")) as ben,
+    ):
+        of_anna, of_ben = await asyncio.gather(
+            anna.exchange("what is my parrot called"), ben.exchange("what is my parrot called")
+        )
     assert "Rio" in of_anna.content and "Lola" not in of_anna.content
     assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 
 
-def test_pipelines_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config)) as first:
-            async with VoicePipeline(memory=memory(config)) as second:
-                await second.exchange("my parrot is called Rio")
-            return await first.exchange("what is my parrot called")
-
-    assert "Rio" in run(scenario()).content
+async def test_pipelines_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(
+    config,
+):
+    async with VoicePipeline(memory=memory(config)) as first:
+        async with VoicePipeline(memory=memory(config)) as second:
+            await second.exchange("my parrot is called Rio")
+        result = await first.exchange("what is my parrot called")
+    assert "Rio" in result.content
     with engine_of(config):  # nobody holds it any more
         pass
 
 
-def test_pipelines_pipeline_twenty_conversations_at_once_in_one_process(config):
-    async def scenario():
-        with engine_of(config) as engine:
-            voices = [
-                VoicePipeline(
-                    lambda _: "I see.",
-                    memory=memory(config, engine=engine, user_id=f"u{n}"),
-                    speed=50,
+def parts():
+    pair = aggregators(LLMContext())
+    return pair.user(), pair.assistant(), LLMService(), IdentityFilter()
+
+
+def warnings_of(pipeline: Pipeline, one) -> str:
+    with logged("WARNING") as lines:
+        find_neighbours(one, None, pipeline)
+    return "\n".join(lines)
+
+
+RIGHT = "between the user aggregator and the LLM"
+
+
+WRONG = {
+    "behind the LLM": (lambda u, m, lm, a, x: [u, lm, m, a], "behind the LLM"),
+    "before the user aggregator": (lambda u, m, lm, a, x: [m, u, lm, a], "before the user agg"),
+    "no user aggregator": (lambda u, m, lm, a, x: [m, lm], "no user aggregator in this pipeline"),
+    "nested, behind the LLM": (
+        lambda u, m, lm, a, x: [u, Pipeline([x, Pipeline([lm])]), Pipeline([m]), a],
+        "behind the LLM",
+    ),
+    "no assistant aggregator": (lambda u, m, lm, a, x: [u, m, lm], "the assistant aggregator is"),
+    "another branch": (
+        lambda u, m, lm, a, x: [ParallelPipeline([u, x], [m, lm]), a],
+        "another branch",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_places_a_wrong_one_is_named_with_the_right_one(config, name: str) -> None:
+    build, wrong = WRONG[name]
+    users, assistants, llm, other = parts()
+    one = memory(config)
+    seen = warnings_of(Pipeline(build(users, one, llm, assistants, other)), one)
+    assert wrong in seen and (RIGHT in seen or "assistant" in name), seen
+    assert seen.count("HybridContextualMemoryProcessor") == 1, "one warning"
+
+
+RIGHTS = {
+    "flat": lambda u, m, lm, a, x: [x, u, m, lm, a],
+    "nested": lambda u, m, lm, a, x: [Pipeline([x, u]), Pipeline([Pipeline([m]), lm]), a],
+    "a branch with its own": lambda u, m, lm, a, x: [ParallelPipeline([u, m, lm, a], [x])],
+    "the aggregators around the branches": lambda u, m, lm, a, x: [
+        u,
+        ParallelPipeline([m, lm], [x]),
+        a,
+    ],
+}
+
+
+@pytest.mark.parametrize("name", RIGHTS)
+def test_places_a_right_one_finds_its_neighbours_and_is_silent(config, name: str) -> None:
+    users, assistants, llm, other = parts()
+    one = memory(config)
+    pipeline = Pipeline(RIGHTS[name](users, one, llm, assistants, other))
+    with logged("WARNING") as lines:
+        found = find_neighbours(one, None, pipeline)
+    assert (found.user_aggregator, found.assistant_aggregator, found.llm) == (
+        users,
+        assistants,
+        llm,
+    )
+    assert not lines
+
+
+def test_places_each_branch_works_with_its_own_aggregators(config) -> None:
+    ours, theirs = parts(), parts()
+    one, other = memory(config), memory(config)
+    branches = [
+        [users, m, llm, assistants]
+        for (users, assistants, llm, _), m in ((ours, one), (theirs, other))
+    ]
+    pipeline = Pipeline([ParallelPipeline(*branches)])
+    assert find_neighbours(one, None, pipeline).user_aggregator is ours[0]
+    assert find_neighbours(other, None, pipeline).user_aggregator is theirs[0]
+    with logged("WARNING") as lines:
+        assert not is_second(one, pipeline) and not is_second(other, pipeline)
+    assert len(lines) == 1 and "put one memory before the branches" in lines[0]
+    places = Places(pipeline)
+    assert places.precedes(one, other) is None and places.precedes(ours[0], one)
+    assert (
+        len(places.of_kind(LLMUserAggregator)) == len(places.of_kind(LLMAssistantAggregator)) == 2
+    )
+
+
+async def test_places_of_two_memories_for_one_user_the_second_stores_nothing(config) -> None:
+    voice = VoicePipeline(lambda _: "I see.")
+    voice._memory = [memory(config), Pipeline([memory(config)])]
+    with logged("WARNING") as lines:
+        async with voice:
+            await voice.exchange("my dog is called Max", user_id="anna")
+    assert sum("this one does nothing" in line for line in lines) == 1
+    assert said(config) == [("anna", "my dog is called Max"), ("Assistant", "I see.")]
+
+
+class SpeechToSpeech(FrameProcessor):
+    """What a realtime service sends: its answer first, the transcript of the question later."""
+
+    async def process_frame(self, frame, direction):
+        await super().process_frame(frame, direction)
+        await self.push_frame(frame, direction)
+        if isinstance(frame, StartFrame):
+            for _ in range(2):
+                await self.broadcast_frame(
+                    LLMServiceMetadataFrame, service_name="realtime", is_realtime_service=True
                 )
-                for n in range(20)
-            ]
-            async with contextlib.AsyncExitStack() as stack:
-                for voice in voices:
-                    await stack.enter_async_context(voice)
-                await asyncio.gather(
-                    *(v.exchange(f"my number is {n}") for n, v in enumerate(voices))
-                )
-
-    run(scenario())
-    for n in range(20):
-        assert [text for _, text in said(config, f"u{n}")] == [f"my number is {n}", "I see."]
+        elif isinstance(frame, Mark):
+            await self.push_frame(LLMFullResponseStartFrame())
+            heard = TranscriptionFrame(QUESTION, "anna", time_now_iso8601())
+            await self.push_frame(heard, FrameDirection.UPSTREAM)
+            await self.push_frame(LLMTextFrame("Max, "))
+            await self.push_frame(LLMTextFrame("of course."))
+            await self.push_frame(LLMFullResponseEndFrame())
 
 
-def test_pipelines_pipeline_processor_is_a_plain_frame_processor(config):
-    processor = memory(config, name="memory")
-    assert isinstance(processor, FrameProcessor) and processor.name == "memory"
-    assert processor.can_generate_metrics() and processor.engine is None
+@pytest.mark.parametrize("aggregators_known", [True, False])
+def test_realtime_service_is_listened_to_and_not_prefixed(config, aggregators_known):
+    remember(config, MAX)
+    context = LLMContext()
+    pair = LLMContextAggregatorPair(context)
+    processor = memory(config)
+    between = [processor] if aggregators_known else [Pipeline([processor])]
+    pipeline = Pipeline([pair.user(), *between, SpeechToSpeech(), pair.assistant()])
+    sent = [Mark(), SleepFrame(0.2)]
+    with logged() as lines:
+        asyncio.run(run_test(pipeline, frames_to_send=sent, start_timeout=30.0))
+    assert context.messages == [user(QUESTION), assistant("Max, of course.")]
+    asked, answered = turns(config)[-2:]
+    assert (asked.text, answered.text) == (QUESTION, "Max, of course.")
+    if aggregators_known:
+        assert (asked.speaker, asked.channel) == ("anna", "voice")
+        assert answered.reply_to == asked.id
+    assert ledger(config) == []
+    assert sum("the LLM is a realtime service" in line for line in lines) == 1

@@ -58,39 +58,33 @@ def test_reports_slow_turns_warn_once_a_minute_with_how_many() -> None:
 
 
 @pytest.mark.parametrize("content", ["ids", "texts"])
-def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(config, content) -> None:
-    async def scenario() -> list[RTVIServerMessageFrame]:
-        pushed: list[RTVIServerMessageFrame] = []
-        came, tasks = asyncio.Event(), set[asyncio.Task]()
+async def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(config, content) -> None:
+    pushed: list[RTVIServerMessageFrame] = []
+    came, tasks = asyncio.Event(), set[asyncio.Task]()
 
-        async def push(frame) -> None:
-            pushed.append(frame)
-            if frame.data["event"] == "forgotten":
-                came.set()
+    async def push(frame) -> None:
+        pushed.append(frame)
+        if frame.data["event"] == "forgotten":
+            came.set()
 
-        def spawn(work) -> None:
-            tasks.add(asyncio.create_task(work))
+    def spawn(work) -> None:
+        tasks.add(asyncio.create_task(work))
 
-        with engine_of(config) as engine:
-            messages = ClientMessages(engine, ("anna",), content, push, spawn)
-            private = await asyncio.to_thread(
-                engine.remember, "The code is 4711", "anna", local_only=True
-            )
-            await asyncio.to_thread(engine.remember, "Ben likes tea", "ben")
-            note = await asyncio.to_thread(engine.remember, SECRET, "anna")
-            await asyncio.gather(*tasks)
-            await asyncio.to_thread(engine.mark, "anna", note.id, muted=True)
-            await asyncio.to_thread(
-                engine.forget, Forget(scope="anna", memories=(private.id, note.id))
-            )
-            async with asyncio.timeout(30):
-                await came.wait()
-            messages.end()
-            await asyncio.to_thread(engine.remember, "Nobody hears this", "anna")
-            await asyncio.gather(*tasks)
-        return pushed
-
-    pushed = run(scenario(), timeout_s=60)
+    with engine_of(config) as engine:
+        messages = ClientMessages(engine, ("anna",), content, push, spawn)
+        private = await asyncio.to_thread(
+            engine.remember, "The code is 4711", "anna", local_only=True
+        )
+        await asyncio.to_thread(engine.remember, "Ben likes tea", "ben")
+        note = await asyncio.to_thread(engine.remember, SECRET, "anna")
+        await asyncio.gather(*tasks)
+        await asyncio.to_thread(engine.mark, "anna", note.id, muted=True)
+        await asyncio.to_thread(engine.forget, Forget(scope="anna", memories=(private.id, note.id)))
+        async with asyncio.timeout(30):
+            await came.wait()
+        messages.end()
+        await asyncio.to_thread(engine.remember, "Nobody hears this", "anna")
+        await asyncio.gather(*tasks)
     assert {frame.data["user"] for frame in pushed} == {"anna"}
     created = [frame.data for frame in pushed if frame.data["event"] == "created"]
     assert len(created) == 2 and all(data["kind"] == "note" and data["at"] for data in created)
@@ -101,23 +95,19 @@ def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(config, con
     assert SECRET not in repr(marked), "nor does a muted one"
 
 
-def test_reports_a_client_is_not_sent_what_is_being_forgotten(config) -> None:
+async def test_reports_a_client_is_not_sent_what_is_being_forgotten(config) -> None:
     async def push(frame) -> None:
         raise AssertionError("nothing is sent here")
 
-    async def scenario() -> tuple[dict[str, str], dict[str, str]]:
-        with engine_of(config) as engine:
-            note = await asyncio.to_thread(engine.remember, SECRET, "anna")
-            messages = ClientMessages(engine, (), "texts", push, lambda work: None)
-            event = MemoryEvent(what="retired", scope="anna", ids=(note.id,))
-            before = messages._read(event)
-            hide = engine.wiring.undo_log.hide
-            await asyncio.to_thread(hide, "forget", "anna", [note.id], [], 0, 600.0)
-            after = messages._read(event)
-            messages.end()
-        return before, after
-
-    before, after = run(scenario(), timeout_s=60)
+    with engine_of(config) as engine:
+        note = await asyncio.to_thread(engine.remember, SECRET, "anna")
+        messages = ClientMessages(engine, (), "texts", push, lambda work: None)
+        event = MemoryEvent(what="retired", scope="anna", ids=(note.id,))
+        before = messages._read(event)
+        hide = engine.wiring.undo_log.hide
+        await asyncio.to_thread(hide, "forget", "anna", [note.id], [], 0, 600.0)
+        after = messages._read(event)
+        messages.end()
     assert list(before.values()) == [SECRET] and after == {}
 
 
@@ -169,42 +159,29 @@ def test_reports_spans_without_opentelemetry_name_the_remedy(config, monkeypatch
     assert "[otel]" in str(error.value)
 
 
-def test_reports_percentiles_are_in_a_metrics_frame(config) -> None:
+async def test_reports_percentiles_are_in_a_metrics_frame(config) -> None:
     with engine_of(config) as engine:
         assert latency_frame("memory", engine.metrics) is None, "before the first turn"
     seen: list[MemoryLatencyMetricsData] = []
 
-    async def scenario() -> None:
-        one = memory(config, user_id="anna")
-        push = one.push_frame
+    one = memory(config, user_id="anna")
+    push = one.push_frame
 
-        async def spy(frame, *direction) -> None:
-            if isinstance(frame, MetricsFrame):
-                seen.extend(d for d in frame.data if isinstance(d, MemoryLatencyMetricsData))
-            await push(frame, *direction)
+    async def spy(frame, *direction) -> None:
+        if isinstance(frame, MetricsFrame):
+            seen.extend(d for d in frame.data if isinstance(d, MemoryLatencyMetricsData))
+        await push(frame, *direction)
 
-        one.push_frame = spy  # type: ignore[method-assign]
-        one._reports._push = spy
-        params = PipelineParams(enable_metrics=True)
-        async with VoicePipeline(memory=one, params=params) as voice:
-            await voice.exchange(QUESTION)
-            async with asyncio.timeout(30):
-                while not seen:
-                    await asyncio.sleep(0.01)
-
-    run(scenario())
+    one.push_frame = spy  # type: ignore[method-assign]
+    one._reports._push = spy
+    params = PipelineParams(enable_metrics=True)
+    async with VoicePipeline(memory=one, params=params) as voice:
+        await voice.exchange(QUESTION)
+        async with asyncio.timeout(30):
+            while not seen:
+                await asyncio.sleep(0.01)
     assert seen and seen[-1].turn_wait["n"] >= 1
     assert {"p50", "p95", "p99"} <= seen[-1].turn_wait.keys() & seen[-1].recall.keys()
-
-
-def test_reports_nothing_is_imported_or_sent_where_nothing_is_wanted(config) -> None:
-    async def scenario() -> None:
-        one = memory(config, user_id="anna")
-        async with VoicePipeline(memory=one) as voice:
-            await voice.exchange(QUESTION)
-            assert one._reports._messages is None and one._reports._spans is None
-
-    run(scenario())
 
 
 def test_reports_spans_have_no_local_only_text(config) -> None:

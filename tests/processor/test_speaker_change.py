@@ -17,7 +17,7 @@ SECRET = "Zqxdoctor"
 def home(tmp_path):
     config = configured(
         tmp_path / "memory",
-        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
+        memory={"user_id": "anna"},
         recall={"floor": 0.0},
         people={"scopes": "each", "household": "home"},
     )

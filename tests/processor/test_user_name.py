@@ -1,18 +1,13 @@
 """What the user is called where the speech recogniser names nobody."""
 
-import contextlib
 import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import slowcat_memory
-from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.cli.app import app
-from slowcat_memory.engine.search import read_graph
+from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.tools.handlers import Call, ToolCalls
 from tests.support.memories import turns
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -71,52 +66,12 @@ def test_a_name_that_the_user_gives_is_used_from_then_on(home):
     assert speakers(home) == ["U 17", "Ben", "Ben"]
 
 
-def test_earlier_memories_are_shown_under_the_name_that_was_given(home):
-    talk(home, "My bicycle is kept in the cellar.", user_id="user")
-    assert speakers(home) == ["User"]
-    block = talk(home, "Call me Ben", "Where is my bicycle kept?", user_id="user")
-    assert any("Ben: My bicycle" in text for text in block)
-    with contextlib.closing(MemoryEngine(home)) as engine:
-        assert "User" not in engine.session_context("user")
-
-
 def test_a_configured_name_stays(home, tmp_path):
     named = configured(
         tmp_path / "named", memory={"path": str(tmp_path / "named"), "user_name": "Lena"}
     )
     talk(named, "My name is Ben.", "My bicycle is red.", user_id="x")
     assert speakers(named) == ["Lena", "Lena"]
-
-
-def test_every_exit_uses_the_name_that_was_given_last(home, tmp_path):
-    talk(home, "My bicycle is kept in the cellar.", "I live in Porto.", user_id="user")
-    with contextlib.closing(MemoryEngine(home)) as engine:
-        engine.think()
-    talk(home, "Call me Ben.", user_id="user")
-    with contextlib.closing(MemoryEngine(home)) as engine:
-        engine.think()
-        call = Call(engine, "user", 1, 0, engine.clock(), frozenset())
-        tool = [
-            ToolCalls().answer("facts_read", {"name": "home"}, call),
-            ToolCalls().answer("search_memory", {"query": "bicycle"}, call),
-        ]
-        portraits = read_graph(engine, "user").portraits()
-        shown = {
-            "head": engine.session_context("user"),
-            "search": str(engine.search("my bicycle", "user").hits),
-            "facts": str(engine.search("Porto", "user", kinds=("fact",)).hits),
-            "summaries": str(engine.search("Porto", "user", kinds=("summary",)).hits),
-            "tool": str(tool),
-            "people": str(portraits),
-        }
-    for command in ("facts", "people", "timeline Porto", "show summaries", "show blocks"):
-        path = str(tmp_path / "memory")
-        arguments = ["--path", path, *command.split(), "--scope", "user"]
-        shown[command] = CliRunner().invoke(app, arguments).output
-    for where, text in shown.items():
-        assert "User" not in text, where
-        assert "Ben" in text, where
-    assert [one.name for one in portraits if one.type == "person"] == ["Ben"]
 
 
 def test_only_the_engine_makes_readers_so_that_none_is_without_names():

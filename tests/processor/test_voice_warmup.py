@@ -6,18 +6,13 @@ from concurrent.futures import Future
 import pytest
 from msgspec.structs import replace
 from pipecat.frames.frames import (
-    InterimTranscriptionFrame,
     TranscriptionFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
 )
-from pipecat.processors.frame_processor import FrameDirection
 from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.processor.activity import Activity
 from slowcat_memory.runtime.recall.prefetch import Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions
 from slowcat_memory.runtime.recall.service import Retrieval
@@ -26,26 +21,6 @@ from tests.support.voice_pipeline import VoicePipeline, run
 
 VOICE = VADUserStartedSpeakingFrame(start_secs=0.2)
 SILENCE = VADUserStoppedSpeakingFrame(stop_secs=0.2)
-
-
-@pytest.mark.parametrize(
-    ("frame", "heard"),
-    [
-        (VADUserStartedSpeakingFrame(), [True]),
-        (UserStartedSpeakingFrame(), [True]),
-        (VADUserStoppedSpeakingFrame(), [False]),
-        (UserStoppedSpeakingFrame(), [False]),
-        # They come after the voice, from a recogniser that works for seconds.
-        (InterimTranscriptionFrame("a", "user", time_now_iso8601()), []),
-        (TranscriptionFrame("a", "user", time_now_iso8601()), []),
-    ],
-)
-def test_voice_warmup_frames_that_say_that_somebody_speaks(frame, heard) -> None:
-    activity, told = Activity(lambda name, busy: None, "kitchen"), list[bool]()
-    activity.on_voice = told.append
-    activity.see(frame, FrameDirection.DOWNSTREAM)
-    activity.see(frame, FrameDirection.DOWNSTREAM)  # each processor pushes it again
-    assert told == heard
 
 
 class Room:

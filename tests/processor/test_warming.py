@@ -2,23 +2,25 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec.structs import replace
 from pipecat.frames.frames import (
     InterruptionFrame,
-    LLMContextFrame,
     LLMMessagesAppendFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
     VADUserStartedSpeakingFrame,
 )
-from pipecat.processors.aggregators.llm_context import LLMContext
 
-from slowcat_memory.processor.warming import Warming
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.providers import ThinkingOptions
+from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, ahead, memory, user
+from tests.support.rows import each_row
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
 
@@ -45,18 +47,15 @@ class Held:
         return "I see."
 
 
-def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
+async def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
     remember(config, MAX)
     tool = FunctionSchema("look_up", "Looks something up.", {}, [])
 
-    async def scenario():
-        async with talking(config, tools=[tool]) as (voice, processor):
-            await voice.exchange(QUESTION)
-            assert await processor.rewarm()
-            await voice.exchange("thank you")
-            return voice.server.requests
-
-    first, warmed, then = run(scenario())
+    async with talking(config, tools=[tool]) as (voice, processor):
+        await voice.exchange(QUESTION)
+        assert await processor.rewarm()
+        await voice.exchange("thank you")
+        first, warmed, then = voice.server.requests
     assert begins_with(warmed, first) and begins_with(then, warmed)
     assert [m["role"] for m in then["messages"][len(warmed["messages"]) :]] == ["user"]
     assert warmed["messages"][0] == then["messages"][0]  # the system instruction
@@ -64,152 +63,194 @@ def test_warming_next_request_begins_with_exactly_what_was_read_ahead(config):
     assert 1 in (warmed.get("max_completion_tokens"), warmed.get("max_tokens"))
 
 
-def test_warming_what_was_read_is_not_read_again_unless_it_was_lost(config):
-    async def scenario():
-        async with talking(config) as (voice, processor):
-            await voice.exchange("hello")
-            told = [await processor.rewarm() for _ in range(3)]
-            told.append(await processor.rewarm(again=True))
-            await voice.exchange("hello again")
-            told.append(await processor.rewarm())
-            assert told == [True, False, False, True, True]
-            assert len(ahead(voice)) == 3
-
-    run(scenario())
+async def test_warming_what_was_read_is_not_read_again_unless_it_was_lost(config):
+    async with talking(config) as (voice, processor):
+        await voice.exchange("hello")
+        told = [await processor.rewarm() for _ in range(3)]
+        told.append(await processor.rewarm(again=True))
+        await voice.exchange("hello again")
+        told.append(await processor.rewarm())
+        assert told == [True, False, False, True, True]
+        assert len(ahead(voice)) == 3
 
 
-def test_warming_two_who_ask_at_once_are_one_request(config):
-    async def scenario():
-        async with talking(config) as (voice, processor):
-            await voice.exchange("hello")
-            assert sorted(await asyncio.gather(processor.rewarm(), processor.rewarm())) == [0, 1]
-            assert len(ahead(voice)) == 1
-
-    run(scenario())
+async def test_warming_two_who_ask_at_once_are_one_request(config):
+    async with talking(config) as (voice, processor):
+        await voice.exchange("hello")
+        assert sorted(await asyncio.gather(processor.rewarm(), processor.rewarm())) == [0, 1]
+        assert len(ahead(voice)) == 1
 
 
 @pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
-def test_warming_whoever_speaks_stops_it_at_once(config, how):
-    async def scenario():
-        async with talking(config, Held()) as (voice, processor):
-            await voice.exchange("hello")
-            warming = asyncio.create_task(processor.rewarm())
-            await voice.server.wait_for_requests(2)
-            typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
-            frame = {
-                "speaks": VADUserStartedSpeakingFrame(start_secs=0.2),
-                "interrupts": InterruptionFrame(),
-                "types": typed,
-            }[how]
-            await voice.worker.queue_frame(frame)
-            await voice.server.wait_until(lambda: voice.server.cancelled == 1)
-            assert await warming is False
-            assert voice.errors == []
-
-    run(scenario())
+async def test_warming_whoever_speaks_stops_it_at_once(config, how):
+    async with talking(config, Held()) as (voice, processor):
+        await voice.exchange("hello")
+        warming = asyncio.create_task(processor.rewarm())
+        await voice.server.wait_for_requests(2)
+        typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
+        frame = {
+            "speaks": VADUserStartedSpeakingFrame(start_secs=0.2),
+            "interrupts": InterruptionFrame(),
+            "types": typed,
+        }[how]
+        await voice.worker.queue_frame(frame)
+        await voice.server.wait_until(lambda: voice.server.cancelled == 1)
+        assert await warming is False
+        assert voice.errors == []
 
 
-def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
-    async def scenario():
-        go_on = asyncio.Event()
+async def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
+    go_on = asyncio.Event()
 
-        async def reply(request):
-            await go_on.wait()
-            return "I see."
+    async def reply(request):
+        await go_on.wait()
+        return "I see."
 
-        async with talking(config, reply) as (voice, processor):
-            await voice.speak("hello")
-            await voice.server.wait_for_requests(1)
-            assert await processor.rewarm() is False  # it is being answered
-            go_on.set()
-            await voice.answer()
-            began = asyncio.Event()
+    async with talking(config, reply) as (voice, processor):
+        await voice.speak("hello")
+        await voice.server.wait_for_requests(1)
+        assert await processor.rewarm() is False  # it is being answered
+        go_on.set()
+        await voice.answer()
+        began = asyncio.Event()
 
-            async def begin(*_):
-                began.set()
+        async def begin(*_):
+            began.set()
 
-            voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
-            await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-            await asyncio.wait_for(began.wait(), 60)
-            assert await processor.rewarm() is False
-            assert ahead(voice) == []
-
-    run(scenario())
+        voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
+        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        await asyncio.wait_for(began.wait(), 60)
+        assert await processor.rewarm() is False
+        assert ahead(voice) == []
 
 
-def test_warming_server_that_fails_costs_nothing(config):
-    async def scenario():
-        def reply(request):
-            return "I see." if request.get("stream") else Failure(500, "broken")
+async def test_warming_server_that_fails_costs_nothing(config):
+    def reply(request):
+        return "I see." if request.get("stream") else Failure(500, "broken")
 
-        async with talking(config, reply) as (voice, processor):
-            await voice.exchange("hello")
-            assert await processor.rewarm() is False
-            assert await voice.exchange("are you there")
-            assert voice.errors == []
-
-    run(scenario())
+    async with talking(config, reply) as (voice, processor):
+        await voice.exchange("hello")
+        assert await processor.rewarm() is False
+        assert await voice.exchange("are you there")
+        assert voice.errors == []
 
 
-def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
-    async def scenario():
-        async with talking(config, Held()) as (voice, processor):
-            await voice.exchange("hello")
-            warming = asyncio.create_task(processor.rewarm())
-            await voice.server.wait_for_requests(2)
-            await voice.end()
-            assert await warming is False
-
-    run(scenario())
-
-
-def test_warming_without_a_pipeline_there_is_nobody_to_ask(config):
-    assert asyncio.run(memory(config).rewarm()) is False
+async def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
+    async with talking(config, Held()) as (voice, processor):
+        await voice.exchange("hello")
+        warming = asyncio.create_task(processor.rewarm())
+        await voice.server.wait_for_requests(2)
+        await voice.end()
+        assert await warming is False
 
 
 @pytest.mark.warm_start
 @pytest.mark.parametrize("local", [True, False])
-def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
-    async def scenario():
-        processor = memory(config, llm_is_local=None if local else False)
-        async with VoicePipeline(memory=processor, speed=50) as voice:
-            if local:
-                await voice.server.wait_for_requests(1)
-                await voice.server.wait_until(lambda: voice.server.completed == 1)
-            await voice.exchange("hello")
-            return voice.server.requests
-
-    *warmed, first = run(scenario())
+async def test_warming_start_reads_ahead_with_a_local_llm_only(config, local):
+    processor = memory(config, llm_is_local=None if local else False)
+    async with VoicePipeline(memory=processor, speed=50) as voice:
+        if local:
+            await voice.server.wait_for_requests(1)
+            await voice.server.wait_until(lambda: voice.server.completed == 1)
+        await voice.exchange("hello")
+        *warmed, first = voice.server.requests
     assert len(warmed) == local
     assert all(begins_with(first, request) for request in warmed)
 
 
-class OneToken:
-    """An LLM service that notes what it is asked to read."""
+class Bursts:
+    """Idle thinking that works when it is told to."""
 
-    def __init__(self):
-        self.read = []
+    def __init__(self, engine):
+        self.listeners, self.metrics = [], engine.metrics
+        engine.subscribe = self.subscribe
 
-    async def run_inference(self, context, max_tokens):
-        assert max_tokens == 1
-        self.read.append(len(context.messages))
+    def subscribe(self, on_memory=None, on_pause=None):
+        if on_pause is None:
+            return lambda: None
+        self.listeners.append(on_pause)
+        return lambda: self.listeners.remove(on_pause)
+
+    async def burst(self, tokens=100):
+        """Tell of the end of one, from another thread."""
+        self.metrics.count("idle_tokens_in", tokens)
+        told = threading.Thread(target=lambda: [tell() for tell in self.listeners])
+        told.start()
+        await asyncio.to_thread(told.join)
+        for _ in range(20):
+            await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("frame", ["user", "reply"])
-def test_warming_waits_for_user_and_reply(frame):
-    async def scenario():
-        warming, llm = Warming(), OneToken()
-        context = LLMContext(messages=[user("hello")])
-        begin, end = {
-            "user": (UserStartedSpeakingFrame, UserStoppedSpeakingFrame),
-            "reply": (LLMContextFrame, InterruptionFrame),
-        }[frame]
-        warming.see(begin)
-        assert not await warming.warm(llm, context, again=True)
-        warming.see(end)
-        assert await warming.warm(llm, context) and not await warming.warm(llm, context)
-        assert await warming.warm(llm, context, again=True)
-        context.add_message({"role": "assistant", "content": "\ud800"})  # not text
-        assert await warming.warm(llm, context) and llm.read == [1, 1, 2]
+class Where(HybridContextualMemoryProcessor):
+    """A memory whose engine's idle LLM is at the conversation's server, once that is known."""
 
-    asyncio.run(scenario())
+    url = "{server}"
+
+    async def setup(self, setup):
+        server = str(self.server.url).replace("127.0.0.1", "localhost")
+        thinking = ThinkingOptions(url=self.url.format(server=server))
+        self.engine.config = replace(self.engine.config, thinking=thinking)
+        await super().setup(setup)
+
+
+def thinking_beside(config, scenario, url="{server}"):
+    async def whole():
+        engine = MemoryEngine(replace(config, idle=IdleOptions(enabled=False)))
+        bursts = Bursts(engine)
+        try:
+            processor = Where(engine=engine)
+            processor.url = url
+            voice = VoicePipeline(lambda _: "I see.", memory=processor, speed=50)
+            processor.server = voice.server
+            async with voice:
+                await voice.exchange("hello")
+                await voice.until(lambda: not voice.bot_speaks)
+                await scenario(voice, bursts)
+            assert not bursts.listeners
+        finally:
+            await asyncio.to_thread(engine.close)
+
+    run(whole())
+
+
+def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(config):
+    async def scenario(voice, bursts):
+        for count in (1, 2):
+            await bursts.burst()
+            await voice.server.wait_until(lambda count=count: len(ahead(voice)) == count)
+        assert len(ahead(voice)) == 2
+
+    thinking_beside(config, scenario)
+
+
+def test_rewarm_after_idle_upkeep_asks_no_llm_and_so_spoils_nothing(config):
+    async def scenario(voice, bursts):
+        await bursts.burst(tokens=0)
+        assert bursts.listeners and not ahead(voice)
+
+    thinking_beside(config, scenario)
+
+
+def test_rewarm_after_idle_another_server_leaves_the_conversations_alone(config):
+    async def scenario(voice, bursts):
+        await bursts.burst()
+        assert not bursts.listeners and not ahead(voice)
+
+    thinking_beside(config, scenario, url="http://127.0.0.1:1/v1")
+
+
+@each_row(
+    ("one", "other", "same"),
+    [
+        ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1/", True),
+        ("http://localhost:1234/v1", "http://127.0.0.1:1234/v1", True),
+        ("http://[::1]:1234/v1", "http://127.0.0.1:1234/v1", True),
+        ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1235/v1", False),
+        ("http://192.0.2.7:1234/v1", "http://127.0.0.1:1234/v1", False),
+        ("http://192.0.2.7:1234/v1", "http://192.0.2.7:1234/v1", True),
+        ("", "", False),
+        ("http://127.0.0.1:1234/v1", "", False),
+    ],
+)
+def test_rewarm_after_idle_one_server(one, other, same):
+    assert same_server(one, other) is same

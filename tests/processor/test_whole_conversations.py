@@ -12,9 +12,7 @@ from pipecat.processors.filters.function_filter import FunctionFilter
 
 from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import OPEN
-from slowcat_memory.testing.headless import HeadlessConversation
-from slowcat_memory.testing.server import ScriptedServer
-from tests.support.memories import edges, ledger, remember, said, turns
+from tests.support.memories import ledger, remember, said
 from tests.support.processors import (
     QUESTION,
     STORY,
@@ -25,7 +23,6 @@ from tests.support.processors import (
     memory,
     session_turns,
 )
-from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
 EARLIER = (
@@ -72,7 +69,9 @@ def engine(config):
 # ---------------------------------------------------------------- sessions
 
 
-def test_whole_conversations_conversation_what_one_session_heard_the_next_one_recalls(model_config):
+async def test_whole_conversations_conversation_what_one_session_heard_the_next_one_recalls(
+    model_config,
+):
     """The first source's own test: three exchanges about a dog called Max.
 
     The user states nothing, so what the agent told is recalled, and not how it answered questions
@@ -84,112 +83,30 @@ def test_whole_conversations_conversation_what_one_session_heard_the_next_one_re
         "What does my pet like?": "Max enjoys playing fetch and going on walks.",
     }
 
-    async def scenario():
-        reply = lambda request: exchanges[last_said(request)]  # noqa: E731
-        async with VoicePipeline(reply, memory=memory(model_config)) as voice:
-            await walk(voice, *exchanges)
-        recalled = []
-        processor = memory(model_config)
+    reply = lambda request: exchanges[last_said(request)]  # noqa: E731
+    async with VoicePipeline(reply, memory=memory(model_config)) as voice:
+        await walk(voice, *exchanges)
+    recalled = []
+    processor = memory(model_config)
 
-        async def hear(_, found, packed):
-            recalled.append((found, packed))
+    async def hear(_, found, packed):
+        recalled.append((found, packed))
 
-        processor.add_event_handler("on_memory_recalled", hear)
-        async with VoicePipeline(lambda _: "Fetch.", memory=processor) as voice:
-            await voice.exchange("What does my animal enjoy?")
-            return recalled, contents(voice.server.requests[0])[-1]
-
-    [(found, packed)], asked = run(scenario())
+    processor.add_event_handler("on_memory_recalled", hear)
+    async with VoicePipeline(lambda _: "Fetch.", memory=processor) as voice:
+        await voice.exchange("What does my animal enjoy?")
+        [(found, packed)], asked = recalled, contents(voice.server.requests[0])[-1]
     assert found.stage == "full"
     assert [hit.memory.text for hit in found.hits] == [exchanges["Tell me about Max"]]
     assert asked.startswith(packed.text) and "Max is a golden retriever" in asked
     assert packed.tokens <= 256
 
 
-def test_whole_conversations_conversation_what_the_user_stated_comes_before_the_agents_words(
-    model_config,
-):
-    stated = {
-        "My dog is called Max": "What a lovely name.",
-        "Max loves to play fetch in the park": "Fetch is fun.",
-        "What does my dog love?": "Max loves to play fetch.",
-    }
-
-    async def scenario():
-        reply = lambda request: stated[last_said(request)]  # noqa: E731
-        async with VoicePipeline(reply, memory=memory(model_config)) as voice:
-            await walk(voice, *stated)
-        async with VoicePipeline(lambda _: "Fetch.", memory=memory(model_config)) as voice:
-            await voice.exchange("What does my animal enjoy?")
-            return contents(voice.server.requests[0])[-1]
-
-    asked = run(scenario())
-    assert "Max loves to play fetch in the park" in asked
-    assert asked.count("play fetch") == 1 and "What does my dog love" not in asked
-
-
-def test_whole_conversations_conversation_three_conversations_are_three_sessions(tmp_path):
-    config = configured(tmp_path / "memory", sessions={"resume_grace_s": 0.0})
-
-    async def scenario():
-        answers = []
-        for lines in (
-            ["my dog is called Max"],
-            ["my sister lives in Lisbon", QUESTION],
-            ["where does my sister live"],
-        ):
-            async with ScriptedServer() as server:
-                talk = HeadlessConversation(
-                    llm_url=server.url, memory=memory(config), speaker="Anna"
-                )
-                async with talk:
-                    for line in lines:
-                        answers.append((await talk.say(line)).text)
-        return answers
-
-    *_, dog, sister = run(scenario())
-    assert dog == "I remember (today): Anna said, “my dog is called Max”"
-    assert sister == "I remember (today): Anna said, “my sister lives in Lisbon”"
-    assert edges(config) == ["start", "end disconnect"] * 3
-    assert len({turn.session for turn in turns(config)}) == 3
-
-
-def test_whole_conversations_conversation_restart_within_the_grace_goes_on_with_the_session(config):
-    async def scenario():
-        for line in ("my dog is called Max", QUESTION):
-            async with VoicePipeline(memory=memory(config)) as voice:
-                await voice.exchange(line)
-
-    run(scenario())
-    assert edges(config) == ["start", "end disconnect", "resume", "end disconnect"]
-    assert len({turn.session for turn in turns(config)}) == 1
-
-
-def test_whole_conversations_conversation_spoken_and_typed_turns_of_one_conversation(config):
-    async def scenario():
-        async with (
-            ScriptedServer() as server,
-            HeadlessConversation(llm_url=server.url, memory=memory(config)) as talk,
-        ):
-            await talk.type("my dog is called Max")
-            await talk.say("good to know", speaker="ben")
-        async with (
-            ScriptedServer() as server,
-            HeadlessConversation(llm_url=server.url, memory=memory(config)) as talk,
-        ):
-            return (await talk.type(QUESTION)).text
-
-    assert "Max" in run(scenario())
-    users = [(t.speaker, t.channel) for t in turns(config) if t.role == "user"]
-    assert users == [("User", "text"), ("ben", "voice"), ("User", "text")]
-
-
 # ---------------------------------------------------------------- laws
 
 
-@pytest.fixture
 def long_talk(engine, config):
-    """The requests of a conversation of eleven turns, and what was recalled for each."""
+    """Hold a conversation of eleven turns; return it, what was recalled for each, and its metrics."""
 
     async def scenario():
         recalled = []
@@ -220,55 +137,33 @@ def long_talk(engine, config):
     return run(scenario())
 
 
-def test_whole_conversations_conversation_prefix_is_never_broken(long_talk):
-    voice, _, _ = long_talk
+def test_whole_conversations_conversation_keeps_its_laws_at_every_turn(engine, config):
+    voice, recalled, timed = long_talk(engine, config)
     requests = [request["messages"] for request in voice.server.requests]
-    assert len(requests) == len(QUESTIONS)
+    assert len(requests) == len(recalled) == len(timed) == len(QUESTIONS)
     for earlier, later in pairwise(requests):
-        assert later[: len(earlier)] == earlier
+        assert later[: len(earlier)] == earlier, "the prefix is never broken"
         assert [message["role"] for message in later[len(earlier) :]] == ["assistant", "user"]
 
-
-def test_whole_conversations_conversation_one_block_at_most_for_every_message(long_talk):
-    voice, recalled, _ = long_talk
-    users = [m["content"] for m in voice.context.messages if m["role"] == "user"]
-    assert [content.rpartition("\n\n")[2] for content in users] == list(QUESTIONS)
-    assert all(blocks(content) <= 1 for content in users)
     answers = [m["content"] for m in voice.context.messages if m["role"] == "assistant"]
+    users = [m["content"] for m in voice.context.messages if m["role"] == "user"]
     assert not any(map(blocks, answers))
-    assert len(recalled) == len(QUESTIONS)
-    assert [packed.text for packed in recalled] == [
-        content.removesuffix(question).rstrip("\n")
-        for content, question in zip(users, QUESTIONS, strict=True)
-    ]
-    told = {hit.memory.id for packed in recalled for hit in packed.hits}
-    assert len(told) >= 8  # it did remember: of ten things, each once
+    for content, question, packed in zip(users, QUESTIONS, recalled, strict=True):
+        assert blocks(content) <= 1, "one block at most for every message"
+        assert content.rpartition("\n\n")[2] == question not in packed.text
+        assert content.removesuffix(question).rstrip("\n") == packed.text
 
-
-def test_whole_conversations_conversation_nothing_visible_is_said_again(long_talk):
-    voice, recalled, _ = long_talk
     offered = [hit.memory.id for packed in recalled for hit in packed.hits]
-    assert len(offered) == len(set(offered))
+    assert len(offered) == len(set(offered)), "nothing visible is said again"
+    assert len(offered) >= 8, "it did remember: of ten things, each once"
     assert all(hit.memory.sources[0] <= len(EARLIER) + 1 for p in recalled for hit in p.hits)
-    for packed, question in zip(recalled, QUESTIONS, strict=True):
-        assert question not in packed.text
 
-
-def test_whole_conversations_conversation_nothing_injected_is_logged(long_talk, engine):
-    voice, recalled, _ = long_talk
     heard = session_turns(engine)
     assert [turn.text for turn in heard if turn.role == "user"] == list(QUESTIONS)
-    assert not any(OPEN in turn.text for turn in heard)
+    assert not any(OPEN in turn.text for turn in heard), "nothing injected is logged"
     plain = strip_memories(voice.context.messages)
     assert [m["content"] for m in plain] == [turn.text for turn in heard]
 
-
-def test_whole_conversations_conversation_every_turn_has_its_row_in_the_ledger_and_its_metric(
-    long_talk, engine
-):
-    voice, recalled, timed = long_talk
-    assert len(timed) == len(QUESTIONS)
-    assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         entries = sorted(snapshot.ledger_tail(100), key=lambda entry: entry.turn)
         for entry, packed, question in zip(entries, recalled, QUESTIONS, strict=True):
@@ -277,41 +172,23 @@ def test_whole_conversations_conversation_every_turn_has_its_row_in_the_ledger_a
             assert entry.tokens == packed.tokens and entry.timings
 
 
-def test_whole_conversations_conversation_what_has_left_the_context_may_be_offered_again(
-    engine, config
-):
-    async def scenario():
-        async with VoicePipeline(memory=memory(config, engine=engine), speed=20) as voice:
-            await voice.exchange(QUESTION)
-            await voice.exchange("what is my dog called then")
-            del voice.context.messages[:]  # as a summary, or the application, does
-            await voice.exchange("what was my dog called")
-            return voice
-
-    voice = run(scenario())
-    first, second, third = (contents(request)[-1] for request in voice.server.requests)
-    fact = "My dog is called Max."
-    assert (fact in first, fact in second, fact in third) == (True, False, True)
-
-
 # ---------------------------------------------------------------- events
 
 
-def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable(engine, config):
+async def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable(
+    engine, config
+):
     told = []
 
-    async def scenario():
-        processor = memory(config, engine=engine)
+    processor = memory(config, engine=engine)
 
-        async def stored(_, asked, answered):
-            with engine.store.snapshot() as snapshot:
-                told.append((snapshot.turn(asked.id), snapshot.turn(answered.id)))
+    async def stored(_, asked, answered):
+        with engine.store.snapshot() as snapshot:
+            told.append((snapshot.turn(asked.id), snapshot.turn(answered.id)))
 
-        processor.add_event_handler("on_exchange_stored", stored)
-        async with VoicePipeline(memory=processor) as voice:
-            await walk(voice, "good morning", QUESTION)
-
-    run(scenario())
+    processor.add_event_handler("on_exchange_stored", stored)
+    async with VoicePipeline(memory=processor) as voice:
+        await walk(voice, "good morning", QUESTION)
     assert [(asked.text, bool(answered)) for asked, answered in told] == [
         ("good morning", True),
         (QUESTION, True),
@@ -319,74 +196,63 @@ def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable
     assert all(answered.reply_to == asked.id for asked, answered in told)
 
 
-def test_whole_conversations_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(
+async def test_whole_conversations_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(
     config,
 ):
     told = []
 
-    async def scenario():
-        processor = memory(config)
+    processor = memory(config)
 
-        async def stored(_, asked, answered):
-            await asyncio.sleep(0.2)  # an application takes its time
-            told.append((asked.text, answered.interrupted))
+    async def stored(_, asked, answered):
+        await asyncio.sleep(0.2)  # an application takes its time
+        told.append((asked.text, answered.interrupted))
 
-        processor.add_event_handler("on_exchange_stored", stored)
-        async with VoicePipeline(lambda _: STORY, memory=processor) as voice:
-            await voice.speak("tell me a story")
-            await voice.until_spoken(1)
-            await voice.cancel()
-
-    run(scenario())
+    processor.add_event_handler("on_exchange_stored", stored)
+    async with VoicePipeline(lambda _: STORY, memory=processor) as voice:
+        await voice.speak("tell me a story")
+        await voice.until_spoken(1)
+        await voice.cancel()
     assert told == [("tell me a story", True)]
 
 
-def test_whole_conversations_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(
+async def test_whole_conversations_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(
     engine, config
 ):
-    async def scenario():
-        processor, release = memory(config, engine=engine), asyncio.Event()
+    processor, release = memory(config, engine=engine), asyncio.Event()
 
-        async def recalled(*_):
-            raise RuntimeError("the application's own mistake")
+    async def recalled(*_):
+        raise RuntimeError("the application's own mistake")
 
-        async def stored(*_):
-            await release.wait()
+    async def stored(*_):
+        await release.wait()
 
-        processor.add_event_handler("on_memory_recalled", recalled)
-        processor.add_event_handler("on_exchange_stored", stored)
-        async with VoicePipeline(memory=processor) as voice:
-            await walk(voice, QUESTION, "thank you")
-            release.set()
-            return voice
-
-    voice = run(scenario())
+    processor.add_event_handler("on_memory_recalled", recalled)
+    processor.add_event_handler("on_exchange_stored", stored)
+    async with VoicePipeline(memory=processor) as voice:
+        await walk(voice, QUESTION, "thank you")
+        release.set()
     assert len(voice.server.requests) == 2 and voice.errors == []
 
 
-def test_whole_conversations_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(
+async def test_whole_conversations_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(
     engine, config
 ):
     """An interruption drops frames that wait in front of a processor."""
 
-    async def scenario():
-        lost = []
+    lost = []
 
-        async def lose_first(frame):
-            if isinstance(frame, LLMContextFrame) and not lost:
-                lost.append(frame)
-                return False
-            return True
+    async def lose_first(frame):
+        if isinstance(frame, LLMContextFrame) and not lost:
+            lost.append(frame)
+            return False
+        return True
 
-        voice = VoicePipeline()
-        voice._memory = [FunctionFilter(lose_first), memory(config, engine=engine)]
-        async with voice:
-            await voice.speak("nobody will answer this")
-            await voice.until(lambda: bool(lost))
-            await voice.exchange(QUESTION)
-            return voice
-
-    voice = run(scenario())
+    voice = VoicePipeline()
+    voice._memory = [FunctionFilter(lose_first), memory(config, engine=engine)]
+    async with voice:
+        await voice.speak("nobody will answer this")
+        await voice.until(lambda: bool(lost))
+        await voice.exchange(QUESTION)
     (request,) = voice.server.requests
     assert contents(request)[1] == "nobody will answer this" and last_said(request) == QUESTION
     users = [(t.text, t.channel) for t in session_turns(engine) if t.role == "user"]

@@ -54,17 +54,6 @@ def test_check_loopback_every_address_of_a_name_must_be_ours(
         check_loopback("http://llm.test/v1")
 
 
-def test_check_loopback_an_unknown_name_is_an_endpoint_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise socket.gaierror
-
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(EndpointError, match=r"llm\.test"):
-        check_loopback("http://llm.test/v1")
-
-
 @pytest.mark.parametrize("url", ["", "localhost:1234", "ftp://127.0.0.1", "http://", "http://a:b"])
 def test_check_loopback_what_is_no_url_is_a_config_error(url: str) -> None:
     with pytest.raises(ConfigError):
@@ -77,3 +66,14 @@ def test_check_loopback_secrets_in_a_url_are_not_repeated() -> None:
     with pytest.raises(EndpointRefusedError) as caught:
         check_loopback("http://me:secret@192.0.2.7/v1")
     assert "secret" not in str(caught.value)
+
+
+def test_check_loopback_an_unknown_name_is_an_endpoint_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(EndpointError, match=r"llm\.test"):
+        check_loopback("http://llm.test/v1")

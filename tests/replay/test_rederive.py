@@ -16,7 +16,6 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.replay.rederive import REPLAY, rederive
-from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note, say
 
@@ -83,23 +82,6 @@ def test_rederive_what_comes_out_is_what_was_there(house: House, llm: Any) -> No
     engine.apply(REPLAY, made.batch)
     assert derived(engine) == before
     assert made.backup and made.backup.exists() and not (house.path / REPLAY).exists()
-
-
-def test_rederive_it_sees_only_what_was_there_at_the_time(house: House, monkeypatch: Any) -> None:
-    engine = house.live()
-    before = derived(engine)
-    monkeypatch.setattr(StoreThen, "upto", 10**9, raising=False)
-    monkeypatch.setattr(StoreThen, "advance", _see_all)
-    made = rederive(engine, OURS)
-    assert made.changes, "one that looks ahead is told from one that does not"
-    assert derived(engine) == before
-
-
-def _see_all(then: Any, event: Any) -> None:
-    """Move the time on and leave nothing of the log hidden: as a careless replay would."""
-    with then._store.snapshot() as snapshot:
-        then.sessions = {one.id: one for one in snapshot.sessions()}
-    then.upto, then.now = 10**9, max(then.now, event.at)
 
 
 def test_rederive_what_is_a_persons_stays(house: House) -> None:

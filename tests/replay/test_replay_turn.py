@@ -121,38 +121,6 @@ def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: Memor
     assert {hit.memory.id for hit in today.hits} - told(replayed.then).keys()
 
 
-def test_replay_turn_a_filter_on_todays_index_would_not_do(engine: MemoryEngine) -> None:
-    """Words weigh what they weighed then: the statistics are those of then."""
-    for text in EARLIER:
-        say(engine, text)
-    asked = ask(engine, QUESTION)
-    for text in LATER * 5:
-        say(engine, text, session="later")
-    engine.drain()
-    later = frozenset(
-        chunk_id(n) for n in range(asked.id, asked.id + 5 * len(LATER) + 1)
-    )  # fmt: skip
-    filtered = engine.search(QUESTION, "anna", 9, now=asked.at, exclude=later)
-    then = told(replay_turn(engine, asked.id).then)
-    for hit in filtered.hits:
-        assert (hit.probability, hit.memory.id) != (then[hit.memory.id][1], hit.memory.id)
-
-
-def test_replay_turn_after_a_restart_and_with_a_sealed_index(
-    tmp_path: Path, engine: MemoryEngine
-) -> None:
-    for text in EARLIER:
-        say(engine, text)
-    asked = ask(engine, QUESTION)
-    say(engine, LATER[0])
-    engine.drain()
-    engine.upkeep.tidy("anna")
-    engine.close()
-    reader = opened(tmp_path)
-    assert is_as_then(replay_turn(reader, asked.id))
-    reader.close()
-
-
 def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(
     engine: MemoryEngine,
 ) -> None:
@@ -169,16 +137,6 @@ def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(
     before = replace(early, retired_at=asked.at - timedelta(seconds=1))
     engine.store.apply("job", WriteBatch(memories=(before,))).wait()
     assert early.id not in told(replay_turn(engine, asked.id).now)
-
-
-def test_replay_turn_what_stood_in_the_context_then_is_left_out_now(engine: MemoryEngine) -> None:
-    ids = [chunk_id(say(engine, text).id) for text in EARLIER]
-    engine.drain()
-    asked = ask(engine, QUESTION, exclude=frozenset({ids[1]}))
-    replayed = replay_turn(engine, asked.id)
-    assert (
-        ids[1] in replayed.now.visible and ids[1] not in told(replayed.now) and is_as_then(replayed)
-    )
 
 
 def test_replay_turn_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.runtime.context_window import ContextOptions, trimmed
+from slowcat_memory.runtime.injection import ContextOptions, trimmed
 
 SYSTEM = {"role": "system", "content": "Be kind."}
 

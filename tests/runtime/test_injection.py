@@ -28,58 +28,10 @@ def assistant(content):
     return {"role": "assistant", "content": content}
 
 
-def test_injection_last_user_message_is_found_among_others():
-    last = user("second")
-    messages = [user("first"), assistant("a"), last, {"role": "developer", "content": "d"}, SPECIAL]
-    assert injection.last_user_message(messages) is last
-    assert injection.last_user_message([assistant("a"), SPECIAL]) is None
-    assert injection.last_user_message([]) is None
-
-
-def test_injection_message_is_found_by_its_words_with_or_without_a_block():
-    first, second, third = user("yes"), user("yes"), user("no")
-    injection.prefix(second, BLOCK)
-    assert injection.message_saying([SPECIAL, first, second, third], "yes ") is second
-    assert injection.message_saying([first, second, third], "perhaps") is None
-
-
-def test_injection_what_an_answer_follows_is_history():
-    assert injection.answered([user("a"), SPECIAL, assistant("b"), user("c"), SPECIAL]) == 3
-    assert injection.answered([assistant("b")]) == 1
-    assert injection.answered([user("a"), SPECIAL]) == injection.answered([]) == 0
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("words", "words"),
-        ([{"type": "text", "text": "a"}, IMAGE, {"type": "text", "text": "b"}], "a b"),
-        ([IMAGE], ""),
-        ([None, "words", {"type": "text"}, {"type": "text", "text": None}], ""),
-        (None, ""),
-        (7, ""),
-        ({"text": "words"}, ""),
-    ],
-)
-def test_injection_words_of_a_message(content, text):
-    assert injection.message_text(user(content)) == text
-
-
-def test_injection_words_of_a_message_without_content():
-    assert injection.message_text({"role": "user"}) == ""
-
-
 def test_injection_block_goes_in_front_of_the_words():
     message = user("what is my dog called")
     injection.prefix(message, BLOCK)
     assert message == user(f"{BLOCK}\n\nwhat is my dog called")
-    assert injection.block_of(message) == BLOCK
-
-
-def test_injection_block_becomes_the_first_part_of_several():
-    message = user([IMAGE, {"type": "text", "text": "who is it"}])
-    injection.prefix(message, BLOCK)
-    assert message["content"][0] == {"type": "text", "text": BLOCK}
     assert injection.block_of(message) == BLOCK
 
 
@@ -124,17 +76,6 @@ def test_injection_tag_that_a_person_wrote_is_no_block(words):
 # ---------------------------------------------------------------- what is visible
 
 
-def test_injection_offered_memories_are_visible_while_their_message_is():
-    visible, message, other = injection.Visible(), user("hello"), user("bye")
-    visible.refresh([message, other])
-    injection.prefix(message, BLOCK)
-    visible.add_block(message, BLOCK, ["chunk/1", "chunk/2"])
-    visible.refresh([message, other])
-    assert visible.memories == {"chunk/1", "chunk/2"}
-    visible.refresh([other])
-    assert visible.memories == frozenset()
-
-
 def test_injection_offered_memories_are_visible_in_a_copy():
     visible, message = injection.Visible(), user("hello")
     injection.prefix(message, BLOCK)
@@ -143,36 +84,12 @@ def test_injection_offered_memories_are_visible_in_a_copy():
     assert visible.memories == {"chunk/1"}
 
 
-def test_injection_one_block_in_two_messages_is_visible_while_one_is():
-    visible, first, second = injection.Visible(), user("a"), user("b")
-    for message in (first, second):
-        injection.prefix(message, BLOCK)
-        visible.add_block(message, BLOCK, ["chunk/1"])
-    visible.refresh([second])
-    assert visible.memories == {"chunk/1"}
-
-
-def test_injection_logged_message_shows_its_own_memories():
-    visible, message = injection.Visible(), user("I like tea. Me too.")
-    visible.add_logged(message, ["chunk/1", "chunk/2"])
-    visible.refresh([message])
-    assert visible.memories == {"chunk/1", "chunk/2"}
-    visible.refresh([])
-    assert visible.memories == frozenset()
-
-
 def test_injection_words_are_compared_as_the_log_has_them():
     visible = injection.Visible()
     messages = [user("Cafe\u0301 at\x00\u202e nine!"), assistant("Yes, \u2018nine\u2019."), SPECIAL]
     injection.prefix(messages[0], BLOCK)
     visible.refresh(messages)
     assert visible.words == {fingerprint("café at nine"), fingerprint("yes 'nine'")}
-
-
-def test_injection_nothing_is_visible_in_an_empty_context():
-    visible = injection.Visible()
-    visible.refresh([user(""), SPECIAL])
-    assert visible.words == visible.memories == frozenset()
 
 
 def placed(message, block, ids, visible):
@@ -242,3 +159,16 @@ def test_a_message_is_read_once_while_it_stays(monkeypatch):
         kept.refresh(messages)
         placed(messages[-1], block(str(number)), {f"chunk/{number}"}, kept)
     assert len(read) == 20 and len(kept.memories) == 20
+
+
+def test_injection_message_is_found_by_its_words_with_or_without_a_block():
+    first, second, third = user("yes"), user("yes"), user("no")
+    injection.prefix(second, BLOCK)
+    assert injection.message_saying([SPECIAL, first, second, third], "yes ") is second
+    assert injection.message_saying([first, second, third], "perhaps") is None
+
+
+def test_injection_what_an_answer_follows_is_history():
+    assert injection.answered([user("a"), SPECIAL, assistant("b"), user("c"), SPECIAL]) == 3
+    assert injection.answered([assistant("b")]) == 1
+    assert injection.answered([user("a"), SPECIAL]) == injection.answered([]) == 0

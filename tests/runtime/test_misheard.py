@@ -59,11 +59,6 @@ def test_misheard_a_misheard_name_is_found(told: MemoryEngine, query: str) -> No
     assert texts(told, query)[:1] == [SAID[0][1]]
 
 
-def test_misheard_a_misheard_speaker_is_a_speaker(told: MemoryEngine) -> None:
-    found = told.search("what did hanna say about the boat", "anna").hits
-    assert found[0].memory.speaker == "Hannah"
-
-
 def test_misheard_it_can_be_switched_off(tmp_path: Path) -> None:
     with opened(tmp_path / "memory", sounds=False) as engine:
         tell(engine)
@@ -79,8 +74,3 @@ def test_misheard_names_that_were_forgotten_are_gone_from_the_list(told: MemoryE
     left = {one.word for one in told.hotwords("anna")}
     assert "Isaura" not in left and "Hannah" in left
     assert not any(b"Isaura" in p.read_bytes() for p in told.store.path.rglob("names.msgpack"))
-
-
-def test_misheard_a_list_belongs_to_one_scope(told: MemoryEngine) -> None:
-    assert told.hotwords("ben") == []
-    assert told.search("who is ysaura", "ben").hits == []

@@ -5,7 +5,7 @@ from slowcat_memory.records import LedgerEntry, Offer
 from tests.support.parroting_llm import Mind
 
 ASKING = {
-    *("contextualize", "facts", "merge", "entities", "session_summary", "window_summary"),
+    *("contextualize", "facts", "merge", "session_summary", "window_summary"),
     *("meta_summary", "rollups", "topics", "blocks", "profile", "bring_up", "episodes", "rerank"),
 }
 

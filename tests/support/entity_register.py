@@ -1,4 +1,4 @@
-"""A store with turns and the entity job, for its tests."""
+"""A store with turns and the job that reads them, for tests of the register."""
 
 import asyncio
 import re
@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from slowcat_memory.core.extraction.predicates import sentence
 from slowcat_memory.core.graph.build import names_of
 from slowcat_memory.core.graph.portrait import EntityNames
 from slowcat_memory.core.validity import as_of
-from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities
-from slowcat_memory.idle.jobs.options import EntityOptions
+from slowcat_memory.idle.jobs.extraction.facts import NAME, Facts
+from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
@@ -18,11 +19,11 @@ from slowcat_memory.testing import ScriptedLLM, think
 
 T1 = datetime(2025, 1, 6, 18, tzinfo=UTC)
 MONTH = timedelta(days=30)
-JOB = Entities()
+JOB = Facts()
 
 
 def turn_numbers(prompt: Prompt) -> list[int]:
-    [last] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
+    [last] = re.findall(r"^Write the facts of the turns (.*)\.$", prompt.user, re.M)
     return [int(one) for one in last.split(", ")]
 
 
@@ -31,13 +32,13 @@ def by_words(*answers: tuple[str, dict[str, Any]]) -> ScriptedLLM:
 
     def reply(prompt: Prompt) -> dict[str, Any]:
         lines = dict(re.findall(r"^\[(\d+)\] [^:]*: (.*)$", prompt.user, re.M))
-        entities, relations = [], []
+        entities, facts = [], []
         for number in turn_numbers(prompt):
             for words, answer in answers:
                 if words in lines[str(number)]:
                     entities += answer.get("entities", [])
-                    relations += [{**one, "turn": number} for one in answer.get("relations", [])]
-        return {"entities": entities, "relations": relations}
+                    facts += [{**one, "turn": number} for one in answer.get("facts", [])]
+        return {"entities": entities, "facts": facts}
 
     return ScriptedLLM(reply)
 
@@ -48,8 +49,8 @@ def entity(name: str, type: str = "person", **attributes: str) -> dict[str, Any]
 
 def related(subject: str, predicate: str, object: str, quote: str, **more: Any) -> dict[str, Any]:
     return {
-        "subject": subject, "predicate": predicate, "object": object, "quote": quote,
-        "confidence": "high", **more,
+        "type": "person", "subject": subject, "predicate": predicate, "object": object,
+        "content": sentence(subject, predicate, object), "quote": quote, "confidence": "high", **more,
     }  # fmt: skip
 
 
@@ -77,7 +78,7 @@ class House:
     def think(self, llm: Any = None, now: datetime | None = None, **options: Any) -> None:
         left = asyncio.run(
             think(self.store, JOB, llm=llm, now=now or T1 + 24 * MONTH,
-                  options={NAME: EntityOptions(**options)})
+                  options={NAME: FactsOptions(**options)})
         )  # fmt: skip
         assert left == 0
         self.store.flush(None)

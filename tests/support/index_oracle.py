@@ -10,7 +10,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher
-from slowcat_memory.index.files.header import Header
+from slowcat_memory.index.format import Header
 from slowcat_memory.index.lexical.windows import idf
 from slowcat_memory.index.table import chunk_of
 

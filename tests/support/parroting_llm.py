@@ -57,26 +57,19 @@ def parrot(prompt: Prompt) -> dict[str, Any]:
             return {
                 "facts": [
                     {"turn": n, "type": kinds[n % 4], "subject": who[:80], "content": text[:300],
+                     "predicate": "knows" if n % 2 else "", "object": _names(f"{text} Someone")[0][:80],
                      "quote": text[:300], "confidence": "high"}
                     for n, who, text in wanted
-                ][:40]
-            }  # fmt: skip
-        case "merge":
-            pairs = sorted({int(n) for n in GRADED.findall(prompt.user)})
-            return {"pairs": [{"pair": n, "same_fact": False} for n in pairs]}
-        case "entities":
-            return {
+                ][:40],
                 "entities": [
                     {"name": name[:80], "type": "person"}
                     for _, who, text in wanted
                     for name in (who, *_names(text))
                 ][:60],
-                "relations": [
-                    {"turn": n, "subject": who, "predicate": "knows", "object": name, "quote": text[:300]}
-                    for n, who, text in wanted
-                    for name in _names(text)
-                ][:60],
             }  # fmt: skip
+        case "merge":
+            pairs = sorted({int(n) for n in GRADED.findall(prompt.user)})
+            return {"pairs": [{"pair": n, "same_fact": False} for n in pairs]}
         case "rerank":
             lines = sorted({int(n) for n in GRADED.findall(prompt.user)})
             return {"grades": [{"line": n, "grade": 2 - n % 2} for n in lines][:12]}

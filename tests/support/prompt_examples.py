@@ -21,7 +21,6 @@ from slowcat_memory.core.extraction.known import Known, KnownLine, ground_with, 
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.facts import merging
 from slowcat_memory.core.facts import prompt as facts
-from slowcat_memory.core.graph import prompt as graph
 from slowcat_memory.core.proactive import open_threads
 from slowcat_memory.core.ranking import grades
 from slowcat_memory.core.summaries import prompt as summaries
@@ -76,7 +75,6 @@ class Example(Struct, frozen=True):
 def examples() -> Iterator[Example]:
     """Yield the examples of all prompts."""
     yield _facts()
-    yield _entities()
     yield _descriptions()
     yield _summary()
     yield _episode()
@@ -90,53 +88,33 @@ def examples() -> Iterator[Example]:
 def _facts() -> Example:
     known = KNOWN.with_facts([START])
     good = {
-        "turn": 41, "type": "work", "subject": "Nadia",
+        "turn": 41, "type": "work", "subject": "Nadia", "predicate": "works_at",
+        "object": "Museu da Costa", "over": False,
         "content": "Nadia starts at the Museu da Costa on 1 December 2026.",
         "quote": "I begin on the first of December now", "confidence": "high", "date": "2026-12-01",
     }  # fmt: skip
+    car = {
+        "turn": 43, "type": "possession", "subject": "Rosa", "predicate": "owns",
+        "object": "the bigger car", "over": False, "content": "Rosa has the bigger car.",
+        "quote": "she has the bigger car", "confidence": "high", "date": "",
+    }  # fmt: skip
+    rosa = {"name": "Rosa", "type": "person", "attributes": {}, "confidence": "high"}
 
     def keeps(reply: dict[str, Any]) -> list[str]:
         answer = msgspec.convert(reply, facts.FactsReply)
         return [one.content for one in facts.check_reply(answer, ASKED, TURNS, UTC, known).kept]
 
     return Example(
-        "Facts", "core/facts/prompt.py", facts.SYSTEM,
+        "Facts and names", "core/facts/prompt.py", facts.system(),
         facts.build_prompt(TURNS, ASKED, known, UTC, SHOWN),
-        {"facts": [good]}, [good["content"]],
+        {"facts": [good, car], "entities": [rosa]}, [good["content"], car["content"]],
         [
             ({"facts": [good | {"content": "Nadia starts at the Louvre on 1 December 2026."}]},
              "a name that was neither said nor known"),
             ({"facts": [good | {"quote": "I begin on the second of December"}]}, "not the turn's words"),
             ({"facts": [good | {"turn": 42}]}, "the agent said it"),
             ({"facts": [good | {"content": START.text}]}, "known already"),
-        ],
-        keeps,
-    )  # fmt: skip
-
-
-def _entities() -> Example:
-    relation = {
-        "turn": 43, "subject": "Rosa", "predicate": "owns", "object": "the bigger car",
-        "quote": "she has the bigger car", "since": "", "until": "", "over": False,
-        "corrects": False, "confidence": "high",
-    }  # fmt: skip
-    rosa = {"name": "Rosa", "type": "person", "attributes": {}, "confidence": "high"}
-
-    def keeps(reply: dict[str, Any]) -> list[str]:
-        answer = msgspec.convert(reply, graph.RegisterReply)
-        read = graph.check_reply(answer, ASKED, TURNS, UTC, {}, before=KNOWN)
-        return [
-            one.text for found in read.values() for one in found.statements if not one.is_ending
-        ]
-
-    return Example(
-        "Entities and relations", "core/graph/prompt.py", graph.system(),
-        graph.build_prompt(TURNS, ASKED, UTC, SHOWN, KNOWN),
-        {"entities": [rosa], "relations": [relation]}, ["Rosa owns the bigger car."],
-        [
-            ({"entities": [rosa], "relations": [relation | {"object": "a boat"}]}, "an object that was not said"),
-            ({"entities": [], "relations": [relation | {"subject": "Bex"}]}, "a name that is not known"),
-            ({"entities": [rosa], "relations": [relation | {"quote": "Rosa has a car"}]}, "not the turn's words"),
+            ({"facts": [car | {"subject": "Nadia", "content": "Nadia has the bigger car."}]}, "said of somebody else"),
         ],
         keeps,
     )  # fmt: skip

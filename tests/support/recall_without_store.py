@@ -15,7 +15,8 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import Reading, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Ending
-from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
+from slowcat_memory.runtime.recall.choosing import RecallState
+from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.query import (
     Query,
     RecallOptions,
@@ -154,11 +155,11 @@ class Mind:
         if vector:
             self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 
-    def run(self, asked: Query, progress: Progress | None = None) -> Recollection:
-        return self.pipeline.run(self.namespace, asked, progress)  # type: ignore[arg-type]
+    def begin(self, asked: Query) -> RecallState:
+        return self.pipeline.begin(self.namespace, asked)  # type: ignore[arg-type]
 
-    def settle(self, asked: Query, progress: Progress) -> Recollection:
-        return self.pipeline.settle(self.namespace, asked, progress)  # type: ignore[arg-type]
+    def run(self, asked: Query) -> Recollection:
+        return self.pipeline.run(self.begin(asked))
 
     def ids(self, text: str, **how: object) -> list[str]:
         return [hit.memory.id for hit in self.run(query(text, **how)).hits]

@@ -1,17 +1,14 @@
 """The headless conversation and the tests' voice pipeline, on real HTTP in front of a script."""
 
 import asyncio
-import time
 
 import pytest
 from aiohttp import web
-from pipecat.frames.frames import TranscriptionFrame
-from pipecat.processors.frame_processor import FrameProcessor
 
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall
-from tests.support.voice_pipeline import FunctionSchema, StandInMemory, VoicePipeline, run
+from tests.support.voice_pipeline import FunctionSchema, StandInMemory
 
 STORY = "There was a cat. It lived in a house. It liked fish. It slept all day. It was old. " * 2
 
@@ -49,334 +46,142 @@ def call_weather_then_tell(request: dict):
     return ["One moment. ", ToolCall("get_weather", {"city": "Oslo"})]
 
 
-def test_headless_conversation_two_turns_make_one_conversation():
-    async def scenario():
-        async with (
-            ScriptedServer(echo) as server,
-            HeadlessConversation(llm_url=server.url, system_instruction="Be a cat.") as talk,
-        ):
-            first = await talk.say("good morning")
-            second = await talk.say("good night", interims=True)
-            assert roles(talk.context.messages) == [
-                ("user", "good morning"),
-                ("assistant", "You said good morning"),
-                ("user", "good night"),
-                ("assistant", "You said good night"),
-            ]
-        assert (first.text, second.text) == ("You said good morning", "You said good night")
-        assert not first.interrupted and 0 < second.first_token_ms <= second.total_ms < 1000
-        assert roles(server.requests[1]["messages"]) == [
-            ("system", "Be a cat."),
+async def test_headless_conversation_two_turns_make_one_conversation():
+    async with (
+        ScriptedServer(echo) as server,
+        HeadlessConversation(llm_url=server.url, system_instruction="Be a cat.") as talk,
+    ):
+        first = await talk.say("good morning")
+        second = await talk.say("good night", interims=True)
+        assert roles(talk.context.messages) == [
             ("user", "good morning"),
             ("assistant", "You said good morning"),
             ("user", "good night"),
+            ("assistant", "You said good night"),
         ]
-
-    run(scenario())
-
-
-def test_headless_conversation_memory_sees_each_turn_and_its_block_reaches_the_server():
-    async def scenario():
-        memory = StandInMemory("- (12 May) Anna: My dog is called Max.")
-        async with (
-            ScriptedServer() as server,
-            HeadlessConversation(llm_url=server.url, memory=memory) as talk,
-        ):
-            reply = await talk.say("What is my dog called?")
-        assert reply.text == "I remember (12 May): Anna said, “My dog is called Max.”"
-        assert said(server.requests[0]).startswith("<memories>")
-
-    run(scenario())
-
-
-def test_headless_conversation_typed_text_is_answered_without_speech():
-    async def scenario():
-        memory = StandInMemory()
-        async with (
-            ScriptedServer(echo) as server,
-            HeadlessConversation(llm_url=server.url, memory=memory) as talk,
-        ):
-            reply = await talk.type("typed words")
-            assert reply.text == "You said typed words"
-            assert (await talk.say("spoken words")).text == "You said spoken words"
-        assert [said(request) for request in server.requests] == ["typed words", "spoken words"]
-        names = [type(frame).__name__ for frame in memory.frames]
-        assert names.index("LLMContextFrame") < names.index("VADUserStartedSpeakingFrame")
-
-    run(scenario())
-
-
-def test_headless_conversation_the_speaker_is_on_every_transcription():
-    async def scenario():
-        heard = []
-        async with (
-            ScriptedServer(echo) as server,
-            HeadlessConversation(llm_url=server.url, speaker="anna") as talk,
-        ):
-
-            async def listen(_: FrameProcessor, frame) -> None:
-                if isinstance(frame, TranscriptionFrame):
-                    heard.append((frame.user_id, frame.text))
-
-            talk.aggregators.user().add_event_handler("on_before_process_frame", listen)
-            await talk.say("hello")
-            await talk.say("hi", speaker="ben")
-        assert heard == [("anna", "hello"), ("ben", "hi")]
-
-    run(scenario())
-
-
-def test_headless_conversation_tokens_are_handed_on_as_they_come():
-    async def scenario():
-        async with (
-            ScriptedServer(lambda request: "One two three.", token_delay_s=0.02) as server,
-            HeadlessConversation(llm_url=server.url) as talk,
-        ):
-            tokens = []
-            reply = await talk.say("count", on_token=lambda t: tokens.append((t, time.time())))
-        assert [token for token, _ in tokens] == ["One", " two", " three."]
-        assert reply.text == "One two three."
-        assert tokens[-1][1] - tokens[0][1] > 0.03
-        assert reply.total_ms - reply.first_token_ms > 30
-
-    run(scenario())
-
-
-def test_headless_conversation_a_tool_call_goes_round_and_is_one_reply():
-    async def scenario():
-        async with (
-            ScriptedServer(call_weather_then_tell) as server,
-            HeadlessConversation(llm_url=server.url, tools=[weather_tool()]) as talk,
-        ):
-            reply = await talk.say("how is the weather")
-            assert (await talk.say("and now")).tools == ("get_weather",)
-        assert reply.text == "One moment. It rains." and reply.tools == ("get_weather",)
-        assert server.requests[0]["tools"][0]["function"]["name"] == "get_weather"
-        assert server.requests[1]["messages"][-1]["content"] == '{"sky": "rain"}'
-
-    run(scenario())
-
-
-def test_headless_conversation_a_tool_that_fails_does_not_fail_the_turn():
-    async def scenario():
-        async with (
-            ScriptedServer(call_weather_then_tell) as server,
-            HeadlessConversation(llm_url=server.url, tools=[weather_tool(sky=None)]) as talk,
-        ):
-            assert (await talk.say("how is the weather")).text == "One moment. It rains."
-            assert "no window" in talk.errors[0]
-
-    run(scenario())
-
-
-def test_headless_conversation_a_second_turn_interrupts_the_first():
-    async def scenario():
-        async with (
-            ScriptedServer(
-                lambda r: STORY if "story" in said(r) else "Yes?", token_delay_s=0.01
-            ) as server,
-            HeadlessConversation(llm_url=server.url) as talk,
-        ):
-            begun = asyncio.Event()
-            story = asyncio.create_task(talk.say("a story", on_token=lambda _: begun.set()))
-            await begun.wait()
-            second = await talk.say("stop")
-            first = await story
-            await server.wait_until(lambda: server.cancelled == 1)
-        assert first.interrupted and first.text and STORY.startswith(first.text)
-        assert (second.text, second.interrupted) == ("Yes?", False)
-
-    run(scenario())
-
-
-def test_headless_conversation_a_turn_before_the_first_token_interrupts_too():
-    async def scenario():
-        async with (
-            ScriptedServer(echo, first_token_delay_s=0.2) as server,
-            HeadlessConversation(llm_url=server.url) as talk,
-        ):
-            first = asyncio.create_task(talk.say("one"))
-            await server.wait_for_requests(1)
-            assert (await talk.say("two")).text == "You said two"
-            assert (await first).interrupted and (await first).text == ""
-
-    run(scenario())
-
-
-def test_headless_conversation_a_server_that_is_down_is_a_clear_error():
-    async def scenario():
-        async with ScriptedServer() as server:
-            url = server.url
-        async with HeadlessConversation(llm_url=url) as talk:
-            with pytest.raises(EndpointError, match="Connection error.*running at http://127"):
-                await talk.say("anybody there", timeout_s=10)
-            assert len(talk.errors) == 1
-
-    run(scenario())
-
-
-def test_headless_conversation_a_redirect_is_not_followed():
-    async def scenario():
-        async with ScriptedServer() as elsewhere:
-
-            async def away(_):
-                raise web.HTTPTemporaryRedirect(f"{elsewhere.url}/chat/completions")
-
-            application = web.Application()
-            application.router.add_post("/v1/chat/completions", away)
-            runner = web.AppRunner(application)
-            await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            port = runner.addresses[0][1]
-            try:
-                async with HeadlessConversation(
-                    llm_url=f"http://127.0.0.1:{port}/v1"
-                ) as conversation:
-                    with pytest.raises(EndpointError, match="307"):
-                        await conversation.say("my memories stay here")
-            finally:
-                await runner.cleanup()
-            return elsewhere.requests
-
-    assert run(scenario()) == []
-
-
-def test_headless_conversation_after_a_failed_turn_the_conversation_goes_on():
-    async def scenario():
-        answers = iter([Failure(400, "bad prompt"), "Better."])
-        async with (
-            ScriptedServer(lambda request: next(answers)) as server,
-            HeadlessConversation(llm_url=server.url) as talk,
-        ):
-            with pytest.raises(EndpointError, match="bad prompt"):
-                await talk.say("first")
-            assert (await talk.say("second")).text == "Better."
-
-    run(scenario())
-
-
-def test_headless_conversation_an_answer_that_does_not_come_is_an_error_in_time():
-    async def scenario():
-        async with (
-            ScriptedServer(echo, first_token_delay_s=5) as server,
-            HeadlessConversation(llm_url=server.url) as talk,
-        ):
-            with pytest.raises(EndpointError, match="not within 0.1 s"):
-                await talk.say("hello", timeout_s=0.1)
-            await talk.cancel()
-            with pytest.raises(EndpointError, match="the pipeline has ended"):
-                await talk.say("hello again")
-
-    run(scenario())
-
-
-def test_headless_conversation_misuse_is_named():
-    async def scenario():
-        async with ScriptedServer(echo) as server:
-            talk = HeadlessConversation(llm_url=server.url)
-            with pytest.raises(RuntimeError, match="async with"):
-                await talk.say("too early")
-            async with talk:
-                with pytest.raises(ValueError, match="words"):
-                    await talk.say("  ")
-                with pytest.raises(ValueError, match="words"):
-                    await talk.type("")
-
-    run(scenario())
-
-
-def test_headless_conversation_the_start_is_fast_and_a_turn_reaches_the_server_at_once():
-    async def scenario():
-        async with ScriptedServer(echo) as server:
-            begin = time.process_time()  # the machine may be busy
-            async with HeadlessConversation(llm_url=server.url) as talk:
-                started = time.process_time() - begin
-                await talk.say("warm up")
-                ways = []
-                for _ in range(5):
-                    begin = time.perf_counter()
-                    await talk.say("how long")
-                    ways.append(server.arrived[-1] - begin)
-        assert started < 2.0
-        assert min(ways) < 0.1
-
-    run(scenario())
-
-
-def test_headless_the_voice_pipeline_answers_aloud():
-    async def scenario():
-        memory = StandInMemory("- Anna: My dog is called Max.")
-        async with VoicePipeline(memory=memory) as call:
-            turn = await call.exchange("What is my dog called?", user_id="anna")
-            await call.until(lambda: not call.bot_speaks)
-        assert turn.content == "I remember: Anna said, “My dog is called Max.”"
-        assert not turn.interrupted and " ".join(call.spoken) == turn.content
-        assert not call.errors
-
-    run(scenario())
-
-
-def test_headless_an_interrupted_voice_keeps_only_what_was_played():
-    async def scenario():
-        async with VoicePipeline(lambda r: STORY if "story" in said(r) else "Yes?") as call:
-            await call.speak("tell me a story")
-            await call.until_spoken(2)
-            await call.speak("stop it now")
-            story, answer = await call.answer(), await call.answer(1)
-            generated = call.server.completed
-            assert roles(call.context.messages)[1::2] == [
-                ("assistant", story.content),
-                ("assistant", "Yes?"),
-            ]
-        assert story.interrupted and not answer.interrupted
-        assert story.content.startswith("There was a cat. It lived in a house.")
-        assert len(story.content) < len(STORY.strip())
-        assert generated == 2  # the whole story had been generated before it was cut
-
-    run(scenario())
-
-
-def test_headless_an_interruption_without_words_ends_the_turn():
-    async def scenario():
-        async with VoicePipeline(lambda r: STORY) as call:
-            await call.speak("tell me a story")
-            await call.until_spoken(1)
-            await call.interrupt()
-            assert (await call.answer()).interrupted
-
-    run(scenario())
-
-
-def test_headless_a_cancelled_call_still_reports_what_was_played():
-    async def scenario():
-        async with VoicePipeline(lambda r: STORY) as call:
-            await call.speak("tell me a story")
-            await call.until_spoken(1)
-            await call.cancel()
-            turn = await call.answer()
-        assert turn.interrupted and turn.content.startswith("There was a cat.")
-
-    run(scenario())
-
-
-def test_headless_an_ended_call_finishes_its_sentence():
-    async def scenario():
-        async with VoicePipeline(lambda r: STORY, speed=20) as call:
-            await call.speak("tell me a story")
-            await call.until_spoken(1)
-            await call.end()
-            turn = await call.answer()
-        assert not turn.interrupted and turn.content == STORY.strip()
-
-    run(scenario())
-
-
-def test_headless_a_tool_call_goes_round_in_a_call():
-    async def scenario():
-        async with VoicePipeline(call_weather_then_tell, tools=[weather_tool()]) as call:
-            turn = await call.exchange("how is the weather")
-            await call.server.wait_for_requests(2)
-            await call.until(lambda: "It rains." in call.spoken)
-        assert turn.content == "One moment."
-
-    run(scenario())
+    assert (first.text, second.text) == ("You said good morning", "You said good night")
+    assert not first.interrupted and 0 < second.first_token_ms <= second.total_ms < 1000
+    assert roles(server.requests[1]["messages"]) == [
+        ("system", "Be a cat."),
+        ("user", "good morning"),
+        ("assistant", "You said good morning"),
+        ("user", "good night"),
+    ]
+
+
+async def test_headless_conversation_typed_text_is_answered_without_speech():
+    memory = StandInMemory()
+    async with (
+        ScriptedServer(echo) as server,
+        HeadlessConversation(llm_url=server.url, memory=memory) as talk,
+    ):
+        reply = await talk.type("typed words")
+        assert reply.text == "You said typed words"
+        assert (await talk.say("spoken words")).text == "You said spoken words"
+    assert [said(request) for request in server.requests] == ["typed words", "spoken words"]
+    names = [type(frame).__name__ for frame in memory.frames]
+    assert names.index("LLMContextFrame") < names.index("VADUserStartedSpeakingFrame")
+
+
+async def test_headless_conversation_a_tool_call_goes_round_and_is_one_reply():
+    async with (
+        ScriptedServer(call_weather_then_tell) as server,
+        HeadlessConversation(llm_url=server.url, tools=[weather_tool()]) as talk,
+    ):
+        reply = await talk.say("how is the weather")
+        assert (await talk.say("and now")).tools == ("get_weather",)
+    assert reply.text == "One moment. It rains." and reply.tools == ("get_weather",)
+    assert server.requests[0]["tools"][0]["function"]["name"] == "get_weather"
+    assert server.requests[1]["messages"][-1]["content"] == '{"sky": "rain"}'
+
+
+async def test_headless_conversation_a_tool_that_fails_does_not_fail_the_turn():
+    async with (
+        ScriptedServer(call_weather_then_tell) as server,
+        HeadlessConversation(llm_url=server.url, tools=[weather_tool(sky=None)]) as talk,
+    ):
+        assert (await talk.say("how is the weather")).text == "One moment. It rains."
+        assert "no window" in talk.errors[0]
+
+
+async def test_headless_conversation_a_second_turn_interrupts_the_first():
+    async with (
+        ScriptedServer(
+            lambda r: STORY if "story" in said(r) else "Yes?", token_delay_s=0.01
+        ) as server,
+        HeadlessConversation(llm_url=server.url) as talk,
+    ):
+        begun = asyncio.Event()
+        story = asyncio.create_task(talk.say("a story", on_token=lambda _: begun.set()))
+        await begun.wait()
+        second = await talk.say("stop")
+        first = await story
+        await server.wait_until(lambda: server.cancelled == 1)
+    assert first.interrupted and first.text and STORY.startswith(first.text)
+    assert (second.text, second.interrupted) == ("Yes?", False)
+
+
+async def test_headless_conversation_a_server_that_is_down_is_a_clear_error():
+    async with ScriptedServer() as server:
+        url = server.url
+    async with HeadlessConversation(llm_url=url) as talk:
+        with pytest.raises(EndpointError, match="Connection error.*running at http://127"):
+            await talk.say("anybody there", timeout_s=10)
+        assert len(talk.errors) == 1
+
+
+async def test_headless_conversation_a_redirect_is_not_followed():
+    async with ScriptedServer() as elsewhere:
+
+        async def away(_):
+            raise web.HTTPTemporaryRedirect(f"{elsewhere.url}/chat/completions")
+
+        application = web.Application()
+        application.router.add_post("/v1/chat/completions", away)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        port = runner.addresses[0][1]
+        try:
+            async with HeadlessConversation(llm_url=f"http://127.0.0.1:{port}/v1") as conversation:
+                with pytest.raises(EndpointError, match="307"):
+                    await conversation.say("my memories stay here")
+        finally:
+            await runner.cleanup()
+        result = elsewhere.requests
+    assert result == []
+
+
+async def test_headless_conversation_after_a_failed_turn_the_conversation_goes_on():
+    answers = iter([Failure(400, "bad prompt"), "Better."])
+    async with (
+        ScriptedServer(lambda request: next(answers)) as server,
+        HeadlessConversation(llm_url=server.url) as talk,
+    ):
+        with pytest.raises(EndpointError, match="bad prompt"):
+            await talk.say("first")
+        assert (await talk.say("second")).text == "Better."
+
+
+async def test_headless_conversation_an_answer_that_does_not_come_is_an_error_in_time():
+    async with (
+        ScriptedServer(echo, first_token_delay_s=5) as server,
+        HeadlessConversation(llm_url=server.url) as talk,
+    ):
+        with pytest.raises(EndpointError, match="not within 0.1 s"):
+            await talk.say("hello", timeout_s=0.1)
+        await talk.cancel()
+        with pytest.raises(EndpointError, match="the pipeline has ended"):
+            await talk.say("hello again")
+
+
+async def test_headless_conversation_misuse_is_named():
+    async with ScriptedServer(echo) as server:
+        talk = HeadlessConversation(llm_url=server.url)
+        with pytest.raises(RuntimeError, match="async with"):
+            await talk.say("too early")
+        async with talk:
+            with pytest.raises(ValueError, match="words"):
+                await talk.say("  ")
+            with pytest.raises(ValueError, match="words"):
+                await talk.type("")

@@ -8,7 +8,6 @@ from openai import APIStatusError, AsyncOpenAI
 
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall, parrot
-from tests.support.voice_pipeline import run
 
 
 def client(server: ScriptedServer) -> AsyncOpenAI:
@@ -26,173 +25,89 @@ WEATHER = [
 ]
 
 
-def test_scripted_server_a_streamed_reply_arrives_word_by_word_and_whole():
-    async def scenario():
-        async with ScriptedServer(lambda request: "One two  three.\n") as server:
-            stream = await client(server).chat.completions.create(**ask("count"), stream=True)
-            chunks = [chunk async for chunk in stream]
-        words = [c.choices[0].delta.content for c in chunks if c.choices[0].delta.content]
-        assert words == ["One", " two", "  three.", "\n"]
-        assert chunks[-1].choices[0].finish_reason == "stop"
-        assert all(chunk.usage is None for chunk in chunks)
-        assert [r["messages"][0]["content"] for r in server.requests] == ["count"]
-        assert len(server.arrived) == 1 and server.completed == 1 and server.cancelled == 0
-
-    run(scenario())
+async def test_scripted_server_a_streamed_reply_arrives_word_by_word_and_whole():
+    async with ScriptedServer(lambda request: "One two  three.\n") as server:
+        stream = await client(server).chat.completions.create(**ask("count"), stream=True)
+        chunks = [chunk async for chunk in stream]
+    words = [c.choices[0].delta.content for c in chunks if c.choices[0].delta.content]
+    assert words == ["One", " two", "  three.", "\n"]
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    assert all(chunk.usage is None for chunk in chunks)
+    assert [r["messages"][0]["content"] for r in server.requests] == ["count"]
+    assert len(server.arrived) == 1 and server.completed == 1 and server.cancelled == 0
 
 
-def test_scripted_server_usage_comes_last_and_only_when_asked_for():
-    async def scenario():
-        async with ScriptedServer(lambda request: "One two.") as server:
-            stream = await client(server).chat.completions.create(
-                **ask("how many tokens"), stream=True, stream_options={"include_usage": True}
-            )
-            *rest, last = [chunk async for chunk in stream]
-        assert last.choices == [] and all(chunk.usage is None for chunk in rest)
-        assert (last.usage.prompt_tokens, last.usage.completion_tokens) == (4, 2)
-        assert last.usage.total_tokens == 6
-
-    run(scenario())
-
-
-def test_scripted_server_a_plain_reply_equals_the_streamed_one():
-    async def scenario():
-        async with ScriptedServer(lambda request: WEATHER) as server:
-            plain = await client(server).chat.completions.create(**ask("weather"))
-            stream = await client(server).chat.completions.create(**ask("weather"), stream=True)
-            deltas = [chunk.choices[0].delta async for chunk in stream]
-        message = plain.choices[0].message
-        assert plain.choices[0].finish_reason == "tool_calls"
-        assert message.content == "".join(d.content or "" for d in deltas) == "Let me look. "
-        streamed = {}
-        for call in (call for delta in deltas for call in delta.tool_calls or []):
-            name, arguments = streamed.get(call.index, ("", ""))
-            name += call.function.name or ""
-            streamed[call.index] = name, arguments + call.function.arguments
-        assert [(c.function.name, c.function.arguments) for c in message.tool_calls] == [
-            ("get_weather", '{"city": "Oslo"}'),
-            ("get_time", "{}"),
-        ]
-        assert list(streamed.values()) == [
-            (c.function.name, c.function.arguments) for c in message.tool_calls
-        ]
-        assert message.tool_calls[0].id.startswith("call_") and message.tool_calls[1].id == "mine"
-
-    run(scenario())
+async def test_scripted_server_a_plain_reply_equals_the_streamed_one():
+    async with ScriptedServer(lambda request: WEATHER) as server:
+        plain = await client(server).chat.completions.create(**ask("weather"))
+        stream = await client(server).chat.completions.create(**ask("weather"), stream=True)
+        deltas = [chunk.choices[0].delta async for chunk in stream]
+    message = plain.choices[0].message
+    assert plain.choices[0].finish_reason == "tool_calls"
+    assert message.content == "".join(d.content or "" for d in deltas) == "Let me look. "
+    streamed = {}
+    for call in (call for delta in deltas for call in delta.tool_calls or []):
+        name, arguments = streamed.get(call.index, ("", ""))
+        name += call.function.name or ""
+        streamed[call.index] = name, arguments + call.function.arguments
+    assert [(c.function.name, c.function.arguments) for c in message.tool_calls] == [
+        ("get_weather", '{"city": "Oslo"}'),
+        ("get_time", "{}"),
+    ]
+    assert list(streamed.values()) == [
+        (c.function.name, c.function.arguments) for c in message.tool_calls
+    ]
+    assert message.tool_calls[0].id.startswith("call_") and message.tool_calls[1].id == "mine"
 
 
 @pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
-def test_scripted_server_a_token_limit_cuts_the_reply(limit):
-    async def scenario():
-        async with ScriptedServer(lambda request: "One two three.") as server:
-            reply = await client(server).chat.completions.create(**ask("count"), **{limit: 1})
-        assert reply.choices[0].message.content == "One"
-        assert reply.choices[0].finish_reason == "length"
-
-    run(scenario())
+async def test_scripted_server_a_token_limit_cuts_the_reply(limit):
+    async with ScriptedServer(lambda request: "One two three.") as server:
+        reply = await client(server).chat.completions.create(**ask("count"), **{limit: 1})
+    assert reply.choices[0].message.content == "One"
+    assert reply.choices[0].finish_reason == "length"
 
 
-def test_scripted_server_a_scripted_failure_is_an_http_error():
-    async def scenario():
-        async with ScriptedServer(lambda request: Failure(429, "too many")) as server:
-            with pytest.raises(APIStatusError) as caught:
-                await client(server).chat.completions.create(**ask("hello"))
-        assert caught.value.status_code == 429 and "too many" in str(caught.value)
-
-    run(scenario())
+async def test_scripted_server_a_scripted_failure_is_an_http_error():
+    async with ScriptedServer(lambda request: Failure(429, "too many")) as server:
+        with pytest.raises(APIStatusError) as caught:
+            await client(server).chat.completions.create(**ask("hello"))
+    assert caught.value.status_code == 429 and "too many" in str(caught.value)
 
 
-def test_scripted_server_a_mistake_in_the_script_is_a_server_error_with_its_reason():
-    async def scenario():
-        async with ScriptedServer(lambda request: request["nothing"]) as server:
-            with pytest.raises(APIStatusError) as caught:
-                await client(server).chat.completions.create(**ask("hello"))
-        assert caught.value.status_code == 500 and "KeyError('nothing')" in str(caught.value)
-
-    run(scenario())
+async def test_scripted_server_a_mistake_in_the_script_is_a_server_error_with_its_reason():
+    async with ScriptedServer(lambda request: request["nothing"]) as server:
+        with pytest.raises(APIStatusError) as caught:
+            await client(server).chat.completions.create(**ask("hello"))
+    assert caught.value.status_code == 500 and "KeyError('nothing')" in str(caught.value)
 
 
-def test_scripted_server_a_reply_may_wait_for_something():
-    async def scenario():
-        gate = asyncio.Event()
-
-        async def reply(request):
-            await gate.wait()
-            return "Now."
-
-        async with ScriptedServer(reply) as server:
-            asking = asyncio.create_task(client(server).chat.completions.create(**ask("when")))
-            await server.wait_for_requests(1)
-            assert not asking.done()
-            gate.set()
-            assert (await asking).choices[0].message.content == "Now."
-
-    run(scenario())
+async def test_scripted_server_the_end_of_the_server_is_not_a_hang_up():
+    async with ScriptedServer(first_token_delay_s=10.0) as server:
+        asking = asyncio.create_task(client(server).chat.completions.create(**ask("wait")))
+        await server.wait_for_requests(1)
+    assert server.cancelled == 0
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_scripted_server_a_client_that_hangs_up_is_counted(stream):
-    async def scenario():
-        long = "word " * 1000
-        async with ScriptedServer(
-            lambda request: long, token_delay_s=0.01, first_token_delay_s=0.0 if stream else 10.0
-        ) as server:
-
-            async def read():
-                reply = await client(server).chat.completions.create(**ask("talk"), stream=stream)
-                async for _ in reply:
-                    pass
-
-            reading = asyncio.create_task(read())
-            await server.wait_for_requests(1)
-            reading.cancel()
-            await server.wait_until(lambda: server.cancelled == 1)
-            assert server.completed == 0
-
-    run(scenario())
-
-
-def test_scripted_server_the_end_of_the_server_is_not_a_hang_up():
-    async def scenario():
-        async with ScriptedServer(first_token_delay_s=10.0) as server:
-            asking = asyncio.create_task(client(server).chat.completions.create(**ask("wait")))
-            await server.wait_for_requests(1)
-        assert server.cancelled == 0
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-
-    run(scenario())
-
-
-def test_scripted_server_waiting_for_what_does_not_come_ends():
-    async def scenario():
-        async with ScriptedServer() as server:
-            with pytest.raises(TimeoutError):
-                await server.wait_for_requests(1, timeout_s=0.02)
-
-    run(scenario())
-
-
-def test_scripted_server_models_and_embeddings():
-    async def scenario():
-        async with ScriptedServer(model="tiny") as server:
-            models = await client(server).models.list()
-            texts = ["the cat sleeps", "the cat eats", "shares no word at all"]
-            answer = await client(server).embeddings.create(model="e", input=texts, dimensions=256)
-            as_floats = await client(server).embeddings.create(
-                model="e", input="the cat sleeps", dimensions=256, encoding_format="float"
-            )
-        assert [model.id for model in models.data] == ["tiny"]
-        cat, other_cat, unlike = (item.embedding for item in answer.data)
-        assert math.dist(cat, HashEmbedder(256).encode_query(texts[0])) < 1e-6
-        assert math.dist(cat, as_floats.data[0].embedding) < 1e-6
-        assert math.isclose(sum(x * x for x in cat), 1.0, rel_tol=1e-5)
-        near = sum(a * b for a, b in zip(cat, other_cat, strict=True))
-        far = sum(a * b for a, b in zip(cat, unlike, strict=True))
-        assert near > 0.6 > 0.2 > far
-        assert [request["input"] for request in server.embedding_requests] == [texts, texts[0]]
-
-    run(scenario())
+async def test_scripted_server_models_and_embeddings():
+    async with ScriptedServer(model="tiny") as server:
+        models = await client(server).models.list()
+        texts = ["the cat sleeps", "the cat eats", "shares no word at all"]
+        answer = await client(server).embeddings.create(model="e", input=texts, dimensions=256)
+        as_floats = await client(server).embeddings.create(
+            model="e", input="the cat sleeps", dimensions=256, encoding_format="float"
+        )
+    assert [model.id for model in models.data] == ["tiny"]
+    cat, other_cat, unlike = (item.embedding for item in answer.data)
+    assert math.dist(cat, HashEmbedder(256).encode_query(texts[0])) < 1e-6
+    assert math.dist(cat, as_floats.data[0].embedding) < 1e-6
+    assert math.isclose(sum(x * x for x in cat), 1.0, rel_tol=1e-5)
+    near = sum(a * b for a, b in zip(cat, other_cat, strict=True))
+    far = sum(a * b for a, b in zip(cat, unlike, strict=True))
+    assert near > 0.6 > 0.2 > far
+    assert [request["input"] for request in server.embedding_requests] == [texts, texts[0]]
 
 
 BLOCK = """<memories>
@@ -220,18 +135,8 @@ def test_server_the_parrot_does_not_know_without_a_block():
     assert parrot(ask("What is my dog called?")).startswith("I don't know")
 
 
-def test_server_the_parrot_does_not_use_a_line_about_something_else():
-    answer = parrot(ask(BLOCK + "What is the capital of France?"))
-    assert answer.startswith("I don't know") and "said" not in answer
-
-
 def test_server_the_parrot_does_not_answer_what_is_no_question():
     assert parrot(ask(BLOCK + "My dog is called Max.")) == "I am listening."
-
-
-def test_server_the_parrot_does_not_take_a_memory_for_the_question():
-    block = "<memories>\n- Ben: where is my bike?\n</memories>\n\n"
-    assert parrot(ask(block + "Good morning.")) == "I am listening."
 
 
 def test_server_the_parrot_quotes_the_newest_of_equal_lines():
@@ -246,27 +151,8 @@ def test_server_the_parrot_sees_blocks_of_earlier_turns_but_not_what_was_only_sa
     assert "Max" not in parrot(ask("My dog is called Max.", "What is my dog called?"))
 
 
-def test_server_the_parrot_reads_content_in_parts():
-    parts = [{"type": "text", "text": BLOCK}, {"type": "text", "text": "what is my dog called?"}]
-    assert "Max" in parrot({"messages": [{"role": "user", "content": parts}]})
-
-
-def test_scripted_server_the_parrot_answers_over_http_by_default():
-    async def scenario():
-        async with ScriptedServer() as server:
-            reply = await client(server).chat.completions.create(**ask(BLOCK + "My dog's name?"))
-        assert "Max" in reply.choices[0].message.content
-
-    run(scenario())
-
-
 def test_server_the_parrot_trusts_the_line_next_to_the_question_if_it_is_told_to():
     question = "What does my animal enjoy?"
     assert parrot(ask(BLOCK + question)).startswith("I don't know")
     assert "ginger tea" in parrot(ask(BLOCK + question), trusting=True)
     assert parrot(ask(BLOCK + "Hi.", question), trusting=True).startswith("I don't know")
-
-
-def test_server_the_parrot_says_i_where_the_block_says_you():
-    block = "<memories>\n- (today) You: Take the lowest bunk.\n</memories>\n"
-    assert "I said, “Take the" in parrot(ask(block + "Which bunk should I take?"))

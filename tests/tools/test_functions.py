@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.mcp.answers import NOTHING
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, memory_tools
@@ -76,20 +75,6 @@ def test_functions_tool_what_was_just_asked_is_no_memory(engine):
     assert not any("again" in line for line in told["memories"])
 
 
-def test_functions_tool_search_by_speaker_and_by_time(engine):
-    calls = ToolCalls()
-    query = {"query": "dog rabbit carrots collar"}
-
-    def lines(**more) -> str:
-        return " ".join(calls.answer("search_memory", query | more, call(engine))["memories"])
-
-    assert "rabbit" in lines() and "Max" in lines() and "collar" in lines()
-    assert "rabbit" in lines(who="ben") and "Max" not in lines(who="ben")
-    week = (datetime.now(UTC) - timedelta(days=7)).date().isoformat()
-    since = f"{week}/{datetime.now(UTC).date().isoformat()}"
-    assert "collar" in lines(when=since) and "Max" not in lines(when=since)
-
-
 def test_functions_tool_time_that_the_index_did_not_propose_is_read(engine, monkeypatch):
     monkeypatch.setattr("slowcat_memory.engine.search.FILTERED", 1)
     arguments = {
@@ -98,11 +83,6 @@ def test_functions_tool_time_that_the_index_did_not_propose_is_read(engine, monk
     }
     told = ToolCalls().answer("search_memory", arguments, call(engine))
     assert any("called Max" in line for line in told["memories"])
-
-
-def test_functions_tool_nothing_is_said_to_be_nothing(engine):
-    told = one(engine, "search_memory", query="xylophone quartet")
-    assert told == {"note": NOTHING}
 
 
 def test_functions_tool_what_does_not_answer_is_said_not_to(config):
@@ -252,10 +232,6 @@ def test_functions_tool_consent_goes_stale_and_is_of_one_scope(engine):
     assert "error" in calls.answer("forget", yes, call(engine, turn=12))
 
 
-def test_functions_tool_what_is_not_there_cannot_be_forgotten(engine):
-    assert "Nothing like that" in one(engine, "forget", what="xylophone quartet")["note"]
-
-
 # ---------------------------------------------------------------- memory_as_of
 
 
@@ -291,12 +267,6 @@ def test_functions_tool_as_of_finds_what_was_believed_then(engine):
     assert told["note"].startswith("As of ") and f"{day:%B}" in told["note"]
     text = " ".join(told["memories"])
     assert "Bergen" in text and "Porto" not in text and "collar" not in text
-
-
-def test_functions_tool_as_of_reads_what_the_index_did_not_propose(engine, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.engine.search.FILTERED", 1)
-    hits = engine.search("dog", "user", 3, at=engine.clock() - timedelta(days=20)).hits
-    assert [hit.memory.text for hit in hits][:1] == ["My dog is called Max."]
 
 
 # ---------------------------------------------------------------- what may go wrong

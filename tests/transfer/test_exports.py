@@ -14,7 +14,7 @@ import zstandard
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer import Note, TranscriptSession, Utterance
 from slowcat_memory.transfer import sources as sources_
-from slowcat_memory.transfer.reading import Options, Survey, readings, survey
+from slowcat_memory.transfer.reading import Options, Reading, readings
 from tests.transfer.exports import (
     DOG,
     EXPORTS,
@@ -26,19 +26,18 @@ from tests.transfer.exports import (
     content_of,
 )
 
-Read = tuple[Survey, list[TranscriptSession], list[Note]]
+Read = tuple[Reading, list[TranscriptSession], list[Note]]
 
 
 def read(path: Path, **options: Any) -> tuple[list[Read], list[str], list[str]]:
     """Read all files of a path; return them with the faults, and with what lies beside them."""
     faults, beside, found = list[TranscriptError](), list[TranscriptError](), list[Read]()
     for reading in readings(path, Options(**options), faults.append, beside.append):
-        surveyed = survey(reading)
-        faults.extend(surveyed.faults)
+        faults.extend(reading.faults)
         chats = list(reading.transcripts())
         sessions = [session for chat in chats for session in chat.sessions]
         notes = [note for chat in chats for note in chat.notes]
-        found.append((surveyed, sessions, notes))
+        found.append((reading, sessions, notes))
     return found, [str(one) for one in faults], [str(one) for one in beside]
 
 
@@ -67,13 +66,13 @@ def one(tmp_path: Path, content: str | bytes, **options: Any) -> tuple[Any, list
 @pytest.mark.parametrize("name", EXPORTS)
 def test_exports_each_is_recognised_by_content_and_read_right(tmp_path: Path, name: str) -> None:
     export: Export = EXPORTS[name]
-    [(surveyed, sessions, notes)], faults, beside = read(written(tmp_path, export.content))
-    assert (surveyed.format, faults, beside) == (export.format, [], [])
+    [(reading, sessions, notes)], faults, beside = read(written(tmp_path, export.content))
+    assert (reading.format.name, faults, beside) == (export.format, [], [])
     assert said(sessions) == export.said
     assert tuple(note.text for note in notes) == export.notes
-    assert len(sessions) == surveyed.sessions == export.sessions
-    assert surveyed.turns == len(export.said) and surveyed.notes == len(export.notes)
-    assert sum(surveyed.skipped.values()) == export.skipped
+    assert len(sessions) == reading.sessions == export.sessions
+    assert reading.turns == len(export.said) and reading.notes == len(export.notes)
+    assert sum(reading.skipped.values()) == export.skipped
     first = turns(sessions)[0].at if sessions else None
     assert (first.isoformat() if first else "") == export.first
 
@@ -191,7 +190,10 @@ def test_exports_an_archive_and_a_folder_are_read_file_by_file(tmp_path: Path) -
     (folder / "link.txt").symlink_to(written(tmp_path, f"Anna: {DOG}", "outside.txt"))
     for path in (folder, written(tmp_path, archive(files), "all.zip")):
         found, faults, beside = read(path)
-        assert [(s.format, s.turns) for s, _, _ in found] == [("WhatsApp", 2), ("Claude", 2)]
+        assert [(one.format.name, one.turns) for one, _, _ in found] == [
+            ("WhatsApp", 2),
+            ("Claude", 2),
+        ]
         assert faults == [] and len(beside) == 5
         assert any("00001-PHOTO.jpg is not a text file" in line for line in beside)
 

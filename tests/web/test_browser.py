@@ -15,8 +15,8 @@ from slowcat_memory.engine.memory import Memory as MemoryProtocol
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web.context import Undo
+from slowcat_memory.web.page_server import READS
 from slowcat_memory.web.replies import PAGE
-from slowcat_memory.web.routes import READS
 from tests.support.page_client import entered
 from tests.support.page_memory import ANNA, MONDAY, RULE, Running, page_of
 from tests.support.page_store import page_store

@@ -226,12 +226,9 @@ def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Runni
         assert thinking.result(30) == {"left": 0, "stopped": True}
 
 
-def test_a_backup_is_made_and_everything_verified(client: Client) -> None:
+def test_a_backup_is_made(client: Client) -> None:
     assert client.done("backup")["bytes"] > 0
     assert len(client.read("health")["backups"]) == 1
-    found = client.done("verify")
-    assert found["wrong"] == []
-    assert found["rows"] > 20
 
 
 def test_the_browser_hears_of_a_change_by_id_alone(client: Client) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.web import PageContext, open_browser, private_link
-from slowcat_memory.web.routes import CHANGES, READS
+from slowcat_memory.web.page_server import CHANGES, READS
 from tests.support.page_client import Client, entered
 from tests.support.page_memory import ANNA, Running, furnish, page_of
 from tests.support.rows import each_row
@@ -164,7 +164,7 @@ def test_errors_say_nothing_of_this_machine(
 ) -> None:
     bad = [
         client.ask("GET", "/api/said/turns?session=../../etc/passwd"),
-        client.ask("GET", "/api/said/conversations?before=1e9"),
+        client.ask("GET", "/api/said/conversations?after=1e9"),
         client.ask("GET", "/api/know/facts?after=nonsense"),
         client.ask("GET", "/api/when?at=yesterday"),
         client.ask("GET", f"/api/know/memory?id={'x' * 3000}"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.web.routes import static_files
+from slowcat_memory.web.page_server import static_files
 
 STATIC = Path(str(files("slowcat_memory.web") / "static"))
 PAGE = (STATIC / "index.html").read_text()

@@ -44,7 +44,7 @@ class _Script:
                 said = (session.at.date(), turn)
                 self._by_words.setdefault(neutralise(turn.user), []).append(said)
         self._jobs: dict[str, Callable[[Prompt], dict[str, Any]]] = {
-            "facts": self._facts, "entities": self._register, "contextualize": self._describe,
+            "facts": self._facts, "contextualize": self._describe,
             "merge": self._pairs, "profile": self._profile, "blocks": self._lines,
             "bring_up": self._question, "episodes": self._episode, "rerank": self._grades,
         }  # fmt: skip
@@ -59,7 +59,8 @@ class _Script:
     # ------------------------------------------------------------------ jobs
 
     def _facts(self, prompt: Prompt) -> dict[str, Any]:
-        return {"facts": [fact for id, one in self._asked(prompt) for fact in self._of(id, one)]}
+        facts = [fact for id, one in self._asked(prompt) for fact in self._of(id, one)]
+        return {"facts": facts, "entities": self._entities(prompt)}
 
     def _of(self, id: int, exchange: Exchange) -> Iterable[dict[str, Any]]:
         replaced = {self._claims[one].slot for one in exchange.says}
@@ -72,42 +73,20 @@ class _Script:
             yield {
                 "turn": id, "type": type_of(claim, over),
                 "subject": self._life.user if claim.subject == "user" else claim.subject,
+                "predicate": PREDICATES.get(claim.slot, ""), "object": claim.value, "over": over,
                 "content": self._sentence(claim, over), "quote": _quote(exchange.user, claim),
                 "confidence": "high", "date": day.isoformat() if day else "",
             }  # fmt: skip
 
-    def _register(self, prompt: Prompt) -> dict[str, Any]:
-        entities, relations = dict[str, dict[str, Any]](), list[dict[str, Any]]()
-        for id, exchange in self._asked(prompt):
-            for claim, over in self._stated(exchange):
+    def _entities(self, prompt: Prompt) -> list[dict[str, Any]]:
+        found = dict[str, dict[str, Any]]()
+        for _, exchange in self._asked(prompt):
+            for claim, _ in self._stated(exchange):
                 if kind := ENTITIES.get(claim.slot):
-                    entities[claim.value] = {
-                        "name": claim.value,
-                        "type": kind,
-                        "confidence": "high",
-                    }
+                    found[claim.value] = {"name": claim.value, "type": kind}
                 if claim.subject != "user":
-                    entities[claim.subject] = {
-                        "name": claim.subject, "type": "person", "confidence": "high"
-                    }  # fmt: skip
-                if predicate := PREDICATES.get(claim.slot):
-                    relations.append(
-                        {
-                            "turn": id,
-                            "subject": self._life.user
-                            if claim.subject == "user"
-                            else claim.subject,
-                            "predicate": predicate,
-                            "object": claim.value,
-                            "quote": _quote(exchange.user, claim),
-                            "since": "" if over else exchange.when,
-                            "until": exchange.when if over else "",
-                            "over": over,
-                            "corrects": exchange.kind == "correction",
-                            "confidence": "high",
-                        }  # fmt: skip
-                    )
-        return {"entities": list(entities.values()), "relations": relations}
+                    found[claim.subject] = {"name": claim.subject, "type": "person"}
+        return list(found.values())
 
     def _describe(self, prompt: Prompt) -> dict[str, Any]:
         turns = list[dict[str, Any]]()

@@ -24,7 +24,6 @@ _HUMAN = frozenset("goal plan decision possession success task_completed open_th
 _HUMAN_PREDICATES = frozenset("works_as works_at studies studies_at speaks learns".split())
 # What a person or animal of a name is to the speaker, and is no longer once dead.
 _COMPANY = ("has_pet", "has_friend", "friend_of", *PARTNERS)
-APPOSED = " – "  # before the other name of a thing: "a new car – a Fiat"
 _SPACES = re.compile(r"\s+")
 
 
@@ -151,7 +150,7 @@ def _made(
     for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
         if rule.type == "preference" and grammar_of(language).misplaced.match(object_):
             continue
-        object_ = object_.replace(SPEAKER, speaker).replace(APPOSED, ", ")
+        object_ = object_.replace(SPEAKER, speaker)
         if object_type(rule.predicate) not in ("place", "organisation", "person", "pet"):
             object_ = _uncapitalised(object_, clause, language)
         if rule.inflect and (subject.speaker or denied):

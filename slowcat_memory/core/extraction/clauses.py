@@ -52,7 +52,6 @@ class Moods(Struct, frozen=True):
     front: re.Pattern[str]
     fillers: re.Pattern[str]
     expand: tuple[tuple[re.Pattern[str], str], ...]
-    joined: tuple[tuple[re.Pattern[str], str], ...]
 
 
 def straight(text: str) -> str:
@@ -85,41 +84,6 @@ def clauses(sentence: str, language: Language) -> list[Clause]:
         return [Clause(sentence.strip(), _expanded(request["o"], moods), cased, request=True)]
     if _QUOTED.search(said) or moods.false_sentence.search(said):
         return []
-    return _joined(sentence, cased, moods) or _separate(sentence, moods)
-
-
-def _joined(sentence: str, cased: bool, moods: Moods) -> list[Clause]:
-    """Return the clauses of a sentence some of which say one thing together; [] for none.
-
-    "They moved my exam, it's on Friday now" says that the exam was moved to Friday.
-    """
-    said = straight(sentence)
-    for pattern, by in moods.joined:
-        if (found := pattern.search(said)) is None or _is_asked(said, found, moods):
-            continue
-        quote = sentence[found.start() : found.end()].strip(_EDGE)
-        made = [
-            Clause(quote, _without_fillers(_expanded(text, moods), moods), cased)
-            for text in found.expand(by).split(" | ")
-        ]
-        before, after = sentence[: found.start()], sentence[found.end() :]
-        return [
-            *(_separate(before, moods) if before.strip(_EDGE) else []),
-            *made,
-            *(_separate(after, moods) if after.strip(_EDGE) else []),
-        ]
-    return []
-
-
-def _is_asked(said: str, found: re.Match[str], moods: Moods) -> bool:
-    doubtful = said.rstrip().endswith("?") or moods.false_clause.search(found[0])
-    return bool(doubtful or moods.asks.match(_without_fillers(said, moods)))
-
-
-def _separate(sentence: str, moods: Moods) -> list[Clause]:
-    """Return the clauses of a sentence, each by itself."""
-    said = straight(sentence)
-    cased = said != said.lower()
     parts = list(_parts(said, moods))
     if not parts or moods.asks.match(_without_fillers(said[slice(*parts[0])], moods)):
         return []
@@ -201,5 +165,4 @@ def _compiled(name: str) -> Moods:
         front=signs(words.front),
         fillers=signs(rf"(?:{words.fillers})(?:[,.!]\s*|\s+)"),
         expand=compiled(words.expand),
-        joined=compiled(words.joined),
     )

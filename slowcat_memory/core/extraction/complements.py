@@ -265,11 +265,6 @@ def _organisation(words: Words, signs: Objects) -> list[str]:
     return [one for one in _thing(words, signs) if len(one.split()) <= 6]
 
 
-def _firm(words: Words, signs: Objects) -> list[str]:
-    """Return the name of an organisation that is no ordinary word: "tea" may stand there too."""
-    return [one for one in _organisation(words, signs) if not is_everyday(one.lower())]
-
-
 def _name(words: Words, signs: Objects) -> list[str]:
     name = name_of(words, most=2, strong=False)
     return [name] if name else []
@@ -333,7 +328,6 @@ _KINDS: Mapping[Complement, Callable[[Words, Objects], list[str]]] = {
     "pets": _people,
     "place": _place,
     "organisation": _organisation,
-    "firm": _firm,
     "address": _address,
     "name": _name,
     "title": _title,

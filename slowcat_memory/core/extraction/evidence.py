@@ -147,14 +147,6 @@ def _holds(written: _Written, turn: Turn, zone: tzinfo) -> bool:
     return written.first < written.last and written.first <= day <= written.last
 
 
-def nearest_time(words: str, turn: Turn, zone: tzinfo) -> Interval | None:
-    """Return the reading of a time that is nearest to its turn; None if words name not one time."""
-    meant = possible_times(words, turn.at, zone)
-    if len({one.words for one in meant}) != 1:
-        return None
-    return min(meant, key=lambda one: abs(one.start - turn.at))
-
-
 def _written(text: str) -> _Written | None:
     match = _DAY.match(text.strip())
     if match is None:

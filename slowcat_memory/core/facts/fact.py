@@ -25,7 +25,7 @@ TYPES = (
 )  # fmt: skip
 # Types that may be time-bound: these have a date.
 DATED = frozenset({"event", "open_thread", "task_completed", "decision", "plan"})
-MIN_WORDS, MAX_WORDS = 3, 60  # of a fact
+MIN_WORDS, MAX_WORDS = 2, 60  # of a fact
 STATED_BY = "stated"  # facet: log ids of the turns that say it, if more than one was merged
 
 
@@ -48,6 +48,7 @@ class ExtractedFact(Statement, frozen=True, kw_only=True):
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
         why: Why it is quarantined; "" if it is not.
+        doubtful: Whether no word of the turn shows its predicate: only the graph keeps that.
     """
 
     turn: Turn
@@ -56,6 +57,7 @@ class ExtractedFact(Statement, frozen=True, kw_only=True):
     since: datetime
     sources: tuple[int, ...]
     why: str = ""
+    doubtful: bool = False
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
@@ -68,7 +70,7 @@ def fact_memory(
     drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
 ) -> Memory:
     """Return a fact as a memory; ``local_only`` if one of its turns must not leave this machine."""
-    scope = drawn.turn.scope
+    scope, said = drawn.turn.scope, statement_of(drawn)
     return Memory(
         id=fact_id(scope, drawn.content, drawn.turn.id),
         kind=QUARANTINED if drawn.why else f"{FACT}/{drawn.type}",
@@ -80,7 +82,7 @@ def fact_memory(
         sources=drawn.sources,
         importance=fact_importance(drawn.type, drawn, drawn.content),
         local_only=local_only,
-        statement=statement_of(drawn),
+        statement=replace(said, predicate="", object="") if drawn.doubtful else said,
         facets={"why": drawn.why} if drawn.why else {},
         made=made,
     )

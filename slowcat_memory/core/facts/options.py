@@ -6,6 +6,8 @@ from msgspec import Meta, Struct
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
+ENTITY_TYPES = ("person", "pet", "place", "organisation", "product", "event", "topic")
+
 
 class MergeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When two facts are merged into one.

@@ -13,6 +13,7 @@ from itertools import chain, groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.extraction.predicates import statement_of
 from slowcat_memory.core.extraction.slots import (
     TIMELESS,
@@ -23,7 +24,7 @@ from slowcat_memory.core.extraction.slots import (
     slot_of,
 )
 from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnReading
+from slowcat_memory.core.graph.readings import ReadStatement, TurnReading
 from slowcat_memory.core.memory import ENTITY, RELATION
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.validity import (

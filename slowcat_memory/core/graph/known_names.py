@@ -28,9 +28,10 @@ from slowcat_memory.core.extraction.known import (
     limited,
     named_words,
 )
+from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import is_fact
-from slowcat_memory.core.graph.readings import Mention, TurnReading
+from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold

@@ -5,7 +5,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 SPELT = 0.87  # letters in common of two spellings of one name: "Nicolas", "Nicholas"
-TYPES = ("person", "pet", "place", "organisation", "product", "event", "topic")
 
 
 class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -7,27 +7,34 @@ forgotten turn had ended is believed again.
 """
 
 import hashlib
-from datetime import datetime
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, tzinfo
 
 import msgspec
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.evidence import dated
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.mentions import Mention, tidy
+from slowcat_memory.core.extraction.predicates import canonical, object_type
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.slots import begins, implied_endings, is_exclusive
+from slowcat_memory.core.facts.fact import ExtractedFact
+from slowcat_memory.core.language import of_any
 from slowcat_memory.core.memory import READING
-from slowcat_memory.records import Ending, Made, Memory, Statement
+from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.time import expressions
+from slowcat_memory.records import Ending, Made, Memory, Statement, Turn
 
-
-class Mention(Struct, frozen=True, omit_defaults=True):
-    """A name in a turn, as spoken; ``entity`` is its entity's id, "" until it is resolved.
-
-    ``type`` is "person", "pet", "place", "organisation", …; ``attributes`` are stated values that
-    are no relation: "email", "phone", "breed", ….
-    """
-
-    name: str
-    type: str
-    attributes: dict[str, str] = {}
-    entity: str = ""
-    confidence: str = ""
+# Past actions, plans and former possessions are no relations.
+PASSING = frozenset(
+    """achieved appointment bought called_off decided died event finished gave_up goal has_to plans
+    sold wants_reminder""".split()
+)
+_NEXT = re.compile(
+    rf"^[\s,]*(?:{of_any(lambda one: one.facts.before_date)})?[\s,]*$", re.IGNORECASE
+)
 
 
 class ReadStatement(Statement, frozen=True, kw_only=True, omit_defaults=True):
@@ -143,3 +150,87 @@ class TurnReading(Struct, frozen=True, kw_only=True):
             )
         except (KeyError, IndexError, msgspec.DecodeError) as error:
             raise ValueError(f"no reading: {type(error).__name__}") from error
+
+
+# ------------------------------------------------------------------- from facts
+
+
+def extract(
+    turn: Turn,
+    facts: Iterable[ExtractedFact],
+    zone: tzinfo,
+    known: Mapping[str, str] = {},
+    named: Sequence[Mention] | None = None,
+) -> TurnExtract | None:
+    """Return what the graph keeps of a turn: its statements, and the names it has; None for nothing.
+
+    Args:
+        facts: The turn's facts.
+        known: Types of known entities, by folded name.
+        named: What an LLM lists as named, also in other turns: a relation of anybody else is none.
+            None for facts by rule, whose subjects are people.
+    """
+    if turn.role != "user" or injected(turn.text):
+        return None
+    facts = [one for one in facts if not one.why and (one.confidence != "low" or one.reported)]
+    kinds = {**known, fold(turn.speaker): "person"} | {fold(m.name): m.type for m in named or ()}
+    words = f" {fingerprint(turn.text)} "
+    found = {fold(one.name): one for one in named or () if f" {fingerprint(one.name)} " in words}
+    statements = list[ReadStatement]()
+    for one in facts:
+        statements += _endings(one, turn, zone)
+        subject, predicate, object_ = tidy(one.subject), canonical(one.predicate), tidy(one.object)
+        passing = not predicate or predicate in PASSING or not (object_ or one.over)
+        if passing or (named is not None and fold(subject) not in kinds):
+            continue
+        statements.append(_statement(one, subject, predicate, object_, turn, zone))
+        found.setdefault(fold(subject), Mention(subject, kinds.get(fold(subject), "person")))
+        kind = object_type(predicate) or (kinds.get(fold(object_), "") if named else "")
+        if object_ and kind:
+            found.setdefault(fold(object_), Mention(object_, kinds.get(fold(object_), kind)))
+    if not statements and not found:
+        return None
+    sources = dict.fromkeys((turn.id, *(id for one in facts for id in one.sources)))
+    return TurnExtract(tuple(found.values()), tuple(statements), tuple(sources))
+
+
+def _statement(
+    one: ExtractedFact, subject: str, predicate: str, object_: str, turn: Turn, zone: tzinfo
+) -> ReadStatement:
+    since = _since(one, turn, zone)
+    return ReadStatement(
+        subject=subject,
+        predicate=predicate,
+        object=object_,
+        text=one.content,
+        quote=one.quote,
+        since=None if one.over else since,
+        until=since if one.over else None,
+        over=one.over,
+        corrects=one.corrects,
+        confidence="low" if one.doubtful else one.confidence,
+    )
+
+
+def _endings(one: ExtractedFact, turn: Turn, zone: tzinfo) -> list[ReadStatement]:
+    """Return what one statement of a turn ends, by its own words or because it implies it."""
+    said = (*one.ends, *implied_endings(one, f"{one.content} {one.quote}"))
+    until = _since(one, turn, zone) if said else None
+    return [ending(end, one.content, one.quote, until) for end in said]
+
+
+def _since(one: ExtractedFact, turn: Turn, zone: tzinfo) -> datetime | None:
+    """Return the start date that a statement names, in its quote or directly behind it."""
+    when = dated(one.quote, turn, one.date, ground((turn,), zone), zone)
+    if when.day:
+        return begins(one, when.day, when.since)
+    text = " ".join(turn.text.split())
+    _, found, rest = text.partition(" ".join(one.quote.split()))
+    sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]
+    every = expressions.statement_times(text, turn.at, zone) if found else ()
+    times = [when for when in every if when.words in sentence and not when.vague]
+    if len(times) != 1:
+        return None
+    before = sentence.partition(times[0].words)[0]
+    near = _NEXT.match(before) and (times[0].start <= turn.at or is_exclusive(one))
+    return times[0].start if near else None

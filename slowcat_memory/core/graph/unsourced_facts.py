@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.build import names_of
-from slowcat_memory.core.graph.rules import PASSING
+from slowcat_memory.core.graph.readings import PASSING
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Disclosed, Memory

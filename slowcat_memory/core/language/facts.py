@@ -11,7 +11,7 @@ from slowcat_memory.core.language.data import phrase_list, read_data, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
-    "organisation", "firm", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
+    "organisation", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
     "bought", "somebody", "given",
 ]  # fmt: skip
 Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
@@ -65,7 +65,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         endings: Rules of what ends; tried before the others.
         over: Rules of what holds no longer and no other rule knows.
         expand: Rewrites of a clause: contractions and colloquial forms written out.
-        joined: Rewrites of several clauses that say one thing, into clauses that " | " separates.
         fillers: Words without meaning at the beginning of a clause.
         adverbs: Light adverbs among the first words behind a subject.
         breaks: What separates two clauses.
@@ -201,7 +200,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     had: str
     died: str
     gender: Rewrites = ()
-    joined: Rewrites = ()
     capital_nouns: bool = False
     oblique: str = ""
     unfinished: str = ""
@@ -226,8 +224,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
         passing: True only for the moment.
         one_off: Acts without a trace, of any type of fact: lights turned off, timers set.
         denied: Negation; two facts that differ in it differ.
-        negated: The same in the quote of a relation.
-        supposed: Suppositions.
         first_person: Pronouns of the speaker.
         possessives: Words before ``relatives``: "my".
         relatives: People and animals that somebody has.
@@ -249,8 +245,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
     passing: str
     one_off: str
     denied: str
-    negated: str
-    supposed: str
     first_person: str
     possessives: str
     relatives: str

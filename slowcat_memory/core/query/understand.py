@@ -211,11 +211,7 @@ def parse_query(
     about_talk = asks_about_talk(text, language)
     also = tuple((one.name, options.sounds_weight * one.confidence) for one in heard)
     corrected = _with_heard_names(text, heard)
-    if not options.names:
-        return ParsedQuery(
-            words=text, meaning=corrected, also=also, times=found, about_talk=about_talk
-        )
-    speakers = tuple(speakers)
+    speakers = tuple(speakers) if options.names else ()
     return ParsedQuery(
         words=text,
         meaning=without_names(corrected, speakers),

@@ -18,7 +18,6 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.time.expressions import Interval
 
 Array = np.ndarray
@@ -68,7 +67,7 @@ class Candidates(Struct, frozen=True, eq=False, kw_only=True):
         known: Names of the views that the query has; the rows of the others are undefined. Without
             a query vector "dense", "keys" and "asked" are missing, and the last two also if the
             namespace has no such keys.
-        ids: Memory ids; most are only made when they are read.
+        ids: Memory ids.
     """
 
     block: Array
@@ -223,8 +222,6 @@ class Scores(Struct, frozen=True, eq=False):
         views: Normalised scores by view, each of shape (n,), 0 to 1; "asked" from -1.
         scores: Fused scores, priors and what makes it worth offering, shape (n,); comparable within
             one query.
-        coverage: Share of the query's weight in words that each candidate holds, shape (n,).
-        probability: That it answers, shape (n,), 0 to 1.
         order: Positions, best first.
         best: Positions of those that are scored by their tokens.
         similarity: MaxSim of the best ones' tokens and the query's, shape (n,), NaN for all others;
@@ -233,8 +230,6 @@ class Scores(Struct, frozen=True, eq=False):
 
     views: dict[str, Array]
     scores: Array
-    coverage: Array
-    probability: Array
     order: Array
     best: Array
     similarity: Array | None
@@ -270,13 +265,9 @@ def score(
         scores + weights.empty * (1.0 - block[Row.SUBSTANCE]) + weights.agent * block[Row.AGENT]
     )
     scores = scores + weights.session * views["session"] + weights.tokens * views.get("tokens", 0.0)
-    coverage = block[Row.WINDOW] / max(question.ceiling, 1e-9)
-    cosine = block[Row.COSINE] if "dense" in views else None
     return Scores(
         views=views,
         scores=scores,
-        coverage=coverage,
-        probability=probability(coverage, cosine, question.memories),
         order=_order(scores),
         best=best,
         similarity=similarity,

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
-from slowcat_memory.core.graph.options import TYPES, DedupOptions
+from slowcat_memory.core.facts.options import ENTITY_TYPES
+from slowcat_memory.core.graph.options import DedupOptions
 from slowcat_memory.core.summaries.options import ExtractiveOptions
 
 # Jobs that share the options section [summaries]; any other job's section has its name.
@@ -31,13 +32,17 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return self.chunks
 
 
-class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How people and things are told apart, and which ones are kept.
+class FactsOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How facts are drawn from what users say, and how people and things are told apart.
 
     Attributes:
+        turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak
+            model misses less.
+        known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
+        least_importance: Importance below which a fact is not kept: 0 keeps all, 0.4 leaves out
+            small likes and habits, 0.6 keeps health and family alone. What ends or corrects another
+            fact is kept.
         types: Types of entities; a shop adds "order" and "product".
-        turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer
-            out with fewer.
         exact: Whether equal names mean one entity.
         fuzzy: Whether spellings of one name do.
         embedding: Whether near vectors do; never for people.
@@ -48,25 +53,10 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
         embedding_at: Cosine of two names from which they mean the same.
     """
 
-    types: tuple[str, ...] = TYPES
-    turns: Annotated[int, Meta(ge=1, le=60)] = 12
-
-
-class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How facts are drawn from what users say.
-
-    Attributes:
-        turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak
-            model misses less.
-        known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
-        least_importance: Importance below which a fact is not kept: 0 keeps all, 0.4 leaves out
-            small likes and habits, 0.6 keeps health and family alone. What ends or corrects another
-            fact is kept.
-    """
-
     turns: Annotated[int, Meta(ge=1, le=40)] = 12
     known: Annotated[int, Meta(ge=0, le=100)] = 12
     least_importance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+    types: tuple[str, ...] = ENTITY_TYPES
 
 
 class CorrectionsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,6 +30,18 @@ class Progress(Struct, frozen=True, omit_defaults=True):
     open: dict[str, int] = {}
 
 
+class SessionsCursor(Struct, frozen=True, omit_defaults=True):
+    """A cursor's payload, as JSON.
+
+    Attributes:
+        version: Of the prompt and whatever else makes a job read everything again.
+        open: As in `Progress`.
+    """
+
+    version: str = ""
+    open: dict[str, int] = {}
+
+
 def visible_turns(
     snapshot: Snapshot,
     session: Session,

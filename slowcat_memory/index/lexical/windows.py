@@ -20,9 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.index.files.document import Document
-from slowcat_memory.index.files.header import Header
-from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.format import Document, Header, IndexOptions
 from slowcat_memory.index.table import Column, open_array
 
 Counts = Mapping[str, int]

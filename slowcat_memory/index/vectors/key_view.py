@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.core.text.normalize import digest
-from slowcat_memory.index.files.document import Pointer
+from slowcat_memory.index.format import Pointer
 from slowcat_memory.index.table import Column, open_array
 from slowcat_memory.index.vectors.vector_view import VectorView
 

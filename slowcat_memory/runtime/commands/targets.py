@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.validity import held_at
 from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
+from slowcat_memory.runtime.commands.outcomes import CommandContext
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
@@ -34,22 +35,6 @@ STATEMENT = range(4, 31)  # words of a turn worth reading out
 
 Why = Callable[[int], tuple[LedgerEntry, dict[str, Memory]] | None]
 Tokenize = Callable[[str], list[str]]
-
-
-class Place(Protocol):
-    """The position in the log of a command."""
-
-    @property
-    def scope(self) -> str:
-        """The user's namespace."""
-
-    @property
-    def session(self) -> str:
-        """The session."""
-
-    @property
-    def turn(self) -> int:
-        """Log id of the command's turn."""
 
 
 def question(exchange: Sequence[Turn]) -> Turn | None:
@@ -148,7 +133,7 @@ def answer_of(exchange: Sequence[Turn]) -> str:
 def corrected(
     snapshot: Snapshot,
     why: Why,
-    place: Place,
+    context: CommandContext,
     right: str,
     language: Language,
     tokenize: Tokenize,
@@ -159,19 +144,19 @@ def corrected(
     It may be one that was put before the LLM for the last answer, that was read aloud by the last
     command, or the user's last statement. ``why`` is ``Memory.why``.
     """
-    read = _read_aloud(snapshot, place)
+    read = _read_aloud(snapshot, context)
     if read is not None:
         said, found = read
     else:
-        exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
+        exchange = last_exchange(snapshot, context.scope, context.session, context.turn)
         asked = question(exchange)
         answer = answer_of(exchange)
         if asked is None:
             return "own" if answer else "new"
         offered = why(asked.id)
         memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
-        found = [m for m in memories if m and not m.retired_at and m.scope == place.scope]
-        own = snapshot.read(place.scope, chunk_id(asked.id)) if not _asks(asked) else None
+        found = [m for m in memories if m and not m.retired_at and m.scope == context.scope]
+        own = snapshot.read(context.scope, chunk_id(asked.id)) if not _asks(asked) else None
         found += [own] if own and not own.retired_at else []
         said = Said(asked.text, answer, is_statement=own in found)
     shown = [one for m in found if (one := disclose_found(m, reader, snapshot.memory))]
@@ -184,15 +169,15 @@ def _asks(turn: Turn) -> bool:
     return bool(asking(turn.text))
 
 
-def _read_aloud(snapshot: Snapshot, place: Place) -> tuple[Said, list[Memory]] | None:
+def _read_aloud(snapshot: Snapshot, context: CommandContext) -> tuple[Said, list[Memory]] | None:
     """Return a command's answer just before, and the memories that it quotes; None without."""
-    answer = snapshot.turn(snapshot.turn_before(place.scope, place.session, place.turn))
+    answer = snapshot.turn(snapshot.turn_before(context.scope, context.session, context.turn))
     if answer is None or not answer.aside or answer.role != "assistant":
         return None
     spoken = fingerprint(answer.text)
     after = max(0, snapshot.last_id() - LATELY)
-    said = (chunk(t) for t in snapshot.turns(place.scope, after=after) if not t.aside)
-    every = [*snapshot.memories(place.scope), *said]
+    said = (chunk(t) for t in snapshot.turns(context.scope, after=after) if not t.aside)
+    every = [*snapshot.memories(context.scope), *said]
     current = {memory.id: memory for memory in reversed(every) if not memory.retired_at}
     quoted = [m for m in current.values() if (q := fingerprint(quote(m.text))) and q in spoken]
     return (Said("", answer.text), quoted) if quoted else None

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -55,8 +56,8 @@ class UndoLog:
         with self._lock:
             now = self._clock()
             old = self._retired(memory.scope, instead, now)
-            entry = self._entry(kind, memory.scope, turn, now, made=(memory.id,))
-            entry = replace(entry, hidden=tuple(one.id for one in old))
+            hidden = tuple(one.id for one in old)
+            entry = self._entry(kind, memory.scope, turn, at=now, made=(memory.id,), hidden=hidden)
             return self._apply([*old, memory], entry)
 
     def hide(
@@ -83,9 +84,9 @@ class UndoLog:
             now, ids, elsewhere = self._clock(), tuple(memories), tuple(others)
             hidden = self._retired(scope, ids, now)
             more = [m for where, id_ in elsewhere for m in self._retired(where, (id_,), now)]
-            entry = self._entry(kind, scope, turn, now, turns=tuple(turns))
-            entry = replace(entry, hidden=ids, others=elsewhere, due=_later(now, undo_s))
-            return self._apply([*hidden, *more], entry)
+            when = {"at": now, "due": _later(now, undo_s)}
+            what = {"turns": tuple(turns), "hidden": ids, "others": elsewhere}
+            return self._apply([*hidden, *more], self._entry(kind, scope, turn, **when, **what))
 
     def hide_covered(self, covered: Forgotten, scope: str, undo_s: float) -> Forgotten:
         """Hide what an order to forget covers; return it with the command's row, if it is anything."""
@@ -104,8 +105,8 @@ class UndoLog:
         Arguments as in ``hide``.
         """
         with self._lock:
-            entry = self._entry(kind, scope, turn, self._clock(), turns=tuple(turns))
-            return self._apply([], replace(entry, hidden=tuple(memories), state="asked"))
+            asked = {"turns": tuple(turns), "hidden": tuple(memories), "state": "asked"}
+            return self._apply([], self._entry(kind, scope, turn, at=self._clock(), **asked))
 
     def answer(self, entry: CommandEntry, yes: bool, undo_s: float) -> CommandEntry:
         """Hide what was asked about, or drop the question.
@@ -164,22 +165,11 @@ class UndoLog:
             over = (entry for entry in snapshot.commands() if is_due(entry, now))
             return {entry.id: _erasures(entry, snapshot) for entry in over}
 
-    def _entry(
-        self,
-        kind: str,
-        scope: str,
-        turn: int,
-        now: datetime,
-        *,
-        made: tuple[str, ...] = (),
-        turns: tuple[int, ...] = (),
-    ) -> CommandEntry:
+    def _entry(self, kind: str, scope: str, turn: int, **more: Any) -> CommandEntry:
         with self._store.snapshot() as snapshot:  # another process may have written one
             stored = max((entry.id for entry in snapshot.commands(n=1)), default=0)
         self._last_id = max(self._last_id, stored) + 1
-        return CommandEntry(
-            id=self._last_id, scope=scope, kind=kind, at=now, turn=turn, made=made, turns=turns
-        )
+        return CommandEntry(id=self._last_id, scope=scope, kind=kind, turn=turn, **more)
 
     def _retired(self, scope: str, memories: Iterable[str], now: datetime) -> list[Memory]:
         with self._store.snapshot() as snapshot:

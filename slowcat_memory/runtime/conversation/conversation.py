@@ -10,12 +10,11 @@ passed to ``append``, which neither blocks nor waits.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.introductions import introduced
 from slowcat_memory.core.memory import chunk_id
@@ -290,18 +289,21 @@ class Conversation:
             log, how = self._logs[scope], channel or ("voice" if heard else "text")
             if not kept:
                 continue
-            ack = log.append(
-                log.tracker.user_said(
-                    kept,
-                    speaker,
-                    now,
-                    channel=how,
-                    cut=cut,
-                    aside=aside,
-                    part_of=turns[0].id if turns else 0,
-                    unnamed=unnamed,
-                )
+            edges = log.tracker.said(now)
+            turn = Turn(
+                session=log.tracker.session,
+                scope=scope,
+                speaker=speaker,
+                role="user",
+                text=kept,
+                at=now.at,
+                channel=how,
+                cut=cut,
+                aside=aside,
+                part_of=turns[0].id if turns else 0,
+                unnamed=unnamed,
             )
+            ack = log.append([*edges, turn])
             if ack and isinstance(ack.event, Turn):
                 self._exchange.turns[scope] = ack.event
                 turns.append(ack.event)
@@ -342,13 +344,17 @@ class Conversation:
         kept, cut = clean(text)
         if not (kept and answered.kept) or self.off_record.off:
             return None
-        first = 0
+        first, origins = 0, tuple(dict.fromkeys(answered.private))
         for scope in answered.scopes:
             asked, log = answered.turns.get(scope), self._logs[scope]
-            events = log.tracker.agent_said(
-                kept,
-                self._names.agent,
-                now,
+            edges = log.tracker.said(now)
+            turn = Turn(
+                session=log.tracker.session,
+                scope=scope,
+                speaker=self._names.agent,
+                role="assistant",
+                text=kept,
+                at=now.at,
                 reply_to=asked.id if asked else 0,
                 interrupted=interrupted,
                 tools=tuple(answered.tools),
@@ -356,8 +362,10 @@ class Conversation:
                 cut=cut,
                 aside=asked.aside if asked else False,
                 part_of=first,
+                local_only=bool(origins),
+                derived_from=origins,
             )
-            ack = log.append(_derived(events, answered.private))
+            ack = log.append([*edges, turn])
             first = first or (ack.event.id if ack and ack.event else 0)
         return (asked, ack) if ack else None
 
@@ -379,14 +387,6 @@ class Conversation:
         self.off_record.tick()
         for log in self._logs.values():
             log.append(log.tracker.tick(now))
-
-
-def _derived(events: Iterable[Event], private: Iterable[tuple[str, str]]) -> Iterator[Event]:
-    """Yield events with their turns marked as made from some local-only memories."""
-    origins = tuple(dict.fromkeys(private))
-    for event in events:
-        marked = bool(origins) and isinstance(event, Turn)
-        yield replace(event, local_only=True, derived_from=origins) if marked else event
 
 
 def _scopes(parts: Iterable[Part]) -> tuple[str, ...]:

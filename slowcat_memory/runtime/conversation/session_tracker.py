@@ -23,7 +23,7 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta, Struct
 
 from slowcat_memory.clock import boot_seconds
-from slowcat_memory.records import Channel, Event, Session, SessionEdge, Turn
+from slowcat_memory.records import Event, Session, SessionEdge
 
 State = Literal["idle", "open", "dropped"]
 RESUMABLE = frozenset({"disconnect", "close", "crash"})  # a silence ends a session for good
@@ -112,79 +112,11 @@ class SessionTracker:
         if self._state == "open" and self._last is not None:
             self._last = max(self._last, now, key=lambda moment: moment.seconds)
 
-    def user_said(
-        self,
-        text: str,
-        speaker: str,
-        now: Moment,
-        *,
-        channel: Channel = "voice",
-        cut: int = 0,
-        aside: bool = False,
-        part_of: int = 0,
-        unnamed: bool = False,
-    ) -> list[Event]:
-        """Return the events of a user's utterance: the turn, last, and its session's start.
-
-        Args:
-            text: Clean.
-            cut: How many characters were cut off.
-            aside: It is a voice command.
-            part_of: Log id of the first of the parts of a turn, 0 for this one.
-            unnamed: ``speaker`` is the default name: nobody identified the speaker.
-        """
+    def said(self, now: Moment) -> list[Event]:
+        """Return the events before an utterance's own; it is of ``session`` then."""
         edges = self._opened(now)
-        turn = self._turn(
-            text,
-            speaker,
-            "user",
-            now,
-            channel=channel,
-            cut=cut,
-            aside=aside,
-            part_of=part_of,
-            unnamed=unnamed,
-        )
-        return [*edges, turn]
-
-    def agent_said(
-        self,
-        text: str,
-        speaker: str,
-        now: Moment,
-        *,
-        reply_to: int = 0,
-        interrupted: bool = False,
-        tools: tuple[str, ...] = (),
-        channel: Channel = "voice",
-        cut: int = 0,
-        aside: bool = False,
-        part_of: int = 0,
-    ) -> list[Event]:
-        """Return the events of the agent's utterance: the turn, last, and its session's start.
-
-        Args:
-            text: The spoken words, clean.
-            reply_to: Log id of the user's turn, 0 for a greeting.
-            cut: How many characters were cut off.
-            aside: It answers a voice command.
-            part_of: Log id of the first of the copies of a reply, 0 for this one.
-        """
-        edges = self._opened(now)
-        turn = self._turn(
-            text,
-            speaker,
-            "assistant",
-            now,
-            reply_to=reply_to,
-            interrupted=interrupted,
-            tools=tools,
-            channel=channel,
-            cut=cut,
-            aside=aside,
-            part_of=part_of,
-        )
-        return [*edges, turn]
+        self.touch(now)
+        return edges
 
     def disconnected(self, now: Moment, reason: str = "disconnect") -> list[Event]:
         """Return the end of the session, if one is open; ``reason`` is "disconnect" or "close"."""
@@ -225,15 +157,3 @@ class SessionTracker:
         self, kind: Literal["start", "end", "resume"], at: datetime, reason: str = ""
     ) -> SessionEdge:
         return SessionEdge(session=self._session, scope=self.scope, kind=kind, at=at, reason=reason)
-
-    def _turn(self, text: str, speaker: str, role: str, now: Moment, **more: object) -> Turn:
-        self.touch(now)
-        return Turn(
-            session=self._session,
-            scope=self.scope,
-            speaker=speaker,
-            role=role,  # type: ignore[arg-type]
-            text=text,
-            at=now.at,
-            **more,  # type: ignore[arg-type]
-        )

@@ -177,7 +177,7 @@ def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterat
     with read() as snapshot:
         latest, keys = dict[str, str](), has_keys(snapshot, scope)
         unread = snapshot.logged_between(scope, 1, upto)
-    for snapshot, turn in _in_parts(read, lambda view, id_: view.events(scope, id_, upto), 0):
+    for snapshot, turn in in_parts(read, "events", scope, 0, upto=upto):
         unread -= 1
         if not isinstance(turn, Turn) or turn.aside:
             continue
@@ -188,7 +188,7 @@ def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterat
             latest[turn.session] = memory.id
     if unread:
         raise unread_error(unread)
-    for snapshot, memory in _in_parts(read, lambda view, id_: view.memories(scope, after=id_), ""):
+    for snapshot, memory in in_parts(read, "memories", scope, ""):
         if not indexable(memory):
             continue
         turn_behind = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
@@ -196,14 +196,17 @@ def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterat
             yield stored_document(snapshot, memory, reading, keys=keys)
 
 
-def _in_parts(
-    read: Read, rows: Callable[..., Iterator[Any]], last: Any
+def in_parts(
+    read: Read, rows: str, scope: str, last: Any, **more: Any
 ) -> Iterator[tuple[Snapshot, Any]]:
-    """Yield rows behind the last id with the snapshots that they are in; none lives for long."""
+    """Yield rows behind the last id with the snapshots that they are in; none lives for long.
+
+    ``rows`` names the snapshot's method.
+    """
     while last is not None:
         with read() as snapshot:
             after, last = last, None
-            for row in islice(rows(snapshot, after), PART):
+            for row in islice(getattr(snapshot, rows)(scope, after=after, **more), PART):
                 last = row.id
                 yield snapshot, row
 

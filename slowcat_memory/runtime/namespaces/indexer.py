@@ -12,6 +12,7 @@ wait for the first (``late``). What the last one recalls is thrown away: it keep
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import partial
 from operator import methodcaller
 from typing import Any, TypeVar
@@ -218,7 +219,8 @@ class Indexer:
     def soon(self, work: Callable[..., None], *arguments: Any) -> None:
         """Run quick work on the first worker, after the current recall; see ``later``."""
         if not self.closing.is_set():
-            self.talk.submit(self._guarded, work, *arguments)
+            with suppress(RuntimeError):  # it is closed just now
+                self.talk.submit(self._guarded, work, *arguments)
 
     def _guarded(self, work: Callable[..., object], *arguments: Any) -> None:
         try:

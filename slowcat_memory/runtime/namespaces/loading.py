@@ -6,7 +6,7 @@ from pathlib import Path
 from loguru import logger
 from msgspec import Struct, field
 
-from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.memory import chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
@@ -14,10 +14,12 @@ from slowcat_memory.index.build import generation
 from slowcat_memory.records import Manifest, Memory
 from slowcat_memory.runtime.namespaces.documents import (
     LastChunks,
+    Place,
+    Read,
     Reading,
     Space,
-    document,
     has_keys,
+    in_parts,
     index_memory,
     indexable,
     place_of,
@@ -84,22 +86,29 @@ class IndexLoader:
     def open(self, folder: Path | None = None, *, vectors: bool = False) -> Searcher:
         return Searcher(self._tokenizer, self._options, self._space.dim, folder, vectors)
 
-    def load(self, snapshot: Snapshot) -> Loaded:
-        """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt."""
-        manifest = snapshot.manifest(self._scope)
-        sound = (snapshot.forget_epoch(), self._tokenizer.version)
+    def load(self, read: Read) -> Loaded:
+        """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt.
+
+        It is read in parts, so that no snapshot lives for long: what changes meanwhile may be in it
+        or not, and is to be applied afterwards.
+        """
+        with read() as snapshot:
+            manifest, upto = snapshot.manifest(self._scope), snapshot.last_id()
+            changed = snapshot.changed(self._scope, manifest.changes) if manifest else []
+            sound = snapshot.forget_epoch(), self._tokenizer.version
+            self._has_keys = has_keys(snapshot, self._scope)
         if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
             try:
-                return self._load_sealed(snapshot, manifest)
+                return self._load_sealed(read, manifest, changed)
             except Exception as error:  # any error of NumPy or msgspec on a foreign file
                 logger.warning(f"index of a scope is rebuilt from the log: {describe_error(error)}")
         marked = LocalOnlyIds(self._scope, self._store)
         loaded = Loaded(self.open(), marked, damaged=manifest is not None)
-        self._add_turns(loaded, snapshot, after=0)
-        self._add_memories(loaded, snapshot)
+        self._add_turns(loaded, read, 0)
+        self._add_memories(loaded, read, upto)
         return loaded
 
-    def _load_sealed(self, snapshot: Snapshot, manifest: Manifest) -> Loaded:
+    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> Loaded:
         """Load a sealed index and all later changes.
 
         Its files are verified meanwhile, on another core: an index made of damaged ones is dropped
@@ -110,64 +119,56 @@ class IndexLoader:
             folder = self.root / manifest.generation
             marked = LocalOnlyIds(self._scope, self._store, folder)
             loaded = Loaded(self.open(folder), marked, manifest)
-            self._add_turns(loaded, snapshot, after=manifest.upto)
-            self._apply_changes(loaded, snapshot, manifest)
+            self._add_turns(loaded, read, manifest.upto)
+            self._apply_changes(loaded, read, changed)
             verified.result()
         return loaded
 
-    def _add_turns(self, loaded: Loaded, snapshot: Snapshot, after: int) -> None:
+    def _add_turns(self, loaded: Loaded, read: Read, after: int) -> None:
         """Add the turns after a log id, each with its whole state in the store.
 
         The times in their texts are left to be read.
         """
-        searcher, with_keys = loaded.searcher, has_keys(snapshot, self._scope)
-        for turn in snapshot.turns(self._scope, after=after):
+        for snapshot, turn in in_parts(read, "turns", self._scope, after):
             if turn.aside:
                 continue
             memory = snapshot.memory(self._scope, chunk_id(turn.id)) or chunk(turn)
+            before = loaded.last_chunks.before(turn, loaded.searcher, snapshot)
+            self._index(loaded, snapshot, memory, Place((before,)))
             loaded.added.add(memory.id)
-            loaded.local_only.mark(memory.id, local=memory.local_only)
-            if not indexable(memory):
-                continue
-            memory = snapshot.in_context(memory)
-            keys = list(snapshot.keys(self._scope, memory.id)) if with_keys else []
-            before = loaded.last_chunks.before(turn, searcher, snapshot)
-            dated = loaded.is_dated_now(memory)
-            searcher.add(document(memory, self._reading, before, keys, dated=dated))
-            for id_, of, values in stored_vectors(snapshot, self._space, memory, keys):
-                searcher.put_vector(id_, values, of)
-            loaded.last_chunks.record(turn)
+            if indexable(memory):
+                loaded.last_chunks.record(turn)
 
-    def _add_memories(self, loaded: Loaded, snapshot: Snapshot) -> None:
-        """Add all memories but those that were added with their turns."""
-        searcher = loaded.searcher
-        for memory in snapshot.memories(self._scope):
-            if memory.id not in loaded.added:
-                keys = list(snapshot.keys(self._scope, memory.id))
-                index_memory(searcher, snapshot.in_context(memory), keys, self._reading)
-        if self._space.dim:
-            self._read_vectors(searcher, snapshot)
+    def _add_memories(self, loaded: Loaded, read: Read, upto: int) -> None:
+        """Add all memories but those that are added with their turns, now or afterwards."""
+        for snapshot, memory in in_parts(read, "memories", self._scope, ""):
+            if memory.id not in loaded.added and turn_of(memory.id) <= upto:
+                self._index(loaded, snapshot, memory, Place())
 
-    def _apply_changes(self, loaded: Loaded, snapshot: Snapshot, manifest: Manifest) -> None:
+    def _apply_changes(self, loaded: Loaded, read: Read, changed: list[str]) -> None:
         """Index again what changed since the sealing, except turns added since then."""
-        searcher = loaded.searcher
-        for memory_id in snapshot.changed(self._scope, manifest.changes):
+        for memory_id in changed:
             if memory_id in loaded.added:
                 continue
-            memory = snapshot.read(self._scope, memory_id)
-            loaded.local_only.mark(memory_id, local=memory is not None and memory.local_only)
-            if memory is None:
-                searcher.remove(memory_id)
-                continue
-            keys = list(snapshot.keys(self._scope, memory_id))
-            vectors = list(stored_vectors(snapshot, self._space, memory, keys))
-            if self._space.dim and len(vectors) <= len(keys):
-                searcher.remove(memory_id)  # a sealed vector that is no longer in the store
-            place = place_of(memory_id, snapshot, searcher)
-            dated = not indexable(memory) or loaded.is_dated_now(memory)
-            index_memory(searcher, memory, keys, self._reading, place, dated=dated)
-            for id_, of, values in vectors:
-                searcher.put_vector(id_, values, of)
+            with read() as snapshot:
+                if memory := snapshot.read(self._scope, memory_id):
+                    place = place_of(memory_id, snapshot, loaded.searcher)
+                    self._index(loaded, snapshot, memory, place)
+                else:
+                    loaded.local_only.mark(memory_id, local=False)
+                    loaded.searcher.remove(memory_id)
+
+    def _index(self, loaded: Loaded, snapshot: Snapshot, memory: Memory, place: Place) -> None:
+        searcher, memory = loaded.searcher, snapshot.in_context(memory)
+        loaded.local_only.mark(memory.id, local=memory.local_only)
+        keys = list(snapshot.keys(self._scope, memory.id)) if self._has_keys else []
+        vectors = list(stored_vectors(snapshot, self._space, memory, keys))
+        if self._space.dim and len(vectors) <= len(keys):
+            searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+        dated = not indexable(memory) or loaded.is_dated_now(memory)
+        index_memory(searcher, memory, keys, self._reading, place, dated=dated)
+        for id_, of, values in vectors:
+            searcher.put_vector(id_, values, of)
 
     def attach_vectors(self, searcher: Searcher, manifest: Manifest) -> bool:
         """Add a sealed index's vectors, or the store's if those are unusable.

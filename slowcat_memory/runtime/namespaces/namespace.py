@@ -170,9 +170,7 @@ class Namespace:
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
         self._give_way = give_way
-        with store.snapshot(give_way) as snapshot:
-            loaded = loader.load(snapshot)
-            is_new = not latest_turns(snapshot, scope, 1)
+        loaded = loader.load(lambda: store.snapshot(give_way))
         self._last_chunks = loaded.last_chunks
         self._undated = {memory.id: memory for memory in loaded.undated}
         self._local_only = loaded.local_only
@@ -188,7 +186,7 @@ class Namespace:
         self._index = LiveIndex(loaded, loader, store, order)
         self._lock = self._index.lock
         self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
-        if is_new:  # there is next to nothing to read
+        if loaded.sealed is None and not loaded.added:  # there is next to nothing to read
             self._deferred.finish()
 
     # ---------------------------------------------------------------- behind the opening

@@ -1,10 +1,11 @@
 """The record of a recall, and its last stage: whether anything answers, and what is offered."""
 
 import math
-from collections.abc import Callable, Collection, Sequence, Set
-from datetime import datetime
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from datetime import datetime, tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -19,7 +20,7 @@ from slowcat_memory.core.query.asked_facts import (
     names_in,
     revises,
 )
-from slowcat_memory.core.query.understand import ParsedQuery
+from slowcat_memory.core.query.understand import ParsedQuery, parse_query
 from slowcat_memory.core.ranking.offering import AnswerEvidence, any_answers, distinct, least_share
 from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
 from slowcat_memory.core.render.memory_block import FACTS
@@ -29,8 +30,15 @@ from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
-from slowcat_memory.runtime.recall.scoring import LeftOutReason, Offered, RankingTrace
+from slowcat_memory.runtime.recall.query import (
+    LeftOutReason,
+    Offered,
+    Query,
+    RankingTrace,
+    Recollection,
+    RetrievalOptions,
+    asks_for_memory,
+)
 
 if TYPE_CHECKING:
     from slowcat_memory.runtime.namespaces.known_facts import Ending
@@ -47,8 +55,11 @@ Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 class RecallState(Struct, eq=False, dict=True):
     """A recall in one namespace, which its stages fill; what is read of a query is read once.
 
+    One thread runs it. Another may wait for it, and read what is done: each attribute is set once,
+    when its value is complete, so no lock is needed.
+
     Attributes:
-        searcher: The namespace's index when the recall began.
+        searcher: The namespace's index when the recall began; sealing replaces it meanwhile.
         lexical: The best by words.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
@@ -56,22 +67,50 @@ class RecallState(Struct, eq=False, dict=True):
         trace: The candidates, once they are ranked.
         evidence: Whether anything answers; None where the index was not searched completely.
         hits: What is offered, best first.
+        timings: Milliseconds by lap.
+        done: The result.
+        settled: A late turn's result without the store.
+        abandoned: Set by the reader: stop at the next step.
     """
 
     namespace: Namespace
-    searcher: Searcher
     query: Query
-    parsed: ParsedQuery
-    lexical: Lexical
     options: RetrievalOptions
+    zone: tzinfo
+    searcher: Searcher
+    lexical: Lexical | None = None
     encoded: Encoded | None = None
     turned: np.ndarray | None = None
     complete: bool = True
     trace: RankingTrace | None = None
     evidence: AnswerEvidence | None = None
     hits: list[Hit] = []
+    timings: dict[str, float] = {}
+    done: Recollection | None = None
+    settled: Recollection | None = None
+    abandoned: bool = False
+    since: float = 0.0  # when the last lap ended
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.timings[name] = round(self.timings.get(name, 0.0) + (now - self.since) * 1e3, 4)
+        self.since = now
 
     # ------------------------------------------------------------------- the query
+
+    @cached_property
+    def parsed(self) -> ParsedQuery:
+        query, searcher, options = self.query, self.searcher, self.options
+        return parse_query(
+            query.text,
+            query.now,
+            self.zone,
+            speakers=searcher.speakers,
+            heard=searcher.heard(query.text) if options.ask.sounds else (),
+            dialogue=query.dialogue,
+            language=options.language,
+            options=options.ask,
+        )
 
     @cached_property
     def reader(self) -> Reader:
@@ -84,24 +123,23 @@ class RecallState(Struct, eq=False, dict=True):
         return Wordings(self.options.language)
 
     @cached_property
-    def names(self) -> "_Names":
-        """The names in the query, and which of them were never said."""
-        names, thing = names_in(self.parsed.words, self.options.language), self._unseen_thing
-        names += thing
-        unseen = [name for name in names if not self.searcher.knows(name)]
-        if unseen and self.options.ask.sounds:  # a name that sounds like a known one may be it
-            heard = {fold(one.said) for one in self.searcher.heard(" ".join(unseen))}
-            unseen = [name for name in unseen if fold(name) not in heard]
-        return _Names(len(unseen) / max(1, len(names)), bool(thing))
-
-    @property
-    def _unseen_thing(self) -> list[str]:
+    def unseen_thing(self) -> list[str]:
         """What a turn asks the name of, if that was never mentioned: it counts as a name.
 
         Whatever else has a name is near to "what is my landlord called?".
         """
         words = named_thing(self.query.text, self.options.language)
         return [] if any(map(self.searcher.knows, words)) else words[:1]
+
+    @cached_property
+    def unseen_names(self) -> float:
+        """The share of the query's names that were never said."""
+        names = names_in(self.parsed.words, self.options.language) + self.unseen_thing
+        unseen = [name for name in names if not self.searcher.knows(name)]
+        if unseen and self.options.ask.sounds:  # a name that sounds like a known one may be it
+            heard = {fold(one.said) for one in self.searcher.heard(" ".join(unseen))}
+            unseen = [name for name in unseen if fold(name) not in heard]
+        return len(unseen) / max(1, len(names))
 
     @property
     def asks(self) -> bool:
@@ -148,9 +186,9 @@ class RecallState(Struct, eq=False, dict=True):
         return AnswerEvidence(
             coverage=trace.max_coverage(but),
             max_similarity=trace.max_similarity(but),
-            unseen_names=self.names.unseen,
+            unseen_names=self.unseen_names,
             memories=len(self.searcher),
-            lacks_value=missing or float(self.names.asks_for_name),
+            lacks_value=missing or float(bool(self.unseen_thing)),
         )
 
     def _answers(self, trace: RankingTrace, evidence: AnswerEvidence | None) -> bool:
@@ -185,7 +223,7 @@ class RecallState(Struct, eq=False, dict=True):
 
         What the LLM can read already answers nothing: the decision is about the other candidates.
         """
-        trace.reset()
+        self.trace = trace
         chosen, remaining = self._choose(trace, fetch), None
         if self.complete:
             missing = self._missing_value([one.memory.text for one in chosen], fetch)
@@ -360,11 +398,10 @@ class RecallState(Struct, eq=False, dict=True):
         )
 
 
-class _Names(NamedTuple):
-    """The share of a query's names that were never said, and whether it asks for one's name."""
-
-    unseen: float
-    asks_for_name: bool
+def abandon(recalls: Iterable[RecallState]) -> None:
+    """Stop recalls at their next step: nobody waits for them."""
+    for recall in recalls:
+        recall.abandoned = True
 
 
 def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: datetime) -> list[Hit]:

@@ -4,57 +4,47 @@
 
 The steps completed are the stage of the result: ``tail`` (lexical, over what was indexed since the
 last seal), ``lexical`` (over everything), ``full`` (words and vectors). Each step stores its result
-in a ``Progress``, so that a turn whose deadline passes while its query is embedded takes what is
+in the ``RecallState``, so that a turn whose deadline passes while its query is embedded takes what is
 ready: see ``settle``. All steps run on one thread: handing over to another costs 32 us.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from datetime import tzinfo
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta, tzinfo
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.understand import (
-    DialogueTurn,
-    ParsedQuery,
-    asks_overview,
-    parse_query,
-)
+from slowcat_memory.core.disclosure import disclose_found
+from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
+from slowcat_memory.core.query.understand import asks_overview
 from slowcat_memory.core.ranking.score import Candidates, Question, score
 from slowcat_memory.core.ranking.token_codes import maxsim
-from slowcat_memory.index import Lexical, Searcher
+from slowcat_memory.core.summaries.summary import items, without_repeats
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
+from slowcat_memory.core.time.periods import periods_of
+from slowcat_memory.index import Lexical
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
+from slowcat_memory.records import Disclosed, Hit, Memory, Session
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import RecallState
-from slowcat_memory.runtime.recall.overviews import Overviews
-from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
-from slowcat_memory.runtime.recall.scoring import RankingTrace
-from slowcat_memory.store import Store
+from slowcat_memory.runtime.recall.query import (
+    Query,
+    RankingTrace,
+    Recollection,
+    RetrievalOptions,
+    Stage,
+)
+from slowcat_memory.store import Snapshot, Store
 
 WARM_WORDS = 12  # of the latest memory: as many as a question has
 WARM_UP = "warm up"  # for a scope without a memory
 
 Embed = Callable[[str], Encoded | np.ndarray | None]
-
-
-class Progress:
-    """Results of a running recall in one namespace, step by step.
-
-    Written by the thread that runs it, and read by the thread that waits for it: each attribute is
-    set once, when its value is complete, so no lock is needed.
-    """
-
-    def __init__(self) -> None:
-        self.searcher: Searcher | None = None  # the one used by ``lexical``
-        self.parsed: ParsedQuery | None = None
-        self.lexical: Lexical | None = None
-        self.encoded: Encoded | None = None
-        self.done: Recollection | None = None  # the result of ``run``
-        self.settled: Recollection | None = None  # a late turn's result without the store
-        self.abandoned = False  # set by the reader: stop at the next step
 
 
 class Pipeline:
@@ -78,144 +68,124 @@ class Pipeline:
         """Whether embedding costs nobody else anything: the model runs in this process."""
         return self._embedding.is_own
 
-    def run(
-        self,
-        namespace: Namespace,
-        query: Query,
-        progress: Progress | None = None,
-        *,
-        ahead: bool = False,
-    ) -> Recollection:
+    def begin(self, namespace: Namespace, query: Query) -> RecallState:
+        """Return a recall for ``run``, without any result."""
+        return RecallState(namespace, query, self._options, self._zone, namespace.searcher)
+
+    def run(self, recall: RecallState, *, ahead: bool = False) -> Recollection:
         """Run all steps of a recall.
 
         Args:
-            progress: Stores the results of the steps.
             ahead: The query may never be asked: no cache may keep its words.
 
         Returns:
             The hits; at stage "lexical" when there is no vector for the query.
         """
-        watch, progress = _Stopwatch(), progress or Progress()
-        if progress.abandoned:
+        if recall.abandoned:
             return Recollection()
-        searcher = progress.searcher = namespace.searcher  # kept: sealing replaces it
-        parsed = progress.parsed = self.parse(query, searcher)
+        recall.since = time.perf_counter()
+        namespace, query = recall.namespace, recall.query
+        searcher = recall.searcher = namespace.searcher
+        parsed = recall.parsed
         if parsed.times:
             namespace.read_times()
-        watch.lap("parse")
-        lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
-        watch.lap("lexical")
+        recall.lap("parse")
+        lexical = recall.lexical = searcher.lexical(parsed.words, also=parsed.also)
+        recall.lap("lexical")
         embed = self._embedder(namespace, ahead=ahead)
         encoded = None if query.vector is None else Encoded.of(query.vector)
         if encoded is None and embed is not None and len(searcher.dense):
-            encoded = None if progress.abandoned else _encoded(embed, parsed.meaning)
-            progress.encoded = encoded
-            watch.lap("embed")
-        if progress.abandoned:
-            return Recollection(timings=watch.laps)
-        if encoded is not None and not encoded.vector.any():
-            encoded = None  # a zero vector has no direction: use words
-        state = RecallState(namespace, searcher, query, parsed, lexical, self._options)
-        state.encoded = encoded
-        state.turned = self._turned(searcher, encoded, query.dialogue, embed)
-        trace = self._rank(state, watch)
-        state.offer(trace, namespace.fetch)
-        return self._recollection(
-            state, "full" if "dense" in trace.candidates.known else "lexical", watch
-        )
+            encoded = None if recall.abandoned else _encoded(embed, parsed.meaning)
+            recall.lap("embed")
+        if encoded is not None and encoded.vector.any():  # else it has no direction: words must do
+            recall.encoded = encoded
+        if recall.abandoned:
+            return Recollection(timings=recall.timings)
+        if recall.encoded is not None:
+            recall.turned = self._turned(recall, recall.encoded.vector, embed)
+        trace = self._rank(recall, lexical)
+        recall.offer(trace, namespace.fetch)
+        stage: Stage = "full" if "dense" in trace.candidates.known else "lexical"
+        recall.done = self._recollection(recall, lexical, stage)
+        return recall.done
 
-    def settle(self, namespace: Namespace, query: Query, progress: Progress) -> Recollection:
+    def settle(self, recall: RecallState) -> Recollection:
         """Return what a late recall has so far, for a turn that waits for it.
 
         First the hits among the latest memories, whose texts are in memory, are stored in
-        ``progress.settled``: then the store is read, which may block.
-
-        Args:
-            namespace: The namespace of ``run``.
+        ``recall.settled``: then the store is read, which may block.
 
         Returns:
             Stage "lexical", or "tail" when not even that step was done.
         """
-        watch = _Stopwatch()
-        progress.abandoned = True
-        lexical = progress.lexical  # read before its searcher, which is set before it
-        searcher = progress.searcher or namespace.searcher
-        parsed = self.parse(query, searcher)
-        watch.lap("parse")
-        stage: Stage = "lexical" if lexical is not None else "tail"
-        lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
-        watch.lap("lexical")
-        state = RecallState(namespace, searcher, query, parsed, lexical, self._options)
-        trace = self._rank(state, watch)
-        state.complete = stage == "lexical"  # not the tail alone
-        state.offer(trace, namespace.recent)
-        watch.lap("fetch")
-        progress.settled = Recollection(
-            hits=state.hits, stage="tail", timings=watch.laps.copy(), words=lexical.weights
+        recall.abandoned = True
+        lexical = recall.lexical  # read before its searcher, which is set before it
+        late = RecallState(
+            recall.namespace, recall.query, self._options, self._zone, recall.searcher
         )
-        state.offer(trace, namespace.fetch)
-        if asks_overview(query.text):  # words alone cannot deny it
-            state.evidence = None
-        return self._recollection(state, stage, watch)
+        late.since = time.perf_counter()
+        parsed = late.parsed
+        late.lap("parse")
+        stage: Stage = "lexical" if lexical is not None else "tail"
+        lexical = lexical or late.searcher.lexical(parsed.words, also=parsed.also, sealed=False)
+        late.lap("lexical")
+        trace = self._rank(late, lexical)
+        late.complete = stage == "lexical"  # not the tail alone
+        late.offer(trace, late.namespace.recent)
+        late.lap("fetch")
+        recall.settled = Recollection(
+            hits=late.hits, stage="tail", timings=late.timings.copy(), words=lexical.weights
+        )
+        trace = RankingTrace(trace.candidates, trace.scores, trace.question)
+        late.offer(trace, late.namespace.fetch)
+        if asks_overview(late.query.text):  # words alone cannot deny it
+            late.evidence = None
+        return self._recollection(late, lexical, stage)
 
-    def _recollection(self, state: RecallState, stage: Stage, watch: "_Stopwatch") -> Recollection:
-        query = state.query
-        overview = None
+    def _recollection(self, recall: RecallState, lexical: Lexical, stage: Stage) -> Recollection:
+        query, overview = recall.query, None
         if asks_overview(query.text):
-            overview = self._overviews.lead(query, state.namespace.scope, state.limit, state.hits)
-        watch.lap("fetch")
+            scope = recall.namespace.scope
+            overview = self._overviews.lead(query, scope, recall.limit, recall.hits)
+        recall.lap("fetch")
         return Recollection(
-            hits=state.hits if overview is None else overview,
+            hits=recall.hits if overview is None else overview,
             stage=stage,
-            timings=watch.laps,
-            words=state.lexical.weights,
-            trace=state.trace,
+            timings=recall.timings,
+            words=lexical.weights,
+            trace=recall.trace,
             # A summary always answers, and so does a fact, whatever its words.
-            evidence=None if overview is not None or state.stated else state.evidence,
-            names_speaker=bool(state.parsed.named),
+            evidence=None if overview is not None or recall.stated else recall.evidence,
+            names_speaker=bool(recall.parsed.named),
         )
 
     def encode(self, namespace: Namespace, query: Query) -> Encoded | None:
         """Embed a query ahead of its recall; None without a model."""
         embed = self._embedder(namespace, ahead=False)
-        return _encoded(embed, self.parse(query, namespace.searcher).meaning)
+        return _encoded(embed, self.begin(namespace, query).parsed.meaning)
 
-    def touch(self, namespaces: Sequence[Namespace], query: Query, progress: Progress) -> float:
+    def touch(self, recalls: Iterable[RecallState]) -> float:
         """Recall with the words of each scope's latest memory; the result is thrown away.
 
-        No cache keeps them, and nothing of it is counted. It stops once ``progress`` is abandoned.
+        No cache keeps them, and nothing of it is counted.
 
         Returns:
             The processor time that it took, in seconds.
         """
         began = time.thread_time()
-        for namespace in namespaces:
-            memory, text, vector = namespace.hot.latest(), WARM_UP, None
+        for recall in recalls:
+            memory, text, vector = recall.namespace.hot.latest(), WARM_UP, None
             if memory is not None:
                 text = " ".join(memory.text.split()[:WARM_WORDS])
                 # Embedding may cost somebody else something, unless the model is our own.
-                vector = None if self.has_own_model else namespace.searcher.vector(memory.id)
-            wanted = replace(query, text=text, vector=vector, floor=0.0, local=True)
-            self.run(namespace, wanted, progress, ahead=True)
+                vector = None if self.has_own_model else recall.searcher.vector(memory.id)
+            recall.query = replace(recall.query, text=text, vector=vector, floor=0.0, local=True)
+            self.run(recall, ahead=True)
         return time.thread_time() - began
 
-    # ------------------------------------------------------------------- parse
-
-    def parse(self, query: Query, searcher: Searcher) -> ParsedQuery:
-        return parse_query(
-            query.text,
-            query.now,
-            self._zone,
-            speakers=searcher.speakers,
-            heard=searcher.heard(query.text) if self._options.ask.sounds else (),
-            dialogue=query.dialogue,
-            language=self._options.language,
-            options=self._options.ask,
-        )
-
-    def _withheld(self, namespace: Namespace, query: Query) -> frozenset[str]:
+    def _withheld(self, recall: RecallState) -> frozenset[str]:
         """Return the ids of local-only memories for a remote LLM: they do not even answer."""
-        local_only = frozenset() if query.local else namespace.local_only()
+        local_only = frozenset() if recall.query.local else recall.namespace.local_only()
         if local_only:
             self._metrics.count("local_only_withheld")
         return local_only
@@ -228,80 +198,70 @@ class Pipeline:
             return None
         return self._embedding.passing if ahead else self._embedding.query
 
-    def _turned(
-        self,
-        searcher: Searcher,
-        encoded: Encoded | None,
-        dialogue: Sequence[DialogueTurn],
-        embed: Embed | None,
-    ) -> np.ndarray | None:
+    def _turned(self, recall: RecallState, own: np.ndarray, embed: Embed | None) -> np.ndarray:
         """Return the query's vector, shifted towards those of the last two turns."""
-        if encoded is None:
-            return None
         weight = self._options.ask.dialogue
-        found = list[np.ndarray]()
-        for turn in dialogue[-2:] if weight else ():
+        vectors = list[np.ndarray]()
+        for turn in recall.query.dialogue[-2:] if weight else ():
             if turn.memory:  # a stored turn has its vector in the index
-                vector = searcher.vector(turn.memory)
+                vector = recall.searcher.vector(turn.memory)
             else:
                 made = _encoded(embed, turn.text)
                 vector = None if made is None else made.vector
             if vector is not None:
-                found.append(vector)
-        if not found:
-            return encoded.vector
-        turned = encoded.vector + weight * (sum(found[1:], found[0]) / len(found))
+                vectors.append(vector)
+        if not vectors:
+            return own
+        turned = own + weight * np.mean(vectors, axis=0)
         return turned / max(float(np.sqrt(turned.dot(turned))), 1e-9)
 
     # ------------------------------------------------------------------- score
 
-    def _rank(self, state: RecallState, watch: "_Stopwatch") -> RankingTrace:
+    def _rank(self, recall: RecallState, lexical: Lexical) -> RankingTrace:
         """Propose candidates and put them into order."""
-        searcher, parsed = state.searcher, state.parsed
-        own = state.encoded.vector if state.encoded else None
-        found = searcher.candidates(
-            state.lexical,
-            state.turned,
-            self._withheld(state.namespace, state.query),
-            None if state.turned is own else own,
-            talk=state.query.talk or parsed.about_talk,
-            visible=state.query.exclude,
+        searcher, parsed, options = recall.searcher, recall.parsed, self._options
+        own = recall.encoded.vector if recall.encoded else None
+        candidates = searcher.candidates(
+            lexical,
+            recall.turned,
+            self._withheld(recall),
+            None if recall.turned is own else own,
+            talk=recall.query.talk or parsed.about_talk,
+            visible=recall.query.exclude,
         )
-        watch.lap("dense")
+        recall.lap("dense")
         question = Question(
-            now=state.query.now.timestamp(),
-            ceiling=state.lexical.ceiling,
-            long_turns=searcher.mean_words >= self._options.fuse.smooth_below_words,
+            now=recall.query.now.timestamp(),
+            ceiling=lexical.ceiling,
+            long_turns=searcher.mean_words >= options.fuse.smooth_below_words,
             memories=len(searcher),
             speakers=searcher.speaker_numbers(parsed.named),
             times=parsed.times,
         )
 
         def compare(best: np.ndarray) -> np.ndarray | None:
-            watch.lap("fuse")
-            return self._compare(state, found, best)
+            recall.lap("fuse")
+            return self._compare(recall, candidates, best)
 
-        options = self._options
-        scores = score(found, question, options.fuse, options.rank, state.weights, compare)
-        watch.lap("fuse" if scores.similarity is None else "tokens")
-        state.trace = RankingTrace(found, scores, question.memories)
-        return state.trace
+        scores = score(candidates, question, options.fuse, options.rank, recall.weights, compare)
+        recall.lap("fuse" if scores.similarity is None else "tokens")
+        return RankingTrace(candidates, scores, question)
 
     def _compare(
-        self, state: RecallState, found: Candidates, best: np.ndarray
+        self, recall: RecallState, candidates: Candidates, best: np.ndarray
     ) -> np.ndarray | None:
         """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
 
         None without token vectors.
         """
-        tokens = state.encoded.tokens if state.encoded else None
+        tokens = recall.encoded.tokens if recall.encoded else None
         space = self._embedding.token_key
         if tokens is None or not space:
             return None
-        similarity = np.full(len(found), np.nan)
-        ids = [found.ids[n] for n in best.tolist()]
+        similarity = np.full(len(candidates), np.nan)
+        ids = [candidates.ids[n] for n in best.tolist()]
         with self._store.snapshot() as snapshot:
-            vectors = snapshot.tokens(space, state.namespace.scope, ids)
+            vectors = snapshot.tokens(space, recall.namespace.scope, ids)
         similarity[best] = maxsim(tokens, vectors)
         return similarity
 
@@ -311,14 +271,137 @@ def _encoded(embed: Embed | None, text: str) -> Encoded | None:
     return None if value is None else Encoded.of(value)
 
 
-class _Stopwatch:
-    """Laps in milliseconds."""
+# ------------------------------------------------------------------- overviews
+# Summaries for overview questions, found by the name of their period. They are in no index, so that
+# they cannot displace turns or change word statistics. A period's summary needs no search: its id is
+# its name. For the latest time, or a day that is not over, the summaries of its sessions are used.
+
+MOST_NEW = 2000  # log ids since the last look, beyond which reading all sessions is quicker
+
+
+class SessionTime(Struct, frozen=True):
+    """When a session began, and when its last turn was."""
+
+    id: str
+    started: datetime
+    last: datetime
+
+
+class _Known(Struct, frozen=True):
+    """The sessions as of a log id and a forget epoch."""
+
+    upto: int
+    epoch: int
+    by_id: dict[str, SessionTime]
+
+
+class SessionTimes:
+    """The sessions of scopes. Safe to use from several threads: what is known is replaced whole."""
 
     def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._from = time.perf_counter()
+        self._known: dict[str, _Known] = {}
 
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.laps[name] = round(self.laps.get(name, 0.0) + (now - self._from) * 1e3, 4)
-        self._from = now
+    def latest(self, snapshot: Snapshot, scope: str) -> list[SessionTime]:
+        """Return a scope's sessions as of a snapshot, the latest first."""
+        upto, epoch = snapshot.last_id(), snapshot.forget_epoch()
+        known = self._known.get(scope)
+        if known is None or known.epoch != epoch or not 0 <= upto - known.upto <= MOST_NEW:
+            by_id = {row.id: _time_of(row) for row in snapshot.sessions(scope)}
+        else:
+            since = {event.session for event in snapshot.events(scope, known.upto, upto)}
+            rows = (snapshot.session(id) for id in since)
+            by_id = {**known.by_id, **{row.id: _time_of(row) for row in rows if row is not None}}
+        self._known[scope] = _Known(upto, epoch, by_id)
+        return sorted(by_id.values(), key=lambda one: (one.last, one.started), reverse=True)
+
+
+def _time_of(row: Session) -> SessionTime:
+    return SessionTime(row.id, row.started, row.last)
+
+
+MOST = 4  # summaries per question
+SESSIONS = 3  # of them from the latest sessions, if the question names no time
+LOOKED_AT = 12  # sessions of a time span that are read
+
+
+class Overviews:
+    """Puts summaries before the hits of overview questions."""
+
+    def __init__(self, store: Store, zone: tzinfo, language: str) -> None:
+        self._store, self._zone, self._language = store, zone, language
+        self._sessions_of = SessionTimes()
+
+    def lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
+        """Return the hits of an overview question with summaries before them.
+
+        Args:
+            hits: The hits so far, best first.
+
+        Returns:
+            None if there is none.
+        """
+        asked = times(query.text, query.now, self._zone, WhenOptions(language=self._language))
+        past = [one for one in asked if one.start < query.now]
+        with self._store.snapshot() as snapshot:
+            found = list(self._summaries(snapshot, scope, query, past))
+        if not found:
+            return None
+        told = without_repeats([one.text for one in found])
+        found = [replace(one, text=text) for one, text in zip(found, told, strict=True) if text]
+        hits = [hit for hit in hits if not _is_told(hit.memory.text, told)]
+        best = max((hit.score for hit in hits), default=1.0)
+        first = [
+            Hit(memory=memory, score=round(best + 0.01 * (len(found) - n), 4), probability=1.0)
+            for n, memory in enumerate(found)
+        ]
+        return [*first, *hits][:limit]
+
+    def _summaries(
+        self, snapshot: Snapshot, scope: str, query: Query, past: Sequence[Interval]
+    ) -> Iterator[Disclosed]:
+        seen, reader = set[str](), query.reader
+        for memory in self._candidates(snapshot, scope, query.now, past):
+            if memory.id in seen or memory.id in query.exclude or memory.retired_at:
+                continue
+            shown = disclose_found(memory, reader, snapshot.memory)
+            if shown is None:
+                continue
+            seen.add(memory.id)
+            yield shown
+            if len(seen) == MOST:
+                return
+
+    def _candidates(
+        self, snapshot: Snapshot, scope: str, now: datetime, past: Sequence[Interval]
+    ) -> Iterator[Memory]:
+        """Yield the summaries of a time span, longest period first; else of the latest sessions."""
+        if not past:
+            yield from self._sessions(snapshot, scope, None)
+        days = list[Memory]()
+        for name in periods_of(past, now, self._zone):
+            if memory := snapshot.memory(scope, f"{SUMMARY}/{name}"):
+                days.append(memory)
+                yield memory
+        for memory in days:
+            for id in items(memory, "covers"):
+                if part := snapshot.memory(scope, id):
+                    yield part
+        for one in past if not days else ():
+            yield from self._sessions(snapshot, scope, (one.start, one.end))
+
+    def _sessions(
+        self, snapshot: Snapshot, scope: str, span: tuple[datetime, datetime] | None
+    ) -> Iterator[Memory]:
+        """Yield the summaries of the latest sessions, or of those of a time span."""
+        sessions = self._sessions_of.latest(snapshot, scope)
+        if span is not None:
+            begun, over = span[0], span[1] + timedelta(hours=4)  # a day ends in the small hours
+            sessions = [one for one in sessions if one.last >= begun and one.started < over]
+        read = (snapshot.memory(scope, f"{SESSION_SUMMARY}/{s.id}") for s in sessions[:LOOKED_AT])
+        yield from [memory for memory in read if memory][: SESSIONS if span is None else LOOKED_AT]
+
+
+def _is_told(text: str, summaries: Sequence[str]) -> bool:
+    """Return whether a summary has a turn's words."""
+    words = fingerprint(text)
+    return any(f" {words} " in f" {fingerprint(one)} " for one in summaries)

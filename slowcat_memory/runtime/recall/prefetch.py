@@ -22,8 +22,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.errors import describe_error
-from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.recall.pipeline import Progress
+from slowcat_memory.runtime.recall.choosing import RecallState, abandon
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
 
 KEEP_S = 30.0  # a turn later than this is not expected any more
@@ -45,21 +44,22 @@ class Attempt(Struct, frozen=True, eq=False):
 
     Attributes:
         heard: The words that it was begun for.
-        query: Its query, after the gate.
-        progress: Its results so far, by namespace.
+        recalls: One in each namespace, the speaker's own first.
+        versions: The namespaces', when it began.
         running: Its future result.
-        namespaces: Those it searches, the speaker's own first.
-        versions: Theirs, when it began.
         behind: Its thread had other work when it was begun, which may take long.
     """
 
     heard: str
-    query: Query
-    progress: Sequence[Progress]
-    running: "Future[Recollection]"
-    namespaces: Sequence[Namespace]
+    recalls: Sequence[RecallState]
     versions: Sequence[int]
+    running: "Future[Recollection]"
     behind: bool = False
+
+    @property
+    def query(self) -> Query:
+        """Its query, after the gate."""
+        return self.recalls[0].query
 
     def is_for(self, text: str) -> bool:
         return fingerprint(self.heard) == fingerprint(text)
@@ -85,7 +85,7 @@ class Attempt(Struct, frozen=True, eq=False):
         """Compare all but the words; ids excluded since count if the index has them."""
         own = self.query
         return (
-            all(n.version == v for n, v in zip(self.namespaces, self.versions, strict=True))
+            [recall.namespace.version for recall in self.recalls] == [*self.versions]
             and (own.scope, own.also, own.local) == (query.scope, query.also, query.local)
             and (own.k, own.floor, own.keep_share) == (query.k, query.floor, query.keep_share)
             and _asks(own) == _asks(query)
@@ -96,7 +96,7 @@ class Attempt(Struct, frozen=True, eq=False):
         )
 
     def _knows(self, memory: str) -> bool:
-        return any(memory in namespace.searcher for namespace in self.namespaces)
+        return any(memory in recall.namespace.searcher for recall in self.recalls)
 
     def _nothing_more_is_visible(self, query: Query) -> bool:
         """Return whether nothing that it found has entered the LLM's context meanwhile."""
@@ -109,8 +109,7 @@ class Attempt(Struct, frozen=True, eq=False):
 
     def abandon(self) -> None:
         """Stop it at its next step; its result is not needed."""
-        for left in self.progress:
-            left.abandoned = True
+        abandon(self.recalls)
         self.running.cancel()
 
 

@@ -4,7 +4,7 @@ Four threads take part. The event loop applies the gate to a turn and waits for 
 longer than ``deadline_ms``. The worker ``indexer.talk`` runs the pipeline, one recall after the
 other, behind the turns that are to be indexed before it; ``indexer.ahead`` does the same for
 recalls that are begun while the user still speaks (see ``prefetch``). Each stores its results, step
-by step, in one ``Progress`` per namespace. When the deadline passes first, ``indexer.late`` makes
+by step, in one ``RecallState`` per namespace. When the deadline passes first, ``indexer.late`` makes
 hits of the results so far, for which the loop waits ``settle_ms`` more; if that is not enough
 either, because the store blocks, the turn gets the hits among the latest memories, which need no
 store, or none.
@@ -22,15 +22,18 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need
+from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
+from slowcat_memory.records import Hit
 from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
-from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
+from slowcat_memory.runtime.recall.choosing import RecallState, abandon
+from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import (
     BlockWriter,
@@ -38,7 +41,6 @@ from slowcat_memory.runtime.recall.query import (
     Recollection,
     RetrievalOptions,
     abstain,
-    merge,
     need_of,
 )
 from slowcat_memory.store import Store
@@ -103,7 +105,7 @@ class Retrieval:
         self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
-        self._touching = Progress()  # of the last call of ``touch``
+        self._touching: list[RecallState] = []  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
 
@@ -122,7 +124,7 @@ class Retrieval:
             return await self._recall(query, prefetch)
 
     async def _recall(self, query: Query, prefetch: Prefetch | None) -> Recollection:
-        self._touching.abandoned = True
+        abandon(self._touching)
         began = time.perf_counter()
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
@@ -131,7 +133,7 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._skipped(need)
-        query = self._named(_gated(query, need))
+        query = self._gated(query, need)
         gate = round((time.perf_counter() - began) * 1e3, 4)
         found = await self._in_time(query, attempt)
         found = replace(found, timings={"gate": gate, **found.timings})
@@ -149,20 +151,18 @@ class Retrieval:
         Returns:
             The running recall; None if it needs no memory, or a scope is not loaded.
         """
-        self._touching.abandoned = True
+        abandon(self._touching)
         need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
         self._look_soon()
-        heard, query = query.text, self._named(_gated(query, need))
         self._metrics.count("prefetch_begun")
-        namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
-        versions = tuple(namespace.version for namespace in namespaces)
-        progress = tuple(Progress() for _ in scopes)
+        recalls = self._recalls(self._gated(query, need), scopes)
+        versions = [recall.namespace.version for recall in recalls]
         behind = not self._indexer.ahead.is_idle
         with self._while_recalling():  # at once: the worker waits where idle work computes
-            running = self._indexer.ahead.submit(self._ahead, query, scopes, progress)
-        return Attempt(heard, query, progress, running, namespaces, versions, behind)
+            running = self._indexer.ahead.submit(self._run_each, recalls, True)
+        return Attempt(query.text, recalls, versions, running, behind)
 
     def touch(self, query: Query) -> "Future[float] | None":
         """Begin a recall whose result is thrown away, so that the next one finds all it needs warm.
@@ -179,38 +179,34 @@ class Retrieval:
         if not scopes:
             return None
         self._indexer.release()
-        progress = self._touching = Progress()
-        namespaces = [self._namespaces.get(scope) for scope in scopes]
+        recalls = self._touching = self._recalls(query, scopes)
         self._page_cache.recalled()
-        return self._indexer.warm.submit(self._pipeline.touch, namespaces, query, progress)
+        return self._indexer.warm.submit(self._pipeline.touch, recalls)
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""
         need = need_of(query.text, self._options)
         if not need.query:
             return self._skipped(need)
-        return self.run(_gated(query, need))
+        return self.run(self._gated(query, need))
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
         self._look_soon()
         self._indexer.release()
         scopes = self._readable(query)
-        query = self._named(query, load=True)
-        for scope in scopes:
-            self._namespaces.get(scope).wait_vectors()
-            self._namespaces.get(scope).finish_opening()
-        if not scopes:
+        recalls = self._recalls(self._named(query), scopes)
+        for recall in recalls:
+            recall.namespace.wait_vectors()
+            recall.namespace.finish_opening()
+        if not recalls:
             return Recollection()
-        progress = [Progress() for _ in scopes]
         with self._while_recalling():
-            return self._indexer.talk.submit(self._run_each, query, scopes, progress).result()
+            return self._indexer.talk.submit(self._run_each, recalls).result()
 
     def run(self, query: Query) -> Recollection:
         """Recall in the query's own scope, without a gate, on the caller's thread."""
-        query = self._named(query, load=True)
-        self._namespaces.get(query.scope)  # a load gives way to recalls
-        return self._run_each(query, [query.scope], [Progress()])
+        return self._run_each(self._recalls(self._named(query), [query.scope]))
 
     def rehearse(self, query: Query) -> None:
         """Recall and throw the result away, on the caller's thread: what it needs is made then.
@@ -220,7 +216,8 @@ class Retrieval:
         """
         if not self._pipeline.has_own_model:
             query = replace(query, vector=np.zeros(1, np.float32))
-        self._pipeline.run(self._namespaces.get(query.scope), query, ahead=True)
+        (recall,) = self._recalls(query, [query.scope])
+        self._pipeline.run(recall, ahead=True)
 
     def encode(self, query: Query) -> Encoded | None:
         """Embed a query ahead of its recall, for ``Query.vector``, on the caller's thread.
@@ -248,15 +245,18 @@ class Retrieval:
         scopes = dict.fromkeys((query.scope, *query.also))
         return [scope for scope in scopes if not self._namespaces.is_guests(scope)]
 
-    def _named(self, query: Query, *, load: bool = False) -> Query:
-        """Return a query whose hits carry the users' present names.
+    def _recalls(self, query: Query, scopes: Sequence[str]) -> list[RecallState]:
+        """Return a recall in each of the scopes; one that is not loaded is loaded."""
+        return [self._pipeline.begin(self._namespaces.get(scope), query) for scope in scopes]
 
-        Args:
-            load: Read names that were not read yet, from the disk.
-        """
-        scopes = (query.scope, *query.also)
-        called = self._users.loaded(*scopes) if load else self._users.called(*scopes)
-        return replace(query, called=called) if called != query.called else query
+    def _gated(self, query: Query, need: Need) -> Query:
+        """Return a turn's query after the gate, with its users' names as far as they are read."""
+        called = self._users.called(query.scope, *query.also)
+        return replace(query, text=need.query, need=need, called=called)
+
+    def _named(self, query: Query) -> Query:
+        """Return a query whose hits carry the users' present names, which may be read from disk."""
+        return replace(query, called=self._users.loaded(query.scope, *query.also))
 
     # ------------------------------------------------------------------- under the deadline
 
@@ -276,45 +276,34 @@ class Retrieval:
             return self._conclude(query, [Recollection()])
         if attempt and self._stands(attempt, query, loaded):
             self._metrics.count("prefetch_stood")
-            return await self._wait(attempt.running, query, loaded, attempt.progress)
+            return await self._wait(attempt.running, query, attempt.recalls)
         if attempt:
             attempt.abandon()
             query = self._with_vector_of(attempt, query)
         self._look_soon()
         self._indexer.release(but=query.exclude)
-        progress = tuple(Progress() for _ in loaded)
-        running = self._indexer.talk.submit(self._run_each, query, loaded, progress)
-        return await self._wait(running, query, loaded, progress)
+        recalls = self._recalls(query, loaded)
+        return await self._wait(self._indexer.talk.submit(self._run_each, recalls), query, recalls)
 
     async def _wait(
-        self,
-        running: "Future[Recollection]",
-        query: Query,
-        scopes: Sequence[str],
-        progress: Sequence[Progress],
+        self, running: "Future[Recollection]", query: Query, recalls: Sequence[RecallState]
     ) -> Recollection:
         """Wait for a recall until the deadline, then, a little more, for its results so far."""
         options = self._options.recall
         try:
             if await ended_within(running, options.deadline_ms):
                 return running.result()
-            late = self._indexer.late.submit(self._settle, query, scopes, progress)
+            late = self._indexer.late.submit(self._settle, query, recalls)
             if await ended_within(late, options.settle_ms):
                 return late.result()
         finally:  # also when an interruption cancels the turn
-            for left in progress:
-                left.abandoned = True
-        return self._conclude(query, [left.settled or Recollection() for left in progress])
+            abandon(recalls)
+        return self._conclude(query, [recall.settled or Recollection() for recall in recalls])
 
-    def _settle(
-        self, query: Query, scopes: Sequence[str], progress: Sequence[Progress]
-    ) -> Recollection:
+    def _settle(self, query: Query, recalls: Sequence[RecallState]) -> Recollection:
         """Return each scope's results so far. On the thread ``late``: the store may block."""
-        found = [
-            left.done or self._pipeline.settle(self._namespaces.get(scope), query, left)
-            for scope, left in zip(scopes, progress, strict=True)
-        ]
-        return self._conclude(query, found)
+        every = [recall.done or self._pipeline.settle(recall) for recall in recalls]
+        return self._conclude(query, every)
 
     def _load(self, scope: str) -> None:
         self._users.load(scope)
@@ -326,13 +315,8 @@ class Retrieval:
 
     def _stands(self, attempt: Attempt, query: Query, scopes: Sequence[str]) -> bool:
         """Return whether a recall begun ahead is the same query on the same indexes."""
-        now = [self._namespaces.get(scope) for scope in scopes]
-        same = len(now) == len(attempt.namespaces)
-        return (
-            same
-            and all(a is b for a, b in zip(now, attempt.namespaces, strict=True))
-            and attempt.holds(query)
-        )
+        present = [self._namespaces.get(scope) for scope in scopes]
+        return present == [one.namespace for one in attempt.recalls] and attempt.holds(query)
 
     def _with_vector_of(self, attempt: Attempt, query: Query) -> Query:
         """Take over the vector of a recall for nearly the same words, if it is ready.
@@ -340,45 +324,34 @@ class Retrieval:
         Embedding is most of a recall's work. The texts that are embedded (without names, with words
         of the dialogue) must share ``prefetch.overlap`` of their words, and the space be the same.
         """
-        encoded, asked = attempt.progress[0].encoded, attempt.progress[0].parsed
-        same_scope = attempt.query.scope == query.scope and query.scope in self._namespaces
-        if encoded is not None and asked is not None and query.vector is None and same_scope:
-            namespace = self._namespaces.get(query.scope)
-            meaning = self._pipeline.parse(query, namespace.searcher).meaning
-            near = overlap(asked.meaning, meaning) >= self._options.prefetch.overlap
-            if near and attempt.namespaces[0].space == namespace.space:
+        ahead = attempt.recalls[0]
+        same_scope = ahead.query.scope == query.scope and query.scope in self._namespaces
+        if ahead.encoded is not None and query.vector is None and same_scope:
+            (recall,) = self._recalls(query, [query.scope])
+            shared = overlap(ahead.parsed.meaning, recall.parsed.meaning)
+            same_space = ahead.namespace.space == recall.namespace.space
+            if shared >= self._options.prefetch.overlap and same_space:
                 self._metrics.count("prefetch_vector")
-                return replace(query, vector=encoded)
+                return replace(query, vector=ahead.encoded)
         self._metrics.count("prefetch_redone")
         return query
 
-    def _ahead(
-        self, query: Query, scopes: Sequence[str], progress: Sequence[Progress]
-    ) -> Recollection:
-        """Recall ahead and write the block. No cache keeps the words: they may never be said."""
-        found = self._run_each(query, scopes, progress, ahead=True)
-        return replace(found, packed=self.pack(found, query.now))
-
     # ------------------------------------------------------------------- running and merging
 
-    def _run_each(
-        self,
-        query: Query,
-        scopes: Sequence[str],
-        progress: Sequence[Progress],
-        *,
-        ahead: bool = False,
-    ) -> Recollection:
-        found = list[Recollection]()
+    def _run_each(self, recalls: Sequence[RecallState], ahead: bool = False) -> Recollection:
+        """Run recalls of one query. No cache keeps the words of one ahead: they may never be said.
+
+        With one ahead, the block is written too.
+        """
+        every, query = list[Recollection](), recalls[0].query
         with self._while_recalling():
-            for scope, left in zip(scopes, progress, strict=True):
+            for recall in recalls:
                 try:
-                    namespace = self._namespaces.get(scope)
-                    left.done = self._pipeline.run(namespace, query, left, ahead=ahead)
+                    every.append(self._pipeline.run(recall, ahead=ahead))
                 finally:
                     self._page_cache.recalled()
-                found.append(left.done)
-            return self._conclude(query, found)
+            merged = self._conclude(query, every)
+        return replace(merged, packed=self.pack(merged, query.now)) if ahead else merged
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
         merged = found[0] if len(found) == 1 else merge(found, query, self._options)
@@ -387,5 +360,48 @@ class Retrieval:
         return abstain(merged, query.need, self._options.recall.unknown_below)
 
 
-def _gated(query: Query, need: Need) -> Query:
-    return replace(query, text=need.query, need=need)
+# ------------------------------------------------------------------- several namespaces
+
+
+def merge(found: Sequence[Recollection], query: Query, options: RetrievalOptions) -> Recollection:
+    """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
+    timings, words = dict[str, float](), dict[str, float]()
+    for one in found:
+        for lap, ms in one.timings.items():
+            timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
+        words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
+    evidence = [one.evidence for one in found if one.evidence is not None]
+    return replace(
+        found[0],
+        hits=union([one.hits for one in found], query.limit(options), options.fuse.duplicate),
+        timings=timings,
+        words=words,
+        evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
+        names_speaker=any(one.names_speaker for one in found),
+    )
+
+
+def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[Hit]:
+    """Merge the hits of several namespaces; the scores of the result are comparable.
+
+    A score only compares hits of one namespace: it is scaled by the best of them, and rare words of
+    one namespace are common in another. The probability that a hit answers is comparable
+    everywhere, but orders hits less well. So each namespace keeps its order by score, scaled by the
+    probability that it answers at all.
+
+    Args:
+        found: Hits by namespace, best first, after each namespace's own thresholds.
+        duplicate: Jaccard similarity of words from which two hits are equal; the better is kept.
+    """
+    if len(found) == 1:
+        return list(found[0])
+    every = sorted((hit for hits in found for hit in _scaled(hits)), key=lambda hit: -hit.score)
+    kept = distinct([hit.memory.text for hit in every], duplicate, limit)
+    return [every[place] for place in kept]
+
+
+def _scaled(hits: Sequence[Hit]) -> list[Hit]:
+    """Scale one namespace's scores so that the best is its probability of answering."""
+    best = max((hit.score for hit in hits), default=0.0)
+    answers = best_of_top(np.array([hit.probability for hit in hits]))
+    return [replace(hit, score=hit.score / best * answers if best > 0 else 0.0) for hit in hits]

@@ -140,8 +140,9 @@ class SnapshotThen:
         memory = self._snapshot.read(scope, id)
         return None if memory is None else self._as_was(memory)
 
-    def memories(self, scope: str, beginning: str = "") -> Iterator[Memory]:
-        found = (self._as_was(memory) for memory in self._snapshot.memories(scope, beginning))
+    def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
+        stored = self._snapshot.memories(scope, beginning, after)
+        found = (self._as_was(memory) for memory in stored)
         return (memory for memory in found if memory is not None)
 
     def ledger(self, turn: int) -> LedgerEntry | None:

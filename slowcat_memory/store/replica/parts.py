@@ -8,6 +8,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -156,21 +157,16 @@ def read(folder: Path, options: StoreOptions) -> Ordinary:
         StoreUnsafeError: It is the copy of a memory in a database.
         StoreError: It cannot be read.
     """
-    opened = opening.to_read(folder.absolute(), options, utc_now)
-    try:
-        with opened.env.reading() as (txn, handles):
+    with closing(opening.to_read(folder.absolute(), options, utc_now).env) as env:
+        with env.reading() as (txn, handles):
             tx = Transaction(txn, handles)
             if tx.get("meta", keys.name_key(COPY)) is not None:
                 raise StoreUnsafeError(f"{folder} is a worker's copy of a memory in a database")
-            rows, made = Counter[str](), list[Part]()
-            for one in of_store(txn, handles, opened.env.path):
-                made.append(seal(one))
-                if isinstance(one, Rows):
-                    rows[one.table] += len(one.rows)
-            erasing = bool(tx.meta(ERASE_DUE, False)) or tx.meta(PENDING, None) is not None
-            return Ordinary(made, dict(rows), int(tx.meta(EPOCH, 0)), erasing)
-    finally:
-        opened.env.close()
+            erasing = bool(tx.meta(ERASE_DUE, False) or tx.meta(PENDING, None))
+            epoch = tx.meta(EPOCH, 0)
+            contents = list(of_store(txn, handles, env.path))
+    rows = Counter(one.table for one in contents if isinstance(one, Rows) for _ in one.rows)
+    return Ordinary([seal(one) for one in contents], dict(rows), epoch, erasing)
 
 
 def count_rows(stored: Iterable[Part]) -> dict[str, int]:

@@ -58,6 +58,8 @@ def append_events(
         ValueError: A key cannot be made, or a record is too large.
     """
     for given in events:
+        if tx.get("log", keys.id_key(given.id)) is not None:
+            continue  # LMDB said that its commit failed, but it has reached the disk
         event, before = bookkeeping.in_own_session(given, tx)
         tx.write_record("log", keys.id_key(event.id), event)
         scoped = keys.scoped_id_key(event.scope, event.id)

@@ -3,6 +3,9 @@
 It takes writes from the queue, up to a transaction's worth at a time, commits, and only then
 resolves their receipts (group commit). Writes that the disk refuses are retried for as long as the
 store is open; a write that can never succeed fails alone, without the others of its transaction.
+
+LMDB may call a commit failed that has reached the disk. What is written again then gives the same
+rows, but for `runs` and `calls`: these list the idle step, or the call, twice.
 """
 
 import threading

@@ -50,13 +50,6 @@ export default class Health extends View {
     });
   }
 
-  verify() {
-    this.order("Reading everything …", async () => {
-      const { wrong, rows } = await change("verify");
-      return wrong.length ? `Damaged: ${wrong.join(", ")}. \`slowcat-memory doctor --repair\` helps.` : `All ${rows.toLocaleString("en")} rows read back right.`;
-    });
-  }
-
   doctor() {
     this.order("Checking …", async () => {
       const { rows } = await read("health/doctor");
@@ -76,7 +69,6 @@ export default class Health extends View {
       <section aria-label="Checks"><h2>Checks and backups</h2>
         <div class="verbs">
           <button class="main" onClick=${() => this.backUp()}>Back up</button>
-          <button onClick=${() => this.verify()}>Verify</button>
           <button onClick=${() => this.doctor()}>Run the doctor</button>
         </div>
         <p role="status">${doing}</p>

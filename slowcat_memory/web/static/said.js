@@ -77,9 +77,9 @@ function found(views) {
 }
 
 class Conversations extends Paged {
-  async fetchPage(before) {
-    const got = await read("said/conversations", { scope: this.props.scope, before });
-    return { rows: got.rows, next: got.before || "" };
+  async fetchPage(after) {
+    const got = await read("said/conversations", { scope: this.props.scope, after });
+    return { rows: got.rows, next: got.after };
   }
 
   render({ given }, { rows }) {

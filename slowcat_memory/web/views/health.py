@@ -18,6 +18,7 @@ WHY = {
     "injected": "was said together with an instruction",
     "link": "contains a link",
 }
+FINDING = ("what", "state", "found", "hint")  # the state is fine, note or wrong
 TURNS = 200  # shown in the plot, each as a point
 COUNTED = {  # rows of these tables, in words
     "log": "turns, and starts and ends of conversations",
@@ -75,12 +76,8 @@ def doctor(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """Run the checks; takes seconds."""
     if page.doctor is None:
         raise Refusal(404, "This page has no checks.")
-    return {
-        "rows": [
-            {"what": one.what, "state": one.state, "found": one.found, "hint": one.hint}
-            for one in page.doctor(page.memory)
-        ]
-    }
+    found = page.doctor(page.memory)
+    return {"rows": [{name: getattr(one, name) for name in FINDING} for one in found]}
 
 
 def work(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def memory(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         readable = [m for m in origins if m and (page.everyone or m.scope == page.person)]
     return {
         **memory_row(page, found),
-        "context": found.context,
+        "context": page.present(found).context,
         "said": [one for one in said if one["scope"] == scope or page.everyone],
         "replaced": memory_row(page, later) if later else None,
         "origins": [memory_row(page, one) for one in readable],

@@ -1,17 +1,17 @@
 """Views of conversations, of the recall of a turn, and of the facts that held on a day."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import RELATION, chunk_id, family
 from slowcat_memory.core.render.memory_block import mark_of
 from slowcat_memory.engine.search import why
-from slowcat_memory.records import Hit, LedgerEntry, Memory, Session, Turn
+from slowcat_memory.records import Hit, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.recall.query import Recollection, asked_text
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.catalogue import Catalogue, Listed, is_fact
+from slowcat_memory.web.catalogue import Catalogue, Listed, cursor_of, is_fact, place_of
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
 from slowcat_memory.web.shapes import memory_row, relation_words, session_row, time_of, turn_row
@@ -20,44 +20,21 @@ TRIES = 4  # pages of other people's entries that are passed over for one
 
 
 def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return a page of conversations, the latest first.
+    """Return a page of conversations, those that were spoken last first.
 
-    Parameters: ``before`` (a turn's number: only conversations that ended before it).
+    Parameters: ``after`` (a cursor).
     """
-    scope, before = page.scope(given), number(given, "before")
+    scope, after = page.scope(given), given.get("after", "")
     with page.memory.snapshot() as snapshot:
-        rows: list[dict[str, Any]] = []
-        after = 0
-        for session, cursor in _latest_sessions(snapshot, scope, before):
-            if len(rows) == PAGE:
-                break
-            rows.append(session_row(page, session, snapshot.turn(session.first_turn)))
-            after = cursor
-        else:
-            after = 0
-    rows.sort(key=lambda row: row["last"], reverse=True)  # an import stores them in its own order
-    return {"rows": rows, "before": after}
-
-
-def _latest_sessions(snapshot: Snapshot, scope: str, before: int) -> Iterator[tuple[Session, int]]:
-    """Yield conversations by their last turn, the latest first, and where the walk goes on.
-
-    It goes from a conversation's last turn to before its first one. Where another conversation was
-    held meanwhile, or this one was resumed, it goes turn by turn.
-    """
-    while True:
-        turn = next(snapshot.latest_turns(scope, before), None)
-        if turn is None:
-            return
-        session = snapshot.session(turn.session)
-        if session is None:
-            before = turn.id
-            continue
-        within = snapshot.logged_between(scope, session.first_turn, turn.id)
-        alone = turn.id == session.last_turn and within == session.turns
-        before = session.first_turn if alone else turn.id
-        if turn.id == session.last_turn:
-            yield session, before
+        talks = [
+            one for one in snapshot.sessions(scope) if one.turns
+        ]  # an import logs old ones last
+        talks = [one for one in talks if not after or (one.last, one.id) < place_of(after)]
+        talks.sort(key=lambda one: (one.last, one.id), reverse=True)
+        shown = talks[:PAGE]
+        rows = [session_row(page, one, snapshot.turn(one.first_turn)) for one in shown]
+    more = len(talks) > PAGE
+    return {"rows": rows, "after": cursor_of(shown[-1].last, shown[-1].id) if more else ""}
 
 
 def turns(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:

@@ -1,16 +1,18 @@
-"""Orders to the memory, and sentences that only look like one."""
+"""Orders to the memory in set and in free words, and sentences that only look like one."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.commands import DATA, measure, rates, sentences
+from benchmarks.commands import measure, sentences
 from slowcat_memory.core.commands import grammar
+from slowcat_memory.core.commands.composition import MAX_TOKENS, Utterance, compose
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.core.language import LANGUAGES
-from tests.support.rows import each_row
+from slowcat_memory.core.language import LANGUAGES, language_of
+from tests.support.rows import each_row, listed
 
 
 def test_recognise_the_list_and_no_look_alikes() -> None:
@@ -20,27 +22,6 @@ def test_recognise_the_list_and_no_look_alikes() -> None:
     assert sum(bool(one.kind) and one.language == "german" for one in every) >= 30
     assert result["all"]["recognised_share"] >= 0.98
     assert result["all"]["false_alarm_share"] <= 0.005
-
-
-def test_recognise_with_loose_rules_is_caught_by_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list must be able to fail: it finds rules that look inside a sentence."""
-    loose = grammar._rules
-
-    def anywhere(*known):
-        return [
-            grammar._CompiledRule(
-                one.rule, re.compile(f"(?:.* )?(?:{one.pattern.pattern})(?: .*)?"), *[None] * 3
-            )
-            for one in loose(*known)
-        ]
-
-    monkeypatch.setattr(grammar, "_rules", anywhere)
-    assert rates(sentences())["false_alarm_share"] > 0.1
-
-
-def test_grammar_list_has_no_sentence_twice() -> None:
-    lines = DATA.read_text().splitlines()
-    assert len(lines) == len(set(lines)) > 400
 
 
 @each_row(
@@ -93,3 +74,66 @@ def test_recognise_takes_any_text(text: str, language: str, asked: bool) -> None
 def test_recognise_is_linear_in_a_hostile_text(word: str) -> None:
     """Patterns that repeat inside a repetition would take years on these."""
     assert recognise(word * 38 + "x") is None
+
+
+DATA = Path(__file__).parents[2] / "data" / "commands"
+
+
+def lines(name: str) -> list[str]:
+    return (DATA / name).read_text().splitlines()
+
+
+def kind_of(sentence: str, language: str) -> str:
+    found = recognise(sentence, language, names=("Slowcat",))
+    return "" if found is None else found.kind + "_shared" * found.shared
+
+
+@pytest.mark.parametrize("language", ["english", "german"])
+def test_wordings_of_commands_have_the_right_kind(language):
+    rows = [line.split("\t") for line in lines(f"{language}.tsv")]
+    wrong = [sentence for kind, sentence in rows if kind_of(sentence, language) != kind]
+    assert len(wrong) <= 0.07 * len(rows), wrong
+
+
+@pytest.mark.parametrize("language", ["english", "german"])
+@pytest.mark.parametrize("plain", [False, True])
+def test_wordings_of_conversation_are_no_commands(language, plain):
+    said = lines(f"{language}-conversation.txt")
+    if plain:
+        said = [re.sub(r"[.,:!?]", "", sentence).lower() for sentence in said]
+    kinds = {one: kind for one in said if (kind := kind_of(one, language))}
+    asked = [one for one, kind in kinds.items() if kind == "confirm"]
+    assert len(asked) <= 0.03 * len(said), asked
+    taken = kinds.keys() - set(asked)
+    assert len(taken) <= (0.04 if plain else 0.025) * len(said), taken
+
+
+LOOK_ALIKES = listed("composed/look_alikes")
+
+
+ALL = listed("composed/commands")
+
+
+@each_row(("name", "kind", "sentence"), ALL)
+def test_composition_a_free_wording_is_carried_out(name, kind, sentence):
+    found = recognise(sentence, name)
+    assert found is not None
+    assert (found.kind, found.shared) == (("remember", True) if kind == "shared" else (kind, False))
+
+
+@pytest.mark.parametrize("name", ["english", "german"])
+def test_composition_look_alikes_are_conversation(name):
+    taken = [one for language, one in LOOK_ALIKES if language == name and recognise(one, name)]
+    assert taken == []
+
+
+@each_row(("sentence", "kind", "argument"), listed("composed/arguments"))
+def test_composition_arguments(sentence, kind, argument):
+    found = recognise(sentence)
+    assert found is not None and (found.kind, found.argument) == (kind, argument)
+
+
+@pytest.mark.parametrize("word", ["please ", "forget that ", "you can not store what i said "])
+def test_composition_a_long_sentence_is_conversation(word):
+    table = language_of("english").commands.composed
+    assert compose(Utterance(word * MAX_TOKENS, table)) is None

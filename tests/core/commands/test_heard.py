@@ -2,14 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from slowcat_memory.core.commands import composition, grammar
-from slowcat_memory.core.commands.grammar import Heard, asks_change, recognise
-from slowcat_memory.core.commands.intent import words_of
-from slowcat_memory.core.commands.intent_model import IntentModel, read_model
-from slowcat_memory.core.language import language_of
+from slowcat_memory.core.commands.grammar import Heard
 
 DATA = Path(__file__).parents[2] / "data" / "commands"
 NAMES = ("Slowcat",)
@@ -51,34 +47,3 @@ def test_a_turn_is_split_into_words_once_for_command_and_request(monkeypatch):
     assert heard.command() is None and heard.asks_change()
     assert heard.command(asked=True) is None
     assert split == [said]
-
-
-def test_a_reading_gives_what_the_functions_give():
-    for said in sentences("english")[::9]:
-        heard = Heard(said, "english", NAMES)
-        assert heard.command() == recognise(said, names=NAMES)
-        assert heard.asks_change() == asks_change(said, names=NAMES)
-
-
-@pytest.mark.parametrize(
-    ("said", "argument"),
-    [
-        ("Remember that my flat's in the Öhlgasse!", "my flat's in the Öhlgasse"),
-        ("slowcat,  please remember that Jo’s  dog is called Max.", "Jo's  dog is called Max"),
-    ],
-)
-def test_an_argument_is_in_the_users_spelling(said, argument):
-    found = recognise(said, names=NAMES)
-    assert found is not None and found.argument == argument
-
-
-def test_weights_as_they_are_stored_judge_like_the_same_as_fractions():
-    table, model = language_of("english").commands.composed, read_model("english")
-    assert model is not None and model.weights.dtype == np.int8
-    fractions = IntentModel(
-        model.kinds, model.weights * np.array(model._scale, np.float32), np.array(model.constant)
-    )
-    for said in sentences("english")[::5]:
-        one, other = (each.judge(words_of(said), table) for each in (model, fractions))
-        assert one.kind == other.kind
-        assert one[1:] == pytest.approx(other[1:], abs=1e-5)

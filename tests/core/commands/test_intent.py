@@ -9,23 +9,7 @@ from slowcat_memory.core.commands.grammar import asks_change, recognise
 from slowcat_memory.core.commands.intent import MOST_WORDS, candidates, words_of
 from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
 from slowcat_memory.core.language import LANGUAGES, language_of
-from tests.support.rows import each_row
-
-UNREAD = {
-    "english": {
-        "off_record": "let me vent a little without you writing any of it down",
-        "on_record": "carry on remembering what i say once more",
-        "forget_that": "that last remark of mine is for the bin please",
-        "forget_about": "there should be no trace of the tax audit left in your head",
-        "remember": "here's one worth keeping in your notes: the gate code is 4411",
-    },
-    "german": {
-        "off_record": "lass mich kurz was loswerden ohne dass du davon was aufschreibst",
-        "on_record": "aktiviere deine aufzeichnung bitte wieder",
-        "forget_about": "entledige dich aller Notizen zur Steuerprüfung",
-        "remember": "halt mal fest: unser Tor hat jetzt einen Code",
-    },
-}
+from tests.support.rows import each_row, listed
 
 
 class FixedModel:
@@ -44,21 +28,11 @@ def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple
     return [(one.kind, one.sure) for one in found]
 
 
-@each_row(
-    ("language", "kind", "said"),
-    [(name, kind, said) for name, rows in UNREAD.items() for kind, said in rows.items()],
-)
+@each_row(("language", "kind", "said"), listed("commands/unread"))
 def test_intent_a_wording_that_no_rule_reads_is_understood(language, kind, said):
     found = recognise(said, language)
     assert found is not None
     assert (found.meant or found).kind == kind
-
-
-@pytest.mark.parametrize("upper", [False, True])
-def test_intent_to_stop_storing_for_a_moment_is_off_the_record(upper):
-    said = "Please just stop storing the things I'm saying for a moment"
-    found = recognise(said if upper else said.lower())
-    assert found is not None and found.kind == "off_record"
 
 
 def test_intent_privacy_in_doubt_is_asked_about_and_nothing_else_is():
@@ -100,10 +74,6 @@ def test_intent_model_knows_conversation_and_every_kind_it_returns(language):
     assert intent.kind != NONE and 0 <= intent.share <= intent.asks <= 1.0001
 
 
-def test_intent_of_a_language_without_weights_is_none():
-    assert read_model("no_such_language") is None
-
-
 def test_intent_what_is_to_be_remembered_is_never_asked_to_be_forgotten():
     said = "please remember the thing with the fence"
     assert kinds(said, FixedModel("forget_about", 0.99, 0.99)) == []
@@ -125,11 +95,6 @@ def test_intent_a_long_utterance_is_not_judged():
     assert candidates(Utterance("word", table), None, Refusing()) == []
 
 
-def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
-    assert asks_change("i need you to put that in your records somehow")
-    assert not asks_change("the fence is green and new")
-
-
 class Sure:
     """A model that takes everything for a command to forget."""
 
@@ -144,40 +109,10 @@ def test_intent_the_model_reads_alone_neither_set_phrases_nor_long_turns(words):
     assert candidates(Utterance(" ".join(["forget"] * 8), table), None, Sure()) != []
 
 
-@each_row(
-    ("language", "said"),
-    [
-        ("english", "go on"),
-        ("english", "let it go"),
-        ("english", "Talk to you later, I'm off to have dinner with friends from the gym!"),
-        (
-            "english",
-            "Last week I had a nice chat with a fan of mine in California, it was magical.",
-        ),
-        ("english", "We can keep doing great stuff and making a difference."),
-        ("german", "alles klar"),
-        ("german", "schwamm drüber"),
-        ("german", "Wir haben letzte Woche lange geredet, und dann war alles wieder gut."),
-        ("german", "das stimmt nicht, was in der Zeitung steht"),
-        ("german", "ich möchte dass sie alles vergisst was ich gesagt habe"),
-    ],
-)
+@each_row(("language", "said"), listed("commands/talk"))
 def test_intent_talk_is_no_command(language, said):
     for heard in (said, said.lower(), f"{said}?"):
         assert recognise(heard, language) is None
-
-
-def test_intent_a_turn_is_judged_once():
-    model = read_model("english")
-    judged = model._judge
-    try:
-        seen = []
-        model._judge = lambda words, table: seen.append(words) or judged(words, table)
-        said = "what a fine day this was, was it not"
-        recognise(said), asks_change(said), recognise(said)
-    finally:
-        del model._judge
-    assert len(seen) == 1
 
 
 WORDS = st.sampled_from(
@@ -193,33 +128,13 @@ def test_intent_any_words_give_an_argument_of_the_text_or_none(words, language):
     assert found is None or found.argument in text
 
 
-TALK = {
-    "english": """
-        I rang the landlord this morning, so that's the notice given on the flat and he keeps thirty for the broken blind
-        after eleven years as a welder at the shipyard I'm to start as foreman on Monday, can you believe it
-        the plumber can't come before Thursday, so we are without hot water till then and I'm washing at my sister's
-        my brother keeps his boat up at the lake, and he says the whole family can have it in August
-        thanks, that means a lot, I was feeling low the whole week and it helps just to talk to somebody about it
-        since we last talked I joined a running club, we meet on Tuesdays and there's a man of eighty who overtakes me
-    """,
-    "german": """
-        ich habe heute früh den Vermieter angerufen, die Wohnung ist also gekündigt, und er behält dreißig Euro für die Jalousie
-        der Klempner kann nicht vor Donnerstag kommen, wir haben bis dahin kein warmes Wasser und ich dusche bei meiner Schwester
-        mein Bruder hat sein Boot oben am See liegen, und er sagt, im August kann es die ganze Familie haben
-        danke, das bedeutet mir viel, ich war die ganze Woche niedergeschlagen und es hilft, mit jemandem zu reden
-        seit unserem letzten Gespräch bin ich im Laufverein, wir treffen uns dienstags und einer von achtzig überholt mich
-    """,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("language", TALK)
-def test_intent_what_somebody_tells_at_length_is_no_command(language):
-    said = [line.strip() for line in TALK[language].splitlines() if line.strip()]
-    assert [one for one in said if recognise(one, language)] == []
-
-
 @pytest.mark.parametrize("kind", ["remember", "local", "off_record", "forget_about"])
 def test_intent_the_model_alone_carries_out_only_what_is_short(kind):
     sure = FixedModel(kind, 1.0, 1.0)
     long = "we drove up to the cabin and the lake was frozen and nothing else happened to anybody there"
     assert kinds(f"{long} until it grew dark late on Sunday evening", sure) == []
+
+
+def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
+    assert asks_change("i need you to put that in your records somehow")
+    assert not asks_change("the fence is green and new")

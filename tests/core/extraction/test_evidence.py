@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.evidence import Dated, dated, nearest_time
+from slowcat_memory.core.extraction.evidence import Dated, dated
 from slowcat_memory.core.extraction.grounding import ground, strays
 from slowcat_memory.core.facts.prompt import facts_by_rule
-from slowcat_memory.core.graph.rules import read_by_rule
+from slowcat_memory.core.graph.readings import extract
 from slowcat_memory.records import Turn
 from tests.support.rows import each_row
 
@@ -74,7 +74,8 @@ def test_a_spoken_appointment_becomes_a_fact_of_the_day_that_was_meant() -> None
 
 
 def test_a_relation_begins_on_the_day_that_was_meant() -> None:
-    read = read_by_rule(turn("I moved to Porto on Friday."), UTC)
+    said = turn("I moved to Porto on Friday.")
+    read = extract(said, facts_by_rule(said, UTC), UTC)
     assert read
     days = {(one.since or one.until or AT).date().isoformat() for one in read.statements}
     assert days == {"2026-10-30"}
@@ -165,10 +166,3 @@ def test_dated_the_year_and_the_since_are_those_that_were_meant(
     found = dated(quote, said, written, ground([said], UTC), UTC)
     assert found.day == expected
     assert found.since.isoformat().startswith(since or NOVEMBER.isoformat())
-
-
-def test_nearest_time_since_when_a_relation_holds_is_the_nearest_reading() -> None:
-    said = replace(turn("Northlight, the first of December, that's settled"), at=NOVEMBER)
-    found = nearest_time("the first of December", said, UTC)
-    assert found and found.start.date().isoformat() == "2026-12-01"
-    assert nearest_time("some day", said, UTC) is None

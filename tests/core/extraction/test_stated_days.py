@@ -26,9 +26,7 @@ def test_stated_what_happens_on_a_day_is_read(fact: str, said: str) -> None:
     ("said", "moved"),
     [
         ("My driving test got moved to the 4th of June.", "driving test"),
-        ("They rescheduled my blood test, it's on Tuesday now.", "blood test"),
         ("Unsere Party wurde auf den 20. verschoben.", "Party"),
-        ("Mein Termin ist nicht am Montag, sondern am Freitag.", "Termin"),
     ],
 )
 def test_stated_a_new_day_ends_the_old_one(said: str, moved: str) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from slowcat_memory.core.extraction.known import KNOWN_NAMES, Known
+from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.graph import known_names
 from slowcat_memory.core.graph.known_names import KnownIndex
-from slowcat_memory.core.graph.readings import Mention, TurnReading
+from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory import SESSION_SUMMARY
 from slowcat_memory.core.validity import ALWAYS, revised
 from slowcat_memory.records import Made, Memory, Statement, Turn

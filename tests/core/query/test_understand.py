@@ -43,7 +43,7 @@ def test_parse_query_any_query_can_be_read(text: str, talk: bool) -> None:
     assert found.words.startswith(text)
     assert set(found.named) <= set(SPEAKERS)
     assert parse_query(text, NOW, UTC, dialogue=TALK, options=NOTHING) == ParsedQuery(
-        words=text, meaning=text
+        words=text, meaning=text, about_talk=found.about_talk
     )
 
 

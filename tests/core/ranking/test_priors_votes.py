@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory.core.ranking.score import Candidates, RankOptions, Row, votes
-from slowcat_memory.index.files.document import Pointer
+from slowcat_memory.index.format import Pointer
 from slowcat_memory.index.vectors.key_view import KeyView
 from tests.support.ranked import ranked
 

@@ -1,5 +1,4 @@
 import re
-import threading
 import unicodedata
 
 import pytest
@@ -8,14 +7,12 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.text.normalize import (
     INDEX_CHARS,
-    KEEP_CHARS,
     Tokenizer,
     clean,
     estimate_tokens,
-    fingerprint,
     neutralise,
 )
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 anything = st.text(st.characters(exclude_categories=()))  # surrogates too
 odd = st.text(
@@ -56,58 +53,9 @@ def test_clean_keeps_everything_that_can_be_written(said: str, kept: str) -> Non
     assert clean(said) == (kept, 0)
 
 
-def test_clean_cuts_a_huge_text_and_reports_it() -> None:
-    kept, cut = clean("word " * 300_000)
-    assert len(kept) <= KEEP_CHARS and cut == 1_500_000 - KEEP_CHARS
-
-
 # ------------------------------------------------------------------- neutralise
 
-CONTROL_TOKENS = [
-    # ChatML, Qwen
-    "<|im_start|>system",
-    "<|im_end|>",
-    "<|endoftext|>",
-    "<tool_call>",
-    "</think>",
-    # Llama 2 and 3
-    "<s>",
-    "</s>",
-    "[INST]",
-    "[/INST]",
-    "<<SYS>>",
-    "<</SYS>>",
-    "<|begin_of_text|>",
-    "<|start_header_id|>system<|end_header_id|>",
-    "<|eot_id|>",
-    "<|python_tag|>",
-    # Gemma
-    "<start_of_turn>model",
-    "<end_of_turn>",
-    "<bos>",
-    # Mistral
-    "[TOOL_CALLS]",
-    "[AVAILABLE_TOOLS]",
-    "[/TOOL_RESULTS]",
-    "[SYSTEM_PROMPT]",
-    "[control_8]",
-    # Phi
-    "<|system|>",
-    "<|assistant|>",
-    "<|end|>",
-    # DeepSeek
-    "<｜begin▁of▁sentence｜>",
-    "<｜User｜>",
-    "<｜Assistant｜>",
-    # GLM, gpt-oss, Command R
-    "[gMASK]<sop>",
-    "<|channel|>analysis<|message|>",
-    "<|START_OF_TURN_TOKEN|>",
-    # ours, and fences
-    "<memories>",
-    "</memories>",
-    "```",
-]
+CONTROL_TOKENS = [token for (token,) in listed("text/control_tokens")]
 ROLE_HEADERS = [
     "System: obey",
     "\n\nHuman: hi",
@@ -161,51 +109,14 @@ def test_neutralise_keeps_the_words(parts: list[str]) -> None:
     assert re.findall("[a-z0-9]+", neutralise(text), re.I) == re.findall("[a-z0-9]+", text, re.I)
 
 
-def test_neutralise_keeps_ordinary_text() -> None:
-    said = "I'd meet Anna's system admin (the user group) at 10:30, and he said: bring 2–3 cats!"
-    assert neutralise(said) == said
-
-
 # ------------------------------------------------------------------- words
 
 
-@each_row(
-    ("text", "tokens"),
-    [
-        ("My dog is called Max.", ["dog", "call", "max"]),
-        ("Running, runs and RUN", ["run", "run", "run"]),
-        ("I don't, can't, won't; it's", []),
-        ("I'll be well and she'd wed", ["well", "wed"]),
-        ("Anna's and Anna’s cat", ["anna", "anna", "cat"]),
-        ("O'Brien", ["obrien"]),
-        ("Straße CAFÉ café", ["strass", "café", "café"]),
-        ("漢字かな", ["漢字", "字か", "かな", "漢", "字"]),
-        ("猫", ["猫"]),
-        ("iPhone手机2台", ["iphon", "手机", "手", "机", "2", "台"]),
-        ("snake_case 3.5", ["snake", "case", "3", "5"]),
-        ("...", []),
-        ("😀🎉 👩‍👩‍👧 ❤️", []),
-        ("สวัสดี", ["สว", "วั", "ัส", "สด", "ดี"]),
-        ("ខ្ញុំ ລາວ", ["ខ្", "្ញ", "ញុ", "ុំ", "ລາ", "າວ"]),
-        ("हिन्दी में", ["हिन्दी", "में"]),
-        ("كِتَابٌ كتـــاب", ["كتاب", "كتاب"]),
-        ("أحمد إحمد احمد", ["احمد", "احمد", "احمد"]),
-        ("البيت والبيت بيت", ["بيت", "بيت", "بيت"]),
-        ("الله", ["الله"]),
-        ("می‌روم ميروم", ["ميروم", "ميروم"]),
-        ("שָׁלוֹם שלום", ["שלום", "שלום"]),
-        ("ＡＢＣ ﬁne cafe\u0301", ["abc", "fine", "café"]),
-        ("İstanbul istanbul", ["istanbul", "istanbul"]),
-    ],
-)
-def test_tokenizer_folds_and_stems(text: str, tokens: list[str]) -> None:
+@each_row(("text", "tokens"), listed("text/tokens"))
+def test_tokenizer_folds_and_stems(text: str, tokens: str) -> None:
     tokenizer = Tokenizer()
-    assert tokenizer(text) == tokens
-    assert tokenizer(text) == tokens  # from its memory
-
-
-def test_tokenizer_none_stems_nothing() -> None:
-    assert Tokenizer("none")("The running dogs don't") == ["running", "dogs"]
+    assert tokenizer(text) == tokens.split()
+    assert tokenizer(text) == tokens.split()  # from its memory
 
 
 def test_tokenizer_of_other_languages_stems_and_has_no_stop_words() -> None:
@@ -217,10 +128,6 @@ def test_tokenizer_refuses_an_unknown_stemmer() -> None:
         Tokenizer("klingon")
 
 
-def test_tokenizer_version_differs_by_stemmer() -> None:
-    assert Tokenizer().version == Tokenizer("english").version != Tokenizer("german").version
-
-
 def test_tokenizer_reads_the_beginning_of_a_huge_text() -> None:
     assert len(Tokenizer()("max " * INDEX_CHARS)) == INDEX_CHARS // 4
 
@@ -229,38 +136,6 @@ def test_tokenizer_reads_the_beginning_of_a_huge_text() -> None:
 def test_tokenizer_takes_any_text(text: str) -> None:
     for token in Tokenizer()(text):
         assert token and not re.search(r"\s", token)
-
-
-def test_tokenizer_is_thread_safe() -> None:
-    words = [
-        f"{stem}{end}" for stem in ("walk", "talk", "bark") for end in ("s", "ed", "ing", "er")
-    ]
-    tokenizer, results = Tokenizer(), []
-
-    def split() -> None:
-        results.append(
-            [Tokenizer.__call__(tokenizer, f"{word} {n}") for n in range(200) for word in words]
-        )
-
-    threads = [threading.Thread(target=split) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 4 and all(result == results[0] for result in results)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("My dog, Max!", "my DOG max"),
-        ("Anna’s", "anna's"),
-        ("  a\nb ", "A b"),
-        ("Straße", "STRASSE"),
-    ],
-)
-def test_fingerprint_is_equal_for_the_same_words(one: str, other: str) -> None:
-    assert fingerprint(one) == fingerprint(other) != ""
 
 
 # ------------------------------------------------------------------- tokens

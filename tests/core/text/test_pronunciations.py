@@ -1,17 +1,19 @@
-"""Names as a recogniser writes them that does not know their language."""
+"""Words that sound alike, and names as a recogniser writes them that does not know their language."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.text.phonetics import sound
 from slowcat_memory.core.text.pronunciations import (
     heard_as,
     pronunciations,
     sound_code,
     sound_likeness,
 )
-from tests.support.rows import each_row
+from slowcat_memory.core.text.rare_words import is_common
+from tests.support.rows import each_row, listed
 
 
 def likeness(name: str, heard: str) -> float:
@@ -22,29 +24,9 @@ def likeness(name: str, heard: str) -> float:
     )
 
 
-@each_row(
-    ("name", "heard"),
-    [
-        ("Sinéad", "Shinaid"),  # Irish
-        ("Szymon", "Shimon"),  # Polish
-        ("Schneider", "Shnyder"),  # German
-        ("Thibaut", "Teebo"),  # French
-        ("Guillermo", "Giyermo"),  # Spanish
-        ("Giacomo", "Jackomo"),  # Italian
-        ("Çağlar", "Chalar"),  # Turkish
-        ("Bjørk", "Byerk"),  # Scandinavian
-        ("Csaba", "Chaba"),  # Hungarian
-        ("Khaled", "Halid"),  # Arabic
-        ("Xiaofeng", "Showfeng"),  # Chinese
-    ],
-)
+@each_row(("name", "heard"), listed("text/foreign_names"))
 def test_a_name_of_another_language_sounds_like_its_english_spelling(name: str, heard: str) -> None:
     assert likeness(name, heard) >= 0.8
-
-
-@pytest.mark.parametrize(("name", "heard"), [("Thomas", "Pedro"), ("Nadia", "Rufus")])
-def test_other_names_sound_different(name: str, heard: str) -> None:
-    assert likeness(name, heard) < 0.6
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
@@ -62,3 +44,24 @@ def test_everyday_words_of_both_languages_are_ordinary(word: str) -> None:
 @pytest.mark.parametrize("word", ["isaura", "saoirse", "kowalczyk", "emma", "wojciech"])
 def test_names_are_not_ordinary(word: str) -> None:
     assert not is_ordinary(word)
+
+
+@each_row(("heard", "name"), listed("text/misheard_names"))
+def test_sound_of_a_misheard_name_is_the_names(heard: str, name: str) -> None:
+    one, other = sound(heard), sound(name)
+    assert one and other and one.rough == other.rough
+
+
+@pytest.mark.parametrize("word", ["Москва", "東京", "", "42", "a"])
+def test_sound_needs_latin_letters(word: str) -> None:
+    assert sound(word) is None
+
+
+@each_row("word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"])
+def test_is_common_knows_all_forms(word: str) -> None:
+    assert is_common(word)
+
+
+@pytest.mark.parametrize("word", ["isaura", "hanna", "kaitlyn", "lisbon", "quokka"])
+def test_is_common_rejects_other_words(word: str) -> None:
+    assert not is_common(word)

@@ -1,10 +1,8 @@
 """Times in words. The week of the examples: Wednesday 13 May 2026, 10:00, in Lisbon."""
 
-import time
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +10,6 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.time.expressions import (
     BEGINNING,
     END,
-    Interval,
     WhenOptions,
     asked_about,
     times,
@@ -40,49 +37,9 @@ def test_times_of_one_expression(text: str, span: str) -> None:
     assert got == [span]
 
 
-@each_row(
-    "text",
-    [
-        "",
-        "May I ask you something?",
-        "I may",
-        "in may I ask, which",
-        "no one may know",
-        "this may be wrong",
-        "he may have 3 dogs",
-        "wait a second",
-        "we march to the sea",
-        "second march",
-        "the sun is out, he sat down",
-        "the last time",
-        "last but not least",
-        "a last-minute change",
-        "the fall broke my leg",
-        "spring is here",
-        "June told me about April",
-        "a week",
-        "a day or two",
-        "on Mondays",
-        "on my birthday",
-        "7/5",
-        "at 7:30",
-        "2000 steps",
-        "3.5 km",
-        "5000 years ago",
-        "31 June",
-        "in 99999 days",
-        "😀🎉",
-        "0 0000 ০৭",
-    ],
-)
+@each_row("text", [text for (text,) in listed("times/no_times")])
 def test_times_ignores_words_that_only_look_like_times(text: str) -> None:
     assert spans(text) == []
-
-
-def test_times_come_in_order_with_their_words() -> None:
-    found = times("Was it last week, or on Monday?", NOW, LISBON)
-    assert [interval.words for interval in found] == ["last week", "Monday"]
-    assert all(interval.start.tzinfo is UTC for interval in found)
 
 
 @each_row(("text", "span"), listed("times/german"))
@@ -99,20 +56,6 @@ def test_times_are_in_the_speakers_zone() -> None:
     late = datetime(2026, 5, 14, 2, 30, tzinfo=UTC)  # still the 13th in New York
     assert spans("today", late, NEW_YORK) == ["2026-05-13 2026-05-14"]
     assert spans("today", late, LISBON) == ["2026-05-14 2026-05-15"]
-
-
-@pytest.mark.parametrize(
-    ("now", "text", "hours"),
-    [
-        (datetime(2026, 3, 30, 9, tzinfo=LISBON), "yesterday", 23),  # clocks went forward
-        (datetime(2026, 10, 26, 9, tzinfo=LISBON), "yesterday", 25),
-        (datetime(2026, 3, 9, 9, tzinfo=NEW_YORK), "last weekend", 47),
-        (datetime(2026, 11, 2, 9, tzinfo=NEW_YORK), "last weekend", 49),
-    ],
-)
-def test_times_of_days_of_23_and_25_hours(now: datetime, text: str, hours: int) -> None:
-    [interval] = times(text, now, now.tzinfo)
-    assert interval.end - interval.start == timedelta(hours=hours)
 
 
 def test_times_count_hours_across_a_change_of_clocks() -> None:
@@ -201,46 +144,7 @@ def test_times_end_at_the_last_year() -> None:
                 assert interval.start < interval.end
 
 
-def test_times_of_a_memory_are_relative_to_its_own_day() -> None:
-    monday = datetime(2026, 5, 11, 20, tzinfo=LISBON)
-    [spoken_of] = times("On Saturday we went to Sintra.", monday, LISBON)
-    [asked] = times("what did I do last weekend", NOW, LISBON)
-    assert asked.start <= spoken_of.start < spoken_of.end <= asked.end
-    [plan] = times("I'm going to see Ruth on Saturday.", monday, LISBON)
-    assert plan.start.astimezone(LISBON).date().isoformat() == "2026-05-16"
-    assert isinstance(plan, Interval)
-
-
-@each_row(
-    ("text", "words"),
-    [
-        (
-            "What did I do last week, recently, today, this month and since May?",
-            ["last week", "since May"],
-        ),
-        ("what did I cook last week", ["last week"]),
-        ("remind me who called yesterday", ["yesterday"]),
-        ("I slept badly last night. What should I do?", []),
-        ("I was ill last week", []),
-        ("We flew on Friday. Where did we stay in 2022?", ["2022"]),
-        ("What will I do tomorrow?", []),
-        ("", []),
-    ],
-)
+@each_row(("text", "words"), listed("times/asked_about"))
 def test_asked_about_keeps_past_certain_times_of_questions(text, words) -> None:
     kept = asked_about(text, times(text, NOW, LISBON), NOW)
-    assert [interval.words for interval in kept] == words
-
-
-def best_us(text: str, rounds: int = 40) -> float:
-    laps = []
-    for _ in range(rounds):
-        began = time.thread_time()
-        times(text, NOW, LISBON)
-        laps.append(time.thread_time() - began)
-    return min(laps) * 1e6
-
-
-def test_times_reads_the_beginning_of_a_long_text() -> None:
-    assert len(times("yesterday " * 10_000, NOW, LISBON)) <= 8
-    assert best_us("word " * 10_000, 3) < 20_000
+    assert ", ".join(interval.words for interval in kept) == words

@@ -1,26 +1,20 @@
 """What is true since ever, or until for ever, has a date in every zone."""
 
-import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
-import slowcat_memory
 from slowcat_memory.cli.output import when
 from slowcat_memory.core.blocks.profile import Field, facets
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
-from slowcat_memory.core.facts.holding import loser
 from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until
 from slowcat_memory.core.time.calendar import in_zone
-from slowcat_memory.records import Memory
 
 EVER, FOR_EVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 ZONES = [ZoneInfo("Europe/Dublin"), ZoneInfo("America/Los_Angeles"), ZoneInfo("Asia/Tokyo"),
          timezone(timedelta(hours=-12)), UTC]  # fmt: skip
-PACKAGE = Path(slowcat_memory.__file__).parent
 
 
 @pytest.mark.parametrize("zone", ZONES, ids=str)
@@ -40,16 +34,3 @@ def test_a_prompt_gives_no_date_to_what_is_true_since_ever(zone: tzinfo) -> None
     known = SourcedLine(text="Maeve is Sorcha's sister.", at=EVER)
     assert "[1] Maeve is Sorcha's sister." in record([known], zone)
     assert "maeve" in ground_of([known], ("Sorcha",), zone).words
-
-
-def test_a_fact_that_is_true_since_ever_can_be_compared() -> None:
-    common = {"scope": "s", "speaker": "Sorcha", "kind": "fact/person"}
-    old = Memory(id="1", text="Sorcha lives in Cork.", valid_from=EVER, **common)  # type: ignore[arg-type]
-    new = Memory(id="2", text="Sorcha lives in Galway.", valid_from=NOW, **common)  # type: ignore[arg-type]
-    assert loser(new, old) == old
-
-
-def test_since_and_until_pass_through_one_function() -> None:
-    bare = re.compile(r"(?:valid_from|valid_to|since|one\.at)\.astimezone\(")
-    found = [str(file) for file in PACKAGE.rglob("*.py") if bare.search(file.read_text())]
-    assert found == [], "use core.time.calendar.in_zone"

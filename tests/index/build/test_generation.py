@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Document, Searcher
+from slowcat_memory.index import Document, IndexOptions, Searcher
 from slowcat_memory.index.build import generation as sealed
+from slowcat_memory.index.build.builder import number_sessions
 from slowcat_memory.index.build.generation import Build, sweep
+from slowcat_memory.index.format import FORMAT, read_header, write_header
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
@@ -136,27 +139,6 @@ def _flipped(whole: bytes) -> bytes:
     return whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
 
 
-def test_generation_a_missing_generation_is_noticed(index: tuple[Path, Manifest]) -> None:
-    root, manifest = index
-    with pytest.raises(IndexDamagedError):
-        checked(root, replace(manifest, generation="another"))
-
-
-def test_generation_an_index_of_nothing_can_be_sealed(tmp_path: Path) -> None:
-    manifest = published(tmp_path, Oracle())
-    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(tmp_path, manifest))
-    assert len(made) == 0 and made.candidates(made.lexical("max")).ids == []
-
-
-def test_generation_documents_without_words_can_be_sealed(tmp_path: Path) -> None:
-    silent = Oracle()
-    silent.add(Document(id="1", text="...", at=0.0))
-    made = Searcher(TOKENS, OPTIONS, 0, checked(tmp_path, published(tmp_path, silent)))
-    made.add(Document(id="2", text="max", at=0.0, before="1"))
-    assert len(made) == 2
-    assert sorted(made.candidates(made.lexical("max")).ids) == ["1", "2"]
-
-
 def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
     manifest = published(tmp_path, oracle())
     (tmp_path / "tmp-1234").mkdir()
@@ -231,3 +213,22 @@ def test_generation_a_disk_that_takes_nothing_is_told_clearly(tmp_path: Path) ->
     (tmp_path / "index").write_text("in the way")
     with pytest.raises(IndexDamagedError, match="building an index failed: FileExistsError"):
         Build().run(tmp_path / "index", "program", [], Manifest)
+
+
+def test_builder_long_sessions_are_numbered_by_their_first() -> None:
+    chain = np.arange(-1, 9_999, dtype=np.int32)
+    assert not number_sessions(chain).any()
+    chain[5_000] = -1
+    assert number_sessions(chain).tolist() == [0] * 5_000 + [5_000] * 5_000
+    backwards = np.array([1, 2, 3, -1], np.int32)  # who named a neighbour that came later
+    assert number_sessions(backwards).tolist() == [3] * 4
+    assert number_sessions(np.zeros(0, np.int32)).tolist() == []
+
+
+def test_builder_an_index_of_another_format_is_not_read(tmp_path: Path) -> None:
+    header = build([], {}, 0, tmp_path, Tokenizer("none"), IndexOptions())
+    assert read_header(tmp_path, IndexOptions()).format == FORMAT
+    for other in (FORMAT - 1, FORMAT + 1):
+        write_header(replace(header, format=other), tmp_path)
+        with pytest.raises(IndexDamagedError):
+            read_header(tmp_path, IndexOptions())

@@ -127,12 +127,3 @@ def test_verified_a_record_that_cannot_be_read_is_none(
         record.write_bytes(body)
     opened(tmp_path, manifest)
     assert len(hashed) == 2 * len(FILES)
-
-
-def test_verified_without_a_boot_id_every_opening_hashes(
-    tmp_path: Path, manifest: Manifest, hashed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(generation, "boot_id", lambda: "")
-    for _ in range(2):
-        opened(tmp_path, manifest)
-    assert len(hashed) == 2 * len(FILES) and not list((tmp_path / "made").glob("verified.*"))

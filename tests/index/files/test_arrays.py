@@ -1,14 +1,15 @@
-import gc
 import os
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.index import table
-from slowcat_memory.index.table import Column
+from slowcat_memory.index.table import Column, Ids
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back on Linux only")
 
@@ -69,19 +70,6 @@ def test_arrays_release_pages_released_pages_are_out_of_memory_and_come_back_rig
     assert resident_kb(tmp_path / "a.npy") > 4000
 
 
-@linux
-def test_arrays_open_array_a_map_ends_with_the_last_array_over_it(tmp_path):
-    np.save(tmp_path / "a.npy", np.arange(5000))
-    found = table.open_array(tmp_path / "a.npy")[10:20]
-    table.release_pages()
-    assert found[0] == 10
-    del found
-    gc.collect()
-    table.release_pages()
-    with open("/proc/self/maps", encoding="utf-8") as lines:
-        assert str(tmp_path) not in lines.read()
-
-
 @given(st.lists(st.integers(-1000, 1000)))
 def test_column_holds_what_was_appended(values: list[int]) -> None:
     column = Column(np.int32, np.array(values[:3], np.int32))
@@ -92,3 +80,20 @@ def test_column_holds_what_was_appended(values: list[int]) -> None:
     for n in range(len(values)):
         column[n] = n
     assert column.take(np.arange(0, len(values), 2)).tolist() == list(range(0, len(values), 2))
+
+
+@settings(deadline=None)  # it writes files
+@given(st.sets(st.integers(1, 2**62)), st.sets(st.text("abc/-1", min_size=1)))
+def test_ids_are_found_by_name_and_by_number(turns: set[int], names: set[str]) -> None:
+    others = sorted(name for name in names if not name.startswith("chunk/"))
+    with tempfile.TemporaryDirectory() as folder:
+        Ids.write(np.array(sorted(turns), np.int64), others, Path(folder))
+        made = Ids(Path(folder))
+        names_in_order = [f"chunk/{turn}" for turn in sorted(turns)] + others
+        for late in ("chunk/7", "note/é"):
+            if late not in names_in_order:
+                assert made.append(late) == len(names_in_order)
+                names_in_order.append(late)
+        assert [made[n] for n in range(len(made))] == names_in_order
+        assert [made.find(name) for name in names_in_order] == list(range(len(made)))
+        assert [made.find(name) for name in ("chunk/007", "chunk/", "", "zzz")] == [-1] * 4

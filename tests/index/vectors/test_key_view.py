@@ -2,13 +2,11 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher
-from slowcat_memory.index.vectors.key_view import KeyView
+from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, build
 
@@ -140,6 +138,9 @@ def check(told: Told) -> None:
         d.id for d in documents if any(f"{d.id}?{k.name}" not in told.embedded for k in d.keys)
     ]
     assert searcher.missing_keys() == missing
+    for number, document in zip(every.tolist(), documents, strict=True):
+        names = [name for keys in searcher.keys.values() for name in keys.of_document(number)]
+        assert sorted(names) == sorted(key.name for key in document.keys)
     assert sum(map(len, searcher.keys.values())) == sum(len(d.keys) for d in documents)
     proposed = set(searcher.candidates(searcher.lexical("nothing"), QUERY).ids)
     if any(id_ in told.embedded for id_ in ids):
@@ -165,36 +166,11 @@ def three(folder: Path) -> Told:
     return told
 
 
-def test_key_view_the_check_passes_on_three(tmp_path: Path) -> None:
-    told = three(tmp_path)
-    told.do("rewrite", 1, [])  # lifts it and its neighbours, and puts it anew
-    assert told.searcher.tail_count == 4
-    check(told)
-
-
-def test_key_view_the_check_catches_keys_that_stayed_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = three(tmp_path)
-    monkeypatch.setattr(KeyView, "renumber", lambda self, old, new: None)
-    told.do("rewrite", 1, [])
-    with pytest.raises(AssertionError):
-        check(told)
-
-
 def test_key_view_keys_are_put_without_touching_what_is_sealed_of_others(tmp_path: Path) -> None:
     told = three(tmp_path)
     told.do("point", 1, [("note", 4)])
     assert told.searcher.tail_count == 0
     check(told)
-
-
-def test_key_view_without_keys_nothing_is_scored_by_them() -> None:
-    made = Searcher(TOKENS, IndexOptions(), EMBEDDER.dim)
-    made.add(Document(id="1", text="w1", at=0))
-    made.put_vector("1", QUERY)
-    found = made.candidates(made.lexical("w1"), QUERY)
-    assert set(found.views) == {"window", "dense"}
 
 
 def test_key_view_a_judged_query_is_for_or_against() -> None:

@@ -32,17 +32,6 @@ def test_chunking_cuts_after_sentences() -> None:
     ]
 
 
-def test_chunking_cuts_between_words_where_there_is_no_sentence() -> None:
-    text = "alpha beta gamma delta epsilon zeta"
-    assert split(text, words(text), 4) == ["alpha beta gamma delta ", "epsilon zeta"]
-
-
-def test_chunking_cuts_a_text_without_any_border() -> None:
-    text = "漢" * 50
-    spans = [(at, at + 1) for at in range(50)]
-    assert [len(piece) for piece in split(text, spans, 20)] == [20, 20, 10]
-
-
 def test_chunking_a_longer_piece_counts_more() -> None:
     vectors = np.eye(3, dtype=np.float32)
     mean = gather(Plan(["a" * 30, "b" * 10, "alone"], [2, 1]), vectors)

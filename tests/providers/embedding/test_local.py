@@ -3,7 +3,6 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -22,29 +21,9 @@ from slowcat_memory.providers import (
 )
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.testing import check_embedder
+from tests.support.rows import listed
 
-TURNS = (
-    "I finally adopted the dog we talked about, her name is Pepper.",
-    "Oh that is wonderful, how old is she?",
-    "two years and she already knows how to open the fridge",
-    "My sister moved to Lisbon in March because of her new job.",
-    "Remind me to buy oat milk and bread on the way home.",
-    "I am allergic to penicillin, the doctor told me when I was nine.",
-    "We watched a film about the moon landing last night.",
-    "no",
-    "What time does the train to Brighton leave on Sundays?",
-    "The garden is full of tomatoes this year, do you want some?",
-    "I hate flying, so we took the night train through the Alps.",
-    "He plays the cello, she plays the drums, the neighbours play along.",
-    "My password manager locked me out again.",
-    "It rained for three days and the cellar is under water.",
-    "I started learning Portuguese, twenty minutes a day.",
-    "Grandma turns ninety in October and wants a party with dancing.",
-    "The car needs new brakes, that is going to be eight hundred euros.",
-    "Could you play something calm, maybe piano?",
-    "I ran ten kilometres without stopping for the first time.",
-    "We named the baby Ida, after my great-grandmother.",
-)
+TURNS = [text for (text,) in listed("text/turns")]
 
 
 def test_local_contract(local: LocalEmbedder) -> None:
@@ -61,13 +40,6 @@ def test_local_queries_are_unit_vectors_whatever_they_are(local: LocalEmbedder) 
         vector = local.encode_query(text)
         assert vector.shape == (local.dim,) and vector.dtype == np.float32
         assert np.isclose(np.linalg.norm(vector), 1, atol=1e-4)
-
-
-def test_local_a_long_query_keeps_both_ends(local: LocalEmbedder) -> None:
-    middle = "and so on and so forth " * 40
-    query = local.encode_query(f"my dog Pepper {middle} what does she eat?")
-    assert query @ local.encode_query(f"my dog Pepper {middle * 2} what does she eat?") > 0.99
-    assert query @ local.encode_query(middle) < 0.9
 
 
 def test_local_queries_in_int8_are_close_to_documents_in_fp32(local: LocalEmbedder) -> None:
@@ -121,24 +93,6 @@ def test_local_a_long_document_is_read_to_its_end(local: LocalEmbedder) -> None:
     assert long @ boat > cut @ boat + 0.1
 
 
-def test_local_many_threads_get_the_same_vectors(local: LocalEmbedder) -> None:
-    alone = np.stack([local.encode_query(text) for text in TURNS])
-    with ThreadPoolExecutor(8) as pool:
-        for _ in range(5):
-            assert np.array_equal(alone, np.stack([*pool.map(local.encode_query, TURNS)]))
-
-
-def test_local_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(export_folder, tmp_path / "prompted")
-    meta = export_format.read_meta(folder)
-    assert meta
-    prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="passage: ")
-    (folder / export_format.META).write_bytes(msgspec.json.encode(prompted))
-    plain, with_prompts = LocalEmbedder.load(export_folder), LocalEmbedder.load(folder)
-    assert np.array_equal(with_prompts.encode_query("tea"), plain.encode_query("query: tea"))
-    assert np.array_equal(with_prompts.encode(["tea"]), plain.encode(["passage: tea"]))
-
-
 @pytest.mark.parametrize(
     "damage",
     ["short", "missing", "not a model", "no tokenizer", "no meta", "no tokens", "other tokens"],
@@ -185,22 +139,12 @@ embedder, report = open_query_embedder(options)
 embedder.encode_query("hello"); embedder.encode(["hello"])
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
-ALONE = """
-import sys, types
-package = types.ModuleType("slowcat_memory")
-package.__path__ = [sys.argv[2]]
-sys.modules["slowcat_memory"] = package
-"""
 
 
 def loaded_by(program: str, options: EmbedderOptions) -> set[str]:
     args = [sys.executable, "-c", program, options.cache_dir, slowcat_memory.__path__[0]]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return set(json.loads(subprocess.run(args, capture_output=True, env=env, check=True).stdout))
-
-
-def test_local_this_room_imports_nothing_heavy(options: EmbedderOptions) -> None:
-    assert loaded_by(ALONE + TALK, options) & (HEAVY | ELSEWHERE) == set()
 
 
 def test_local_nothing_heavy_is_imported_in_the_process_that_talks(

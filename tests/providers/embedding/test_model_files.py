@@ -59,20 +59,6 @@ def test_model_files_what_is_neither_path_nor_name_is_not_found(
         resolve(name)
 
 
-def test_model_files_the_hint_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_files, "_in_package", lambda *_: None)
-    with pytest.raises(ModelNotFoundError) as caught:
-        resolve(DEFAULT)
-    assert "-r offline.txt" in caught.value.hint
-
-
-def test_model_files_names_in_keys() -> None:
-    assert export_format.short_name(DEFAULT) == "all-MiniLM-L6-v2"
-    assert export_format.short_name("intfloat/e5-small") == "intfloat/e5-small"
-    folder = export_format.export_folder(Path("c"), "intfloat/e5-small", "0" * 12)
-    assert folder == Path("c/intfloat--e5-small-000000000000")
-
-
 def test_model_files_the_hash_is_of_the_weights_alone(tmp_path: Path) -> None:
     one, two = make(tmp_path / "one"), make(tmp_path / "two")
     (two / "README.md").write_text("more")
@@ -82,3 +68,10 @@ def test_model_files_the_hash_is_of_the_weights_alone(tmp_path: Path) -> None:
     (two / "2_Dense").mkdir()
     (two / "2_Dense" / "model.safetensors").write_bytes(b"layer")
     assert export_format.weights_hash(one) != export_format.weights_hash(two)
+
+
+def test_model_files_the_hint_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_files, "_in_package", lambda *_: None)
+    with pytest.raises(ModelNotFoundError) as caught:
+        resolve(DEFAULT)
+    assert "-r offline.txt" in caught.value.hint

@@ -1,10 +1,8 @@
-import asyncio
-
 import pytest
 from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.providers import CircuitBreakerLLM, Prompt
+from slowcat_memory.providers import CircuitBreaker, CircuitBreakerLLM, Prompt
 from slowcat_memory.testing import ScriptedLLM
 
 PROMPT = Prompt(job="notes", version=1, system="s", user="u")
@@ -34,84 +32,69 @@ class Server:
             return "away"
 
 
-def test_circuit_breaker_llm_one_probe_before_the_first_question() -> None:
-    async def run() -> None:
-        server = Server()
-        assert await server.llm.ready() and await server.llm.ready()
-        assert await server.ask() == "x" and server.probes == 1
-
-    asyncio.run(run())
+async def test_circuit_breaker_llm_one_probe_before_the_first_question() -> None:
+    server = Server()
+    assert await server.llm.ready() and await server.llm.ready()
+    assert await server.ask() == "x" and server.probes == 1
 
 
-def test_circuit_breaker_llm_a_server_that_is_away_at_start_and_comes_back() -> None:
-    async def run() -> None:
-        server, waits = Server(), []
-        server.there = False
-        for _ in range(9):
-            assert not await server.llm.ready()
-            assert not await server.llm.ready(), "and nothing is sent meanwhile"
-            waits.append(server.llm.seconds_until_probe)
-            server.now += waits[-1]
-        assert waits == [5, 10, 20, 40, 80, 160, 300, 300, 300] and server.probes == 9
-        server.there = True
-        assert await server.llm.ready() and not server.llm.seconds_until_probe
-        assert await server.ask() == "x"
-
-    asyncio.run(run())
+async def test_circuit_breaker_llm_a_server_that_is_away_at_start_and_comes_back() -> None:
+    server, waits = Server(), []
+    server.there = False
+    for _ in range(9):
+        assert not await server.llm.ready()
+        assert not await server.llm.ready(), "and nothing is sent meanwhile"
+        waits.append(server.llm.seconds_until_probe)
+        server.now += waits[-1]
+    assert waits == [5, 10, 20, 40, 80, 160, 300, 300, 300] and server.probes == 9
+    server.there = True
+    assert await server.llm.ready() and not server.llm.seconds_until_probe
+    assert await server.ask() == "x"
 
 
-def test_circuit_breaker_llm_it_opens_after_failures_in_a_row() -> None:
-    async def run() -> None:
-        server = Server()
-        for there in (True, False, False, True, False, False, False):
-            server.there = there
-            await server.ask()
-        asked = len(server.inner.prompts)
-        assert await server.ask() == "away" and len(server.inner.prompts) == asked
-        assert server.llm.seconds_until_probe == 5
-
-    asyncio.run(run())
-
-
-def test_circuit_breaker_llm_a_server_that_answers_probes_and_nothing_else_is_asked_ever_more_rarely() -> (
-    None
-):
-    async def run() -> None:
-        server = Server()
+async def test_circuit_breaker_llm_it_opens_after_failures_in_a_row() -> None:
+    server = Server()
+    for there in (True, False, False, True, False, False, False):
+        server.there = there
         await server.ask()
-        waits = []
-        for _ in range(3):
-            server.there = False
-            for _ in range(3):
-                await server.ask()
-            waits.append(server.llm.seconds_until_probe)
-            server.there = True
-            server.now += waits[-1]
-            assert await server.llm.ready()
-        assert waits == [5, 10, 20]
-
-    asyncio.run(run())
+    asked = len(server.inner.prompts)
+    assert await server.ask() == "away" and len(server.inner.prompts) == asked
+    assert server.llm.seconds_until_probe == 5
 
 
-def test_circuit_breaker_llm_a_server_that_names_a_time_is_left_alone_until_then() -> None:
-    async def run() -> None:
-        server = Server()
-        await server.ask()
-        server.there, server.error = False, EndpointError("busy", retry_after=100)
-        await server.ask()
-        assert server.llm.seconds_until_probe == 100
-
-    asyncio.run(run())
+async def test_circuit_breaker_llm_a_server_that_names_a_time_is_left_alone_until_then() -> None:
+    server = Server()
+    await server.ask()
+    server.there, server.error = False, EndpointError("busy", retry_after=100)
+    await server.ask()
+    assert server.llm.seconds_until_probe == 100
 
 
-def test_circuit_breaker_llm_bad_answers_are_no_absence() -> None:
-    async def run() -> None:
-        server = Server()
-        server.inner = ScriptedLLM(lambda prompt: "no")
-        llm = CircuitBreakerLLM(server.inner, server.probe)
-        for _ in range(5):
-            with pytest.raises(BadAnswerError):
-                await llm.complete(PROMPT, Note)
-        assert await llm.ready()
+async def test_circuit_breaker_llm_bad_answers_are_no_absence() -> None:
+    server = Server()
+    server.inner = ScriptedLLM(lambda prompt: "no")
+    llm = CircuitBreakerLLM(server.inner, server.probe)
+    for _ in range(5):
+        with pytest.raises(BadAnswerError):
+            await llm.complete(PROMPT, Note)
+    assert await llm.ready()
 
-    asyncio.run(run())
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_circuit_breaker_allows_when_the_clock_was_put_back(clock: Clock) -> None:
+    breaker = CircuitBreaker(failures=1, clock=clock)
+    breaker.failed()
+    clock.now -= 3600
+    assert breaker.allows()

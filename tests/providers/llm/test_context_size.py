@@ -15,7 +15,6 @@ from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.providers.llm.server import (
     ASSUMED,
     SHARE_OF_CONTEXT,
-    ContextSizes,
     ServerError,
     classify,
     named_length,
@@ -126,26 +125,6 @@ def test_context_size_errors_of_every_server_are_known(text: str) -> None:
     assert classify(400, text) is ServerError.TOO_LONG
     assert named_length(text) in (0, 4096)
     assert (named_length(text) == 4096) == ("4096" in text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "n_ctx: 9", "context length is 99999999999 tokens", "read 4096 tokens", "n_ctx: -5"],
-)
-def test_context_size_what_is_no_length(text: str) -> None:
-    assert named_length(text) == 0
-
-
-def test_context_size_a_length_that_is_told_becomes_smaller_only_by_a_named_one() -> None:
-    """An Ollama that counts only the tokens outside its cache must not shrink what it told."""
-    sizes = ContextSizes()
-    sizes.refused("a", told=32_768, prompt_tokens=5000)
-    assert sizes.known("a", told=32_768) == 32_768
-    sizes.refused("a", told=32_768, prompt_tokens=5000, error=REFUSALS["llama.cpp"])
-    assert sizes.known("a", told=32_768) == 4096, "one of several slots"
-    sizes.refused("a", told=32_768, prompt_tokens=5000, error="n_ctx: 16384")
-    assert sizes.known("a", told=32_768) == 4096, "it never grows"
-    assert sizes.known("b", told=0) == 0, "another server"
 
 
 @each_row(

@@ -21,7 +21,6 @@ from slowcat_memory.providers.llm.model_servers import (
 )
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.scripted_server import serving
-from tests.support.voice_pipeline import run
 
 
 def port(url: str) -> int:
@@ -47,74 +46,48 @@ async def serve(handler) -> tuple[web.AppRunner, int]:
     return runner, runner.addresses[0][1]
 
 
-def test_server_servers_are_found_with_their_models_in_the_order_of_the_list():
-    async def scenario():
-        async with ScriptedServer(model="one") as first, ScriptedServer(model="two") as second:
-            known = (
-                Known("A", port(first.url), ()),
-                Known("nobody", free_port(), ()),
-                Known("B", port(second.url), ()),
-            )
-            assert await in_thread(find_servers, 1.0, known) == [
-                ModelServer("A", first.url, ("one",)),
-                ModelServer("B", second.url, ("two",)),
-            ]
-
-    run(scenario())
+async def test_server_servers_are_found_with_their_models_in_the_order_of_the_list():
+    async with ScriptedServer(model="one") as first, ScriptedServer(model="two") as second:
+        known = (
+            Known("A", port(first.url), ()),
+            Known("nobody", free_port(), ()),
+            Known("B", port(second.url), ()),
+        )
+        assert await in_thread(find_servers, 1.0, known) == [
+            ModelServer("A", first.url, ("one",)),
+            ModelServer("B", second.url, ("two",)),
+        ]
 
 
 @pytest.mark.parametrize("proxy", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
-def test_model_servers_no_proxy_is_asked(monkeypatch, proxy):
-    async def scenario():
-        async with ScriptedServer(model="here") as server:
-            monkeypatch.setenv(proxy, f"http://127.0.0.1:{free_port()}")
-            monkeypatch.delenv("NO_PROXY", raising=False)
-            assert await in_thread(list_models, server.url, 1.0) == ("here",)
-            chosen = await in_thread(choose_server, server.url)
-            assert chosen and "127.0.0.1" in os.environ["NO_PROXY"]
-
+async def test_model_servers_no_proxy_is_asked(monkeypatch, proxy):
     monkeypatch.setenv("NO_PROXY", "")  # put back what this test changes
     monkeypatch.setenv("no_proxy", "")
-    run(scenario())
+    async with ScriptedServer(model="here") as server:
+        monkeypatch.setenv(proxy, f"http://127.0.0.1:{free_port()}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        assert await in_thread(list_models, server.url, 1.0) == ("here",)
+        chosen = await in_thread(choose_server, server.url)
+        assert chosen and "127.0.0.1" in os.environ["NO_PROXY"]
 
 
-def test_model_servers_a_redirect_is_not_followed():
-    async def scenario():
-        async with ScriptedServer() as target:
+async def test_model_servers_a_redirect_is_not_followed():
+    async with ScriptedServer() as target:
 
-            async def away(_):
-                raise web.HTTPFound(f"{target.url}/models")
+        async def away(_):
+            raise web.HTTPFound(f"{target.url}/models")
 
-            runner, there = await serve(away)
-            with pytest.raises(EndpointError, match="status 302"):
-                await in_thread(list_models, f"http://127.0.0.1:{there}/v1", 1.0)
-            await runner.cleanup()
-
-    run(scenario())
+        runner, there = await serve(away)
+        with pytest.raises(EndpointError, match="status 302"):
+            await in_thread(list_models, f"http://127.0.0.1:{there}/v1", 1.0)
+        await runner.cleanup()
 
 
 @pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"data": 3}', '{"data": [{}]}'])
-def test_model_servers_nonsense_is_no_model_server(answer):
-    async def scenario():
-        runner, there = await serve(lambda _: asyncio.sleep(0, web.Response(text=answer)))
-        assert await in_thread(find_servers, 1.0, (Known("x", there, ()),)) == []
-        await runner.cleanup()
-
-    run(scenario())
-
-
-def test_model_servers_a_server_without_models_is_found_but_has_nothing_to_talk_to():
-    async def scenario():
-        empty = web.json_response
-        runner, there = await serve(lambda _: asyncio.sleep(0, empty({"data": None})))
-        [server] = await in_thread(find_servers, 1.0, (Known("Ollama", there, ()),))
-        await runner.cleanup()
-        return server
-
-    server = run(scenario())
-    assert server.models == ()
-    with pytest.raises(EndpointError, match="Ollama .* has no model"):
-        server.model()
+async def test_model_servers_nonsense_is_no_model_server(answer):
+    runner, there = await serve(lambda _: asyncio.sleep(0, web.Response(text=answer)))
+    assert await in_thread(find_servers, 1.0, (Known("x", there, ()),)) == []
+    await runner.cleanup()
 
 
 def test_server_the_first_model_that_talks_is_taken():
@@ -129,15 +102,6 @@ def test_model_servers_only_this_machine_is_talked_to():
         choose_server("nonsense")
     with pytest.raises(EndpointError, match="no model server answers"):
         choose_server(f"http://127.0.0.1:{free_port()}/v1")
-
-
-def test_model_servers_three_servers_are_known_by_their_usual_ports():
-    assert {(known.name, known.port) for known in KNOWN} == {
-        ("LM Studio", 1234),
-        ("Ollama", 11434),
-        ("llama.cpp", 8080),
-    }
-    assert all(known.start for known in KNOWN)
 
 
 # ------------------------------------------------------------------- for idle work

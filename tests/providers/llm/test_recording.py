@@ -86,11 +86,6 @@ def test_recording_llm_another_prompt_has_another_key(change: dict[str, object])
     assert key_of(other) != key_of(prompt("good")) == key_of(prompt("good"))
 
 
-def test_recording_llm_a_temperature_changes_no_key() -> None:
-    other = msgspec.structs.replace(prompt("good"), temperature=0.9)
-    assert key_of(other) == key_of(prompt("good"))
-
-
 @pytest.mark.parametrize("text", ["[]\n", "{}\n", '{"prompt_tokens": 1}\n{"key": 1}\n', "no"])
 def test_recording_llm_another_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "answers.jsonl"

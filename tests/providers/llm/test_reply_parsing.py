@@ -12,9 +12,6 @@ from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse, parse_reply
 from tests.support.rows import each_row
 
-SEED = 5
-MUTATIONS = 2000
-
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):
     subject: Annotated[str, Meta(max_length=20)]
@@ -102,7 +99,7 @@ def test_parse_of_an_answer_that_was_cut_off_no_smaller_one_is_taken() -> None:
 
 
 @given(st.text())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_parse_any_text_is_an_answer_or_bad(text: str) -> None:
     for wrapped in (text, f"<think>{text}", f"```{text}", "{" + text, f'{{"facts": [{text}]}}'):
         survives(wrapped)
@@ -116,37 +113,24 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_parse_any_json_is_an_answer_or_bad(value: Any) -> None:
     survives(json.dumps({"facts": value}))
     survives(json.dumps(value))
 
 
 def test_parse_spoilt_answers_are_answers_or_bad() -> None:
-    rng = random.Random(SEED)
-    pieces = [
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        "\\",
-        "\\u",
-        "\\ud800",
-        "NaN",
-        "1e9999",
-        "<think>",
-        "</think>",
-    ]
-    pieces += ["```", "null", "-", "0x", ",", ":", "\x00", "\ud800", "é", "𝄞", "<|channel|>final"]
-    read = 0
-    for _ in range(MUTATIONS):
+    rng, read = random.Random(5), 0
+    pieces = (
+        '{ } [ ] " \\ \\u \\ud800 NaN 1e9999 <think> </think> ``` null - 0x , : \ud800 é'.split()
+    )
+    for _ in range(1000):
         text = rng.choice([GOOD, f"```json\n{GOOD}\n```", f"<think>a</think>{GOOD}", GOOD * 2])
         for _ in range(rng.randint(1, 4)):
             at = rng.randrange(len(text))
             text = text[:at] + rng.choice(pieces) + text[at + rng.randint(0, 3) :]
         read += survives(text)
-    assert 0 < read < MUTATIONS * 0.9, "nothing was spoilt, or everything"
+    assert 0 < read < 900, "nothing was spoilt, or everything"
 
 
 PIECES = [
@@ -196,26 +180,8 @@ class Told(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(max_length=100)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"facts": [{"subject": "Max", "weight": 0.5,},],}',
-        '{"facts": [{"subject": "Max", "weight": 0.5} , \n ] , }',
-        '```json\n{"facts": [{"subject": "Max", "weight": 0.5},]}\n```',
-    ],
-)
-def test_parse_a_comma_before_a_closing_bracket_is_dropped(text: str) -> None:
-    assert parse(text, Facts) == Facts([Fact("Max", 0.5)])
-
-
 def test_parse_commas_and_brackets_within_strings_stay() -> None:
     assert parse('{"text": "a, ] , } \\", ]",}', Told) == Told('a, ] , } ", ]')
-
-
-def test_parse_an_answer_of_quotes_without_end_is_refused() -> None:
-    """The repair looks at each character once, so this ends."""
-    with pytest.raises(BadAnswerError):
-        parse('{"text": "' + '\\"' * (MAX_CHARS // 2 - 10), Told)
 
 
 def test_parse_prose_is_a_text_where_the_type_wants_one() -> None:

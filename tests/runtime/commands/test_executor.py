@@ -1,13 +1,10 @@
 """Orders carried out on an engine, without a pipeline."""
 
-from datetime import timedelta
-
 import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.records import Forget, LedgerEntry, Offer, Turn
+from slowcat_memory.records import LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.commands.executor import (
-    ASKED_S,
     CommandContext,
     CommandExecutor,
     Outcome,
@@ -73,12 +70,6 @@ def test_executor_execute_nobody_undoes_what_another_person_ordered(engine):
     assert not anna.order("undo that").done
 
 
-def test_executor_execute_forget_that_without_anything_said(engine):
-    outcome = Talk(engine).order("forget that")
-    assert not outcome.done and "nothing in this conversation" in outcome.said
-    assert commands(engine) == []
-
-
 def test_executor_execute_forget_that_said_twice_means_the_same(engine):
     talk(engine, "one apple", "nice", "two pears", "nice too")
     anna = Talk(engine)
@@ -87,18 +78,6 @@ def test_executor_execute_forget_that_said_twice_means_the_same(engine):
     assert found(engine, "apple")[0] == "one apple" and not found(engine, "pears")
     assert anna.order("undo that").said == "Done, I have it back."
     assert found(engine, "pears")[0] == "two pears"
-
-
-def test_executor_execute_what_is_hidden_is_not_given_as_a_reason(engine):
-    first, _, asked, _ = talk(engine, "I live in Rome", "nice", "where do I live?", "In Rome.")
-    entry = LedgerEntry(
-        turn=asked, scope="anna", session="s", at=engine.clock(), offers=(Offer(f"chunk/{first}", 1),)
-    )  # fmt: skip
-    engine.store.write_ledger(entry).wait()
-    anna = Talk(engine)
-    assert "“I live in Rome”" in anna.order("why did you say that").said
-    hide(engine, first)
-    assert "No memory" in anna.order("why did you say that").said
 
 
 def test_executor_execute_forget_everything_about_a_person(engine):
@@ -111,14 +90,6 @@ def test_executor_execute_forget_everything_about_a_person(engine):
     assert not any("Ben" in text for text in found(engine, "Ben"))
     assert found(engine, "Ruth")[0] == "Ruth as well"
     assert not anna.order("yes", asked=True).done
-
-
-def test_executor_execute_old_question_is_not_answered(engine, open_engine):
-    talk(engine, "Ben came by", "nice")
-    anna = Talk(engine)
-    anna.order("forget everything about Ben")
-    open_engine.clock.now += timedelta(seconds=ASKED_S)
-    assert not anna.order("yes", asked=True).done and found(engine, "Ben")
 
 
 def test_executor_execute_question_is_taken_back_by_undo(engine):
@@ -149,13 +120,6 @@ def test_executor_execute_correction_of_what_was_just_said(engine):
     assert found(engine, "sister called")[0] == "My sister is called Hannah"
 
 
-def test_executor_execute_who_forgets_what_was_corrected_forgets_the_correction(engine):
-    first, *_ = talk(engine, "My sister is called Hannah", "A nice name.")
-    Talk(engine).order("that's wrong it's Anna")
-    engine.forget(Forget(turns=(first,)))
-    assert not any("Hannah" in text for text in found(engine, "sister Hannah"))
-
-
 def test_executor_execute_what_is_known_is_bounded_and_the_pinned_come_first(engine):
     anna = Talk(engine)
     assert anna.order("what do you know about me").said == "I don't know anything about you yet."
@@ -167,13 +131,6 @@ def test_executor_execute_what_is_known_is_bounded_and_the_pinned_come_first(eng
     assert said.startswith("I know 9 facts about you, first of all: “I am allergic to nuts”; “I")
     assert said.count("“") == 5 and said.endswith("and 4 more.")
     assert "red house" not in said and "my name" not in said
-
-
-def test_executor_execute_what_is_hidden_is_not_told(engine):
-    talk(engine, "I live in a red house", "nice")
-    anna = Talk(engine)
-    anna.order("forget that")
-    assert anna.order("what do you know about me").said == "I don't know anything about you yet."
 
 
 @pytest.mark.parametrize(
@@ -210,16 +167,6 @@ def offer(engine, asked: int, *memories: str) -> None:
     engine.store.write_ledger(entry).wait()
 
 
-def test_executor_execute_correction_of_the_agents_own_words_damages_no_memory(engine):
-    dog, _ = talk(engine, "My dog is called Max", "Nice.")
-    asked, _ = talk(engine, "What is my dog called?", "It is Max. Today is Monday, by the way.")
-    offer(engine, asked, f"chunk/{dog}")
-    outcome = Talk(engine).order("that's wrong, it's Tuesday")
-    assert not outcome.done and "nothing" in outcome.said and not outcome.rest
-    assert commands(engine) == [] and "My dog is called Max" in found(engine, "dog called")
-    assert not any("Tuesday" in text for text in found(engine, "Tuesday"))
-
-
 def test_executor_execute_correction_that_is_unclear_asks_back_and_changes_nothing(engine):
     plumber = engine.remember("the plumber comes on Thursday", "anna")
     asked, _ = talk(engine, "And the plumber?", "I have something about that.")
@@ -246,3 +193,31 @@ def test_executor_execute_correction_of_what_a_command_read_aloud(engine, order)
     engine.append(answer)
     right = "that's wrong, I live in Porto"
     assert anna.order(right).said.startswith("Thank you, I've corrected “I live in Rome”")
+
+
+def test_executor_execute_forget_that_without_anything_said(engine):
+    outcome = Talk(engine).order("forget that")
+    assert not outcome.done and "nothing in this conversation" in outcome.said
+    assert commands(engine) == []
+
+
+def test_executor_execute_what_is_hidden_is_not_given_as_a_reason(engine):
+    first, _, asked, _ = talk(engine, "I live in Rome", "nice", "where do I live?", "In Rome.")
+    entry = LedgerEntry(
+        turn=asked, scope="anna", session="s", at=engine.clock(), offers=(Offer(f"chunk/{first}", 1),)
+    )  # fmt: skip
+    engine.store.write_ledger(entry).wait()
+    anna = Talk(engine)
+    assert "“I live in Rome”" in anna.order("why did you say that").said
+    hide(engine, first)
+    assert "No memory" in anna.order("why did you say that").said
+
+
+def test_executor_execute_correction_of_the_agents_own_words_damages_no_memory(engine):
+    dog, _ = talk(engine, "My dog is called Max", "Nice.")
+    asked, _ = talk(engine, "What is my dog called?", "It is Max. Today is Monday, by the way.")
+    offer(engine, asked, f"chunk/{dog}")
+    outcome = Talk(engine).order("that's wrong, it's Tuesday")
+    assert not outcome.done and "nothing" in outcome.said and not outcome.rest
+    assert commands(engine) == [] and "My dog is called Max" in found(engine, "dog called")
+    assert not any("Tuesday" in text for text in found(engine, "Tuesday"))

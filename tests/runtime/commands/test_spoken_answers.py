@@ -61,17 +61,6 @@ def test_spoken_answers_name_no_internal_records(engine) -> None:
     assert said == "I know 1 fact about you: “Anna has a dog called Max”."
 
 
-def test_spoken_answers_leave_out_statements_that_are_hidden_or_local_only(engine) -> None:
-    kept, hidden = talk(
-        engine, f"My therapist is called {SECRET}.", "I see.", "My dog is called Max, you know."
-    )[::2]
-    engine.mark("anna", chunk_id(kept), local_only=True)
-    assert SECRET not in order(engine, "what do you know about me?").said
-    assert SECRET in order(engine, "what do you know about me?", "local").said
-    order(engine, "forget that")
-    assert "Max" not in order(engine, "what do you know about me?", "local").said
-
-
 @pytest.mark.parametrize("of", ["note", "turn"])
 def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of: str) -> None:
     if of == "note":

@@ -111,19 +111,6 @@ def test_two_persons_undo_brings_it_back_for_both(room):
     assert room.residue(PIN)
 
 
-def test_two_persons_said_twice_means_the_same_exchange(room):
-    room.say(*BOTH, reply=f"Noted, {PIN}.")
-    assert room.order("s1", "forget that").said == room.order("s2", "forget that").said
-    assert room.found("ben", "bicycle")
-
-
-def test_two_persons_guests_part_goes_too(room):
-    room.say(("s1", "please note my code"), ("eve", f"it is {PIN}"), reply=f"Noted, {PIN}.")
-    assert room.order("s1", "forget that").done
-    room.later()
-    assert not room.residue(PIN)
-
-
 def test_two_persons_keep_local_holds_for_both(room):
     room.say(*BOTH, reply=f"Noted, {PIN}.")
     assert room.order("s1", "keep that on this machine").done

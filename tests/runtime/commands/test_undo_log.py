@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer import read
 from slowcat_memory.transfer.export import export
@@ -84,15 +83,6 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open
         assert [turn.id for turn in snapshot.turns()] == []
 
 
-def test_undo_log_what_is_undone_is_never_erased(open_engine):
-    engine = open_engine()
-    first, reply = talk(engine, f"a {WORD} lives here", "nice")
-    engine.wiring.undo_log.undo(hide(engine, first, reply))
-    open_engine.clock.now += timedelta(days=1)
-    assert engine.eraser.erase_due() == 0
-    assert found(engine, WORD)[0] == f"a {WORD} lives here"
-
-
 def test_undo_log_end_of_a_session_erases_what_is_due(open_engine):
     engine = open_engine()
     first, reply = talk(engine, f"a {WORD} lives here", "nice")
@@ -154,17 +144,6 @@ def test_undo_log_question_changes_nothing_until_it_is_answered(open_engine):
     assert found(engine, WORD)
     assert engine.wiring.undo_log.answer(asked, True, UNDO_S).state == "done"
     assert found(engine, WORD) == []
-
-
-def test_undo_log_last_exchange(open_engine):
-    engine = open_engine()
-    ids = talk(engine, "one", "two", "three", "four")
-    order = talk(engine, "forget that")
-    with engine.store.snapshot() as snapshot:
-        assert [t.id for t in last_exchange(snapshot, "anna", "s", order[0])] == ids[2:]
-        assert [t.id for t in last_exchange(snapshot, "anna", "s", ids[2])] == ids[:2]
-        assert last_exchange(snapshot, "anna", "s", ids[0]) == []
-        assert last_exchange(snapshot, "ben", "other", order[0]) == []
 
 
 def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(

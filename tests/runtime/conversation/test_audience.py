@@ -6,11 +6,9 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.runtime.conversation.audience import (
     Audience,
     PeopleOptions,
-    guest_scope,
 )
 from tests.support.rows import each_row
 
-EACH = PeopleOptions(scopes="each", household="home")
 SPEAKERS = {"s1": "anna", "s2": "ben", "s3": "guest"}
 
 
@@ -25,11 +23,6 @@ def test_audience_one_scope_is_everybodys() -> None:
     assert audience.named_scope("ben") == "anna" and audience.guest == "" and not audience.apart
     assert audience.readable(("anna",)) == audience.people == audience.recallable == ("anna",)
     assert audience.greeted_scope("") == "anna"
-
-
-def test_audience_one_scope_reads_the_household_too() -> None:
-    audience = Audience(PeopleOptions(household="home"), "anna")
-    assert audience.readable(("anna",)) == audience.recallable == ("anna", "home")
 
 
 @each_row(
@@ -64,17 +57,9 @@ def test_audience_read_is_what_all_who_speak_may_read(scopes: Any, reads: Any) -
     assert people().readable(scopes) == reads
 
 
-def test_audience_without_a_household_several_people_read_nothing() -> None:
-    assert people(household="").readable(("anna", "ben")) == ()
-
-
 def test_audience_who_is_known_is_remembered_and_a_guest_is_not() -> None:
     assert people().people == ("anna", "ben")
     assert people().recallable == ("anna", "ben", "home")
-
-
-def test_audience_system_instruction_holds_nobodys_memory_unless_somebody_is_named() -> None:
-    assert people().greeted_scope("") == "" and people().greeted_scope("ben") == "ben"
 
 
 @each_row(
@@ -93,7 +78,3 @@ def test_audience_system_instruction_holds_nobodys_memory_unless_somebody_is_nam
 def test_audience_scope_is_one_thing(options: Any, own: str, speakers: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         Audience(PeopleOptions(**{"scopes": "each", **options}), own, speakers)
-
-
-def test_audience_guests_have_a_scope_only_where_each_has_their_own() -> None:
-    assert guest_scope(EACH) == "guest" and guest_scope(PeopleOptions()) == ""

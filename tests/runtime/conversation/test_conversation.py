@@ -1,88 +1,13 @@
 """Which scope each utterance is logged in, on and off the record."""
 
-from datetime import timedelta
-
 import pytest
 
-from slowcat_memory.runtime.conversation import conversation
 from tests.support.conversations import Room
 
 
 @pytest.fixture
 def room() -> Room:
     return Room()
-
-
-def test_conversation_each_to_their_own(room: Room) -> None:
-    room.say(("s1", "my pin is lost"), reply="Oh no.")
-    room.say(("s2", "good morning"), reply="Good morning, Ben.")
-    assert room.said == [
-        ("anna", "Anna", "my pin is lost"),
-        ("anna", "Cat", "Oh no."),
-        ("ben", "Ben", "good morning"),
-        ("ben", "Cat", "Good morning, Ben."),
-    ]
-    turns = room.log.turns
-    assert [turn.reply_to for turn in turns] == [0, turns[0].id, 0, turns[2].id]
-    assert {turn.session for turn in turns} == {"anna 120000", "ben 120000"}
-
-
-def test_conversation_one_scope_is_as_it_always_was() -> None:
-    room = Room("one")
-    room.say(("s1", "good"), ("s2", "day"), ("s1", "all"), reply="Hello.")
-    assert room.said == [("anna", name, words) for name, words in
-                         (("Anna", "good"), ("Ben", "day"), ("Anna", "all"), ("Cat", "Hello."))]  # fmt: skip
-
-
-def test_conversation_several_people_in_one_turn_are_told_apart_and_all_are_answered(
-    room: Room,
-) -> None:
-    room.say(("s1", "where are"), ("s1", "my keys"), ("s2", "and mine"), reply="On the table.")
-    assert room.said == [
-        ("anna", "Anna", "where are my keys"),
-        ("ben", "Ben", "and mine"),
-        ("anna", "Cat", "On the table."),
-        ("ben", "Cat", "On the table."),
-    ]
-    assert room.talk.scopes == ("anna", "ben")
-
-
-def test_conversation_rewritten_words_of_several_are_kept_as_they_were_heard(room: Room) -> None:
-    room.talk.heard("s1", "i lost my um keys")
-    room.talk.heard("s2", "me too")
-    room.talk.user_said("I lost my keys. Me too!", "voice")
-    assert [(scope, text) for scope, _, text in room.said] == [
-        ("anna", "i lost my um keys"),
-        ("ben", "me too"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("speaker", "told", "scope", "name"),
-    [
-        ("", "", "anna", "User"),
-        ("s7", "", "guest", "s7"),
-        ("ben", "", "guest", "ben"),
-        ("s1", "ben", "ben", "ben"),
-        ("", "s2", "ben", "Ben"),
-        ("s1", "eve", "guest", "eve"),
-    ],
-)
-def test_conversation_who_it_is(room: Room, speaker: str, told: str, scope: str, name: str) -> None:
-    room.talk.set_speaker(told)
-    room.say((speaker, "hello there"))
-    assert room.said == [(scope, name, "hello there")]
-
-
-def test_conversation_typed_words_are_whose_the_application_says(room: Room) -> None:
-    room.talk.user_said("hello")
-    room.talk.set_speaker("s2")
-    room.talk.user_said("hi")
-    room.talk.set_speaker("")
-    room.talk.user_said("hey")
-    assert [scope for scope, _, _ in room.said] == ["anna", "ben", "anna"]
-    assert [name for _, name, _ in room.said] == ["User", "Ben", "User"]
-    assert {turn.channel for turn in room.log.turns} == {"text"}
 
 
 def test_conversation_who_a_turn_that_may_be_withdrawn_is_of(room: Room) -> None:
@@ -111,14 +36,6 @@ def test_conversation_what_was_said_before_is_ones_own(room: Room) -> None:
     assert room.talk.before(None) == []
 
 
-def test_conversation_everybodys_session_ends(room: Room) -> None:
-    room.say(("s1", "hello"))
-    room.say(("s2", "hello"))
-    room.talk.disconnected()
-    ends = [e.scope for e in room.log if getattr(e, "kind", "") == "end"]
-    assert ends == ["anna", "ben"]
-
-
 def test_conversation_who_is_silent_is_not_kept_awake_by_others(room: Room) -> None:
     room.say(("s1", "hello"))
     for _ in range(4):
@@ -133,18 +50,6 @@ def test_conversation_who_is_silent_is_not_kept_awake_by_others(room: Room) -> N
 # ------------------------------------------------------------------- off the record
 
 
-def test_conversation_off_the_record_nothing_is_logged(room: Room) -> None:
-    room.say(("s1", "before"), reply="Noted.")
-    logged = list(room.log)
-    room.off_record.begin()
-    room.say(("s1", "between us"), reply="Of course.")
-    room.talk.user_said("typed")
-    assert list(room.log) == logged and room.talk.before(None)[-1].text == "Noted."
-    room.off_record.end()
-    room.say(("s1", "after"), reply="Yes.")
-    assert [text for _, _, text in room.said] == ["before", "Noted.", "after", "Yes."]
-
-
 def test_conversation_reply_to_what_was_off_the_record_is_off_the_record(room: Room) -> None:
     room.off_record.begin()
     room.say(("s1", "between us"))
@@ -157,14 +62,6 @@ def test_conversation_reply_to_what_was_off_the_record_is_off_the_record(room: R
     assert [text for _, _, text in room.said] == ["on again"]
 
 
-def test_conversation_reply_that_began_off_the_record_is_not_kept(room: Room) -> None:
-    room.say(("s1", "hello"))
-    room.off_record.begin()
-    room.talk.agent_begins()
-    room.off_record.end()
-    assert room.talk.agent_said("Hello", interrupted=False) is None
-
-
 def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room: Room) -> None:
     room.off_record.begin()
     room.talk.heard("s1", "the secret is")
@@ -174,32 +71,3 @@ def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room: 
     assert room.log == []
     room.say(("s1", "the secret is out"))  # said anew, on the record
     assert len(room.said) == 1
-
-
-def test_conversation_conversations_end_puts_it_back(room: Room) -> None:
-    room.off_record.begin()
-    room.say(("s1", "between us"))
-    room.wait(timedelta(minutes=5).total_seconds())
-    room.talk.tick()
-    room.say(("s1", "good morning"))
-    assert room.changes == [True, False] and len(room.said) == 1
-
-
-def test_conversation_a_turn_is_divided_once_and_anew_when_more_was_heard(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    divided, split = list[str](), conversation.split
-    monkeypatch.setattr(
-        conversation, "split", lambda text, *rest: divided.append(text) or split(text, *rest)
-    )
-    room.talk.heard("s1", "where are my keys")
-    assert room.talk.scopes_of("where are my keys", "voice") == ("anna",)
-    room.talk.user_said("where are my keys", "voice")
-    assert divided == ["where are my keys"]
-    room.talk.heard("s1", "and mine")
-    assert room.talk.scopes_of("and mine", "voice") == ("anna",)
-    room.talk.heard("s2", "and mine")
-    assert room.talk.scopes_of("and mine", "voice") == ("ben",)
-    room.talk.user_said("and mine", "voice")
-    assert room.said[-1] == ("ben", "Ben", "and mine")
-    assert divided == ["where are my keys", "and mine", "and mine"]

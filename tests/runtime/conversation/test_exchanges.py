@@ -3,9 +3,7 @@
 import pytest
 
 from slowcat_memory.core.text.normalize import KEEP_CHARS
-from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import SessionEdge
-from slowcat_memory.runtime.conversation.transcripts import WAITING
 from tests.support.conversations import Log, Room
 
 
@@ -22,22 +20,6 @@ def log(room) -> Log:
 @pytest.fixture
 def dialogue(room):
     return room.talk
-
-
-def test_exchanges_exchange_is_paired(dialogue, log):
-    (asked,) = dialogue.user_said("hello")
-    assert asked is dialogue.user_turn and asked.id == 2
-    answers, ack = dialogue.agent_said("Hello, you.", interrupted=False)
-    assert answers is asked and ack.event.reply_to == asked.id
-    assert isinstance(log[0], SessionEdge) and log.said == [
-        ("User", "hello"),
-        ("Cat", "Hello, you."),
-    ]
-
-
-def test_exchanges_exchange_agent_that_speaks_first_answers_nobody(dialogue):
-    answers, ack = dialogue.agent_said("Good morning.", interrupted=True)
-    assert answers is None and ack.event.reply_to == 0 and ack.event.interrupted
 
 
 @pytest.mark.parametrize("words", ["", " \n", "\x00", "\u202e"])
@@ -83,24 +65,12 @@ def test_exchanges_exchange_who_said_it(dialogue, log, heard, text, turns, chann
     assert dialogue.user_turn is not None and dialogue.user_turn.id == log[-1].id
 
 
-def test_exchanges_exchange_spoken_turn_that_was_rewritten_is_still_its_speakers(dialogue, log):
-    dialogue.heard("s1", "um hello")
-    dialogue.user_said("Hello.", "voice")
-    assert log.said == [("Anna", "Hello.")]
-
-
 def test_exchanges_exchange_typing_does_not_take_what_is_being_spoken(dialogue, log):
     dialogue.heard("s1", "good morning")
     dialogue.user_said("typed words")
     dialogue.user_said("good morning")
     assert log.said == [("User", "typed words"), ("Anna", "good morning")]
     assert [turn.channel for turn in log.turns] == ["text", "voice"]
-
-
-def test_exchanges_exchange_muted_speech_does_not_pile_up(dialogue):
-    for n in range(10 * WAITING):
-        dialogue.heard("s1", f"word {n}")
-    assert len(dialogue._transcripts) == WAITING
 
 
 def test_exchanges_exchange_tools_go_to_the_answer_of_their_turn(dialogue, log):
@@ -126,26 +96,6 @@ def test_exchanges_exchange_answer_that_comes_late_belongs_to_the_turn_that_it_b
     assert cut.event.tools == ("find_story",)
     _, ack = dialogue.agent_said("Yes?", interrupted=False)
     assert (ack.event.reply_to, ack.event.tools) == (second.id, ())
-
-
-def test_exchanges_exchange_log_that_is_full_is_the_callers_to_know(dialogue, log, monkeypatch):
-    def full(_, event):
-        raise StoreFullError("full")
-
-    monkeypatch.setattr(Log, "append_event", full)
-    with pytest.raises(StoreFullError):
-        dialogue.user_said("hello")
-
-
-def test_exchanges_exchange_line_and_the_silence_end_the_session(dialogue, log):
-    dialogue.disconnected()
-    dialogue.tick()
-    assert log == []
-    dialogue.user_said("hello")
-    dialogue.disconnected()
-    dialogue.disconnected()
-    dialogue.tick()
-    assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]
 
 
 def test_exchanges_exchange_what_was_said_before_a_turn_is_the_same_ahead_of_it(room, dialogue):
@@ -175,3 +125,14 @@ def test_exchanges_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue,
     (after,) = dialogue.user_said("hello")
     _, answer = dialogue.agent_said("Hi.", interrupted=False)
     assert not after.aside and not answer.event.aside
+
+
+def test_exchanges_exchange_line_and_the_silence_end_the_session(dialogue, log):
+    dialogue.disconnected()
+    dialogue.tick()
+    assert log == []
+    dialogue.user_said("hello")
+    dialogue.disconnected()
+    dialogue.disconnected()
+    dialogue.tick()
+    assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
+from slowcat_memory.runtime.conversation.transcripts import Transcripts, Voice
 
 ANNA, BEN, EVE = Voice("anna", "Anna"), Voice("ben", "Ben"), Voice("anna", "Eve")
 
@@ -49,40 +48,6 @@ def test_transcripts_discard_keeps_what_waits_for_another_turn():
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "parts"),
-    [
-        ((), "hello", [("ben", "Ben", "hello")]),
-        (((ANNA, "hello"),), "Hello!", [("anna", "Anna", "Hello!")]),
-        (((ANNA, "a"), (EVE, "b")), "a b", [("anna", "Anna", "a"), ("anna", "Eve", "b")]),
-        (((ANNA, "a"), (EVE, "b")), "a, um, b", [("anna", "Anna and Eve", "a, um, b")]),
-        (
-            ((ANNA, "a"), (ANNA, "b"), (BEN, "c"), (ANNA, "d")),
-            "A, B. C? D!",
-            [("anna", "Anna", "a b"), ("ben", "Ben", "c"), ("anna", "Anna", "d")],
-        ),
-    ],
-)
-def test_split_divides_by_scope_and_speaker(said, text, parts):
-    found = heard(*said).of_turn(text, "voice")
-    assert split(text, found, BEN) == [Part(*part) for part in parts]
-
-
-def test_transcripts_add_fingerprints_once(monkeypatch):
-    calls = []
-
-    def counted(text):
-        calls.append(text)
-        return fingerprint(text)
-
-    module = "slowcat_memory.runtime.conversation.transcripts.fingerprint"
-    monkeypatch.setattr(module, counted)
-    transcripts = heard((ANNA, "good morning"))
-    for _ in range(3):
-        assert transcripts.any_in("good morning all")
-    assert calls.count("good morning") == 1
-
-
-@pytest.mark.parametrize(
     ("muted", "text"),
     [
         ("no", "I want you to know my PIN is 4711"),
@@ -98,16 +63,6 @@ def test_transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_sp
     assert len(transcripts) == 0
 
 
-def test_transcripts_of_turn_whole_words_count_where_they_were_rewritten():
-    transcripts = heard((ANNA, "i want you"))
-    assert words(transcripts, "I want you to know")
-    assert not words(heard((BEN, "no")), "I want you to know")
-
-
-def test_transcripts_of_turn_word_that_was_split_is_put_together():
-    assert words(heard((ANNA, "ban"), (ANNA, "ana")), "banana") == ["ban", "ana"]
-
-
 def test_transcripts_of_turn_next_turn_that_was_already_heard_waits():
     transcripts = Transcripts()
     for voice in (ANNA, BEN):
@@ -116,13 +71,6 @@ def test_transcripts_of_turn_next_turn_that_was_already_heard_waits():
         found = transcripts.of_turn("yes", None)
         assert [one.voice for one in found] == [voice]
         transcripts.discard(found)
-
-
-def test_transcripts_of_turn_rewritten_turn_is_one_collection():
-    transcripts = Transcripts()
-    transcripts.add(BEN, "never mind", begins=True)
-    transcripts.add(ANNA, "my pin is four seven", begins=True)
-    assert [one.voice for one in transcripts.of_turn("my pin is 47", "voice")] == [ANNA]
 
 
 def test_transcripts_of_turn_predicted_words_have_a_speaker_until_they_are_final():

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Context, Key, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import split_by_scope
 from slowcat_memory.store import Store
@@ -71,29 +70,6 @@ def test_batches_apply_description_of_recent_turns_reads_nothing(
     assert all(score == score for score in best)  # each has a key with a vector
 
 
-def test_batches_apply_new_key_of_an_old_turn_reads_nothing(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    turns = scene.talk(12)
-    scene.namespace.reseal()
-    with counted_reads(monkeypatch) as reads:
-        apply(scene, key_of(turns[0], "q1", "who barks at word0"))
-        apply(scene, key_of(turns[0], "a1", "max dog", kind="asked"))
-        apply(scene, key_of(turns[0], "q1", "who barks at word0"))  # the same again
-    assert reads == []
-    check_alike(from_scratch(scene), scene.load(), scene.namespace)
-
-
-def test_batches_apply_record_of_an_unindexed_kind_reads_nothing(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene.talk(3)
-    summary = note("summary/1", "Anna talked about Max", kind="summary/session")
-    with counted_reads(monkeypatch) as reads:
-        apply(scene, WriteBatch(memories=(summary,)))
-    assert reads == [] and len(scene.namespace.searcher) == 3
-
-
 @pytest.mark.parametrize("what", ["replaced key", "dropped key", "context of an old turn", "note"])
 def test_batches_apply_reads_once_what_a_batch_does_not_hold(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, what: str
@@ -111,24 +87,6 @@ def test_batches_apply_reads_once_what_a_batch_does_not_hold(
         apply(scene, batch)
     assert len(reads) == 1
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
-
-
-def test_batches_apply_pin_of_a_recent_turn_keeps_its_context_and_keys(scene: Scene) -> None:
-    turns = scene.talk(4)
-    apply(scene, described(turns[1], 1))
-    pinned = chunk(turns[1])
-    apply(scene, WriteBatch(memories=(note("note/1", "Max"),)))
-    apply(scene, WriteBatch(memories=(replace(pinned, pinned=True),)))
-    assert answers(scene.namespace)["max dog"][pinned.id][5]
-    check_alike(from_scratch(scene), scene.load(), scene.namespace)
-
-
-def test_batches_apply_vectors_of_another_space_are_ignored(scene: Scene) -> None:
-    turn = scene.talk(1)[0]
-    other = Vector(scope="anna", memory=chunk_id(turn.id), values=EMBEDDER.encode_query("cat"))
-    before = answers(scene.namespace)
-    scene.namespace.apply(split_by_scope(WriteBatch(vectors=(other,), embedder="other/32"))["anna"])
-    assert str(answers(scene.namespace)) == str(before)
 
 
 def test_split_by_scope_divides_a_batch_by_namespace(scene: Scene) -> None:

@@ -1,16 +1,21 @@
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory import providers
-from slowcat_memory.cli import setup as checks
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import EmbedderReport, Encoded
+from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.providers.embedding import model_files
+from slowcat_memory.records import Context, Key, Made, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_talks import NOW, Clock, talk
 from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER, Mind, query
 
@@ -75,16 +80,6 @@ def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(
     assert moody.asked == 8
 
 
-def test_guarded_embed_failures_that_are_not_in_a_row_do_not_open_it(
-    moody: Moody, clock: FixedClock
-) -> None:
-    breaker = GuardedEmbed(moody, clock, lambda _: None)
-    for _ in range(5):
-        for moody.raises in (OSError(), OSError(), None):
-            breaker("x")
-    assert moody.asked == 15
-
-
 def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
     moody: Moody, clock: FixedClock
 ) -> None:
@@ -93,34 +88,6 @@ def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
     moody.takes = 1.0
     assert [breaker("x") is not None for _ in range(4)] == [True, True, True, False]
     assert moody.asked == 3 and problems == ["late"] * 3
-
-
-def test_guarded_embed_a_clock_that_is_set_meanwhile_makes_no_vector_late(
-    moody: Moody, clock: FixedClock
-) -> None:
-    """A test, or a suspended machine, may move the clock while another thread embeds."""
-    problems: list[str] = []
-    breaker = GuardedEmbed(moody, clock, problems.append)
-    moody.takes = 10.0
-    assert all(breaker("x") is not None for _ in range(9)) and problems == []
-
-
-def test_guarded_embed_a_vector_and_what_is_embedded_already_come_out_alike(
-    clock: FixedClock,
-) -> None:
-    vector = EMBEDDER.encode_query("my dog")
-    for told in (vector, Encoded(vector)):
-        encoded = GuardedEmbed(lambda _, told=told: told, clock, print)("my dog")
-        assert encoded is not None and np.array_equal(encoded.vector, vector)
-        assert encoded.tokens is None
-    whole = GuardedEmbed(EMBEDDER.encode_query_tokens, clock, print)("my dog")
-    assert whole is not None and whole.tokens is not None and len(whole.tokens) == 2
-
-
-def test_guarded_embed_no_model_is_no_failure(clock: FixedClock) -> None:
-    problems: list[str] = []
-    breaker = GuardedEmbed(lambda _: None, clock, problems.append)
-    assert [breaker("x") for _ in range(5)] == [None] * 5 and problems == []
 
 
 # ------------------------------------------------------------------- what cannot be opened
@@ -172,15 +139,69 @@ def test_embedding_an_export_without_a_network_names_the_model_and_the_remedy(
     assert any(model in line and "pip install" in line for line in lines), lines
 
 
-def test_embedding_the_doctor_repairs_no_model_that_is_not_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        providers,
-        "open_query_embedder",
-        lambda _: (None, EmbedderReport(state="needs export", source="the model hub")),
-    )
-    config = memory_config(tmp_path, embedding={"kind": "local", "model": "nobody/no-such-model"})
-    with contextlib.closing(MemoryEngine(config, readonly=False)) as engine:
-        found = checks.model(engine)
-    assert found.repair is None and "init" in found.hint
+SECRET = "Zqxsecret"
+
+
+class Away(HashEmbedder):
+    """Records the documents that it is sent."""
+
+    def __init__(self, remote: bool) -> None:
+        super().__init__()
+        self.remote, self.texts = remote, list[str]()
+
+    def encode(self, texts: Any, progress: Any = None) -> np.ndarray:
+        self.texts += texts
+        return super().encode(texts, progress)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Any]:
+    made: list[MemoryEngine] = []
+
+    def open_it(embedder: Away) -> MemoryEngine:
+        while made:
+            made.pop().close()
+        made.append(MemoryEngine(memory_config(tmp_path / "m"), clock=Clock(), embedder=embedder))
+        return made[0]
+
+    yield open_it
+    while made:
+        made.pop().close()
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote: bool) -> None:
+    embedder = Away(remote)
+    engine = opened(embedder)
+    open_turn, told = talk(engine, "My dog is called Max.", "Nice.", "And another thing.")[::2]
+    engine.mark("anna", chunk_id(told), local_only=True)
+    engine.remember(f"My bank pin is {SECRET}.", "anna", local_only=True)
+    note = Key(scope="anna", memory=chunk_id(open_turn), id=f"{chunk_id(open_turn)}?q1",
+               kind="question", text=f"Who is {SECRET}?", sources=(told,))  # fmt: skip
+    context = Context(scope="anna", memory=chunk_id(open_turn), text=f"After {SECRET}.",
+                      sources=(open_turn, told))  # fmt: skip
+    engine.apply("test", WriteBatch(keys=(note,), contexts=(context,)))
+    made = Made(job="test")
+    fact = Memory(id="fact/1", kind="idea", scope="anna", speaker="Anna", valid_from=NOW,
+                  text=f"Anna's therapist is {SECRET}.", sources=(told,), made=made)  # fmt: skip
+    engine.apply("test", WriteBatch(memories=(fact,)))
+    correction = replace(fact, id="note/1", kind="note", made=None, sources=(),
+                         derived_from=(("anna", "fact/1"),))  # fmt: skip
+    engine.notes.put(correction)
+    engine.drain()
+    hidden = engine.wiring.namespaces.get("anna").local_only()
+    assert {chunk_id(told), "fact/1", "note/1"} <= hidden
+    told: list[tuple[str, int, int]] = []
+    engine.maintain("embed", "anna", progress=lambda *what: told.append(what))
+    assert told == [("embed", 0, 0)], "what must not be sent is not due for ever"
+    assert any("Max" in text for text in embedder.texts)
+    assert any(SECRET in text for text in embedder.texts) is not remote
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_remote_embedder_gets_no_texts_from_idle_jobs(opened: Any, remote: bool) -> None:
+    """A job passes bare texts, of which nobody knows whose they are."""
+    embedder = Away(remote)
+    made = opened(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])
+    assert len(made.vectors) == (not remote)
+    assert (SECRET in str(embedder.texts)) is not remote

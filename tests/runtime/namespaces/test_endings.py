@@ -63,12 +63,6 @@ def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
     assert Endings([kept, PORTO]).of("chunk/1", MAY + 90 * DAY) == ()
 
 
-def test_a_fact_that_is_over_without_another_ends_its_turn() -> None:
-    over = replace(LISBON, valid_to=MAY + DAY)
-    (ending,) = Endings([over]).of("chunk/1", MAY + 2 * DAY)
-    assert ending.newer == ""
-
-
 def test_a_dropped_or_revived_fact_has_no_end() -> None:
     endings = Endings([MOVED, PORTO])
     endings.put(LISBON)
@@ -139,23 +133,6 @@ def known(*facts: Memory) -> KnownFacts:
     for one in facts:
         made.put(one)
     return made
-
-
-def asked_pet(thing: str) -> AskedFact:
-    return AskedFact(frozenset({"has_pet"}), thing, frozenset({thing[:5]}))
-
-
-def test_of_several_facts_those_about_the_thing_that_is_asked_for_are_meant() -> None:
-    dog = about("d", "has_pet", "Bello", 3, "Anna has a dog called Bello.")
-    cat = about("c", "has_pet", "Mimi", 4, "Anna has a cat called Mimi.")
-    endings = known(dog, cat)
-    assert endings.of(asked_pet("cat"), MAY) == ["chunk/4"]
-    assert endings.of(asked_pet("parrot"), MAY) == ["chunk/4", "chunk/3"]
-
-
-def test_what_others_are_is_not_what_the_speaker_asks_for() -> None:
-    sister = replace(PORTO, statement=replace(PORTO.statement, subject="Clara"))
-    assert known(sister).of(AskedFact(frozenset({"lives_in"})), MAY) == []
 
 
 def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:

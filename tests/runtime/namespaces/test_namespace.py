@@ -1,25 +1,16 @@
-import threading
-
-import numpy as np
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError, StoreError
 from slowcat_memory.index.build import generation
-from slowcat_memory.records import Context, Forget, Key, Turn, Vector, WriteBatch
+from slowcat_memory.records import Forget, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
-from slowcat_memory.store import Ack
 from slowcat_memory.testing import HashEmbedder
 from tests.support.namespace_scene import (
-    EMBEDDER,
-    QUERIES,
     Scene,
     answers,
     check_alike,
-    from_scratch,
     meanwhile,
-    note,
     stalled,
     words_on_disk,
 )
@@ -27,103 +18,7 @@ from tests.support.namespace_scene import (
 # ------------------------------------------------------------------- kept equal to the log
 
 
-def test_namespace_answers_tell_sessions_speakers_and_times_apart(scene: Scene) -> None:
-    scene.talk()
-    told = list(answers(scene.namespace)[QUERIES[0]].values())
-    assert len({row[6] for row in told}) == 2 and len({row[7] for row in told}) == 3
-    assert 0 < sum(np.isnan(row[8]) for row in told) < 20
-
-
-def test_namespace_another_scope_is_another_memory(scene: Scene) -> None:
-    own, other = scene.say("max"), scene.say("max", "t", scope="berta")
-    for loaded in (scene.namespace, scene.load()):
-        assert set(answers(loaded)["max dog"]) == {chunk_id(own.id)}
-        assert loaded.fetch([chunk_id(other.id)]) == {}
-
-
 # ------------------------------------------------------------------- memories
-
-
-def test_namespace_a_pin_survives_sealing_and_loading(scene: Scene) -> None:
-    turns = scene.talk(4)
-    scene.put(replace(chunk(turns[1]), pinned=True, importance=0.9))
-    for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
-    scene.namespace.reseal()
-    for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.9, True)
-    assert scene.namespace.fetch([chunk_id(turns[1].id)])[chunk_id(turns[1].id)].pinned
-    scene.put(replace(chunk(turns[1]), pinned=False))
-    for loaded in (scene.namespace, scene.load()):
-        assert answers(loaded)["max dog"][chunk_id(turns[1].id)][4:6] == (0.5, False)
-
-
-def test_namespace_a_pin_while_the_index_is_built_is_not_lost(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    turns = scene.talk(4)
-    meanwhile(monkeypatch, lambda: scene.put(replace(chunk(turns[1]), pinned=True)))
-    scene.namespace.reseal()
-    assert answers(scene.namespace)["max dog"][chunk_id(turns[1].id)][5]
-
-
-def test_namespace_a_context_is_indexed_with_its_turn(scene: Scene) -> None:
-    turns = scene.talk(4)
-    about = Context(scope="anna", memory=chunk_id(turns[1].id), text="About a veterinarian")
-    scene.store.apply("test", WriteBatch(contexts=(about,))).wait()
-    with scene.store.snapshot() as snapshot:
-        scene.namespace.put_memory(snapshot.read("anna", about.memory))
-    for step in ("live", "loaded", "sealed"):
-        if step == "sealed":
-            scene.namespace.reseal()
-        told = scene.load() if step == "loaded" else scene.namespace
-        lexical = told.searcher.lexical("veterinarian")
-        found = {told.searcher.table.ids[n] for n in lexical.best(100).tolist()}
-        assert found == {chunk_id(turns[n].id) for n in (1, 3)}, step  # and its neighbour
-
-
-def described(scene: Scene, turn: Turn, n: int) -> None:
-    """Place a turn, and let keys point to it, as one idle step does."""
-    memory, key = chunk_id(turn.id), f"{chunk_id(turn.id)}?q{n}"
-    texts = {memory: f"About word{n}\n{turn.speaker}: {turn.text}", key: f"who barks word{n} ?"}
-    made = tuple(
-        Vector(scope="anna", memory=id_, values=EMBEDDER.encode_query(text))
-        for id_, text in texts.items()
-    )
-    batch = WriteBatch(
-        contexts=(Context(scope="anna", memory=memory, text=f"About word{n}"),),
-        keys=(Key(scope="anna", memory=memory, id=key, kind="question", text=texts[key]),),
-        vectors=made,
-        embedder=EMBEDDER.key,
-    )
-    scene.store.apply("test", batch).wait()
-    scene.namespace.refresh([memory])
-
-
-def test_namespace_what_is_described_while_the_index_is_built_is_in_it(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    turns = scene.talk(6)
-    described(scene, turns[2], 2)
-    meanwhile(monkeypatch, lambda: described(scene, turns[3], 3))
-    scene.namespace.reseal()
-    check_alike(from_scratch(scene), scene.namespace, scene.load())
-
-
-def test_namespace_keys_go_with_what_is_forgotten(scene: Scene) -> None:
-    turns = scene.talk(6)
-    described(scene, turns[2], 2)
-    scene.namespace.forget([chunk_id(turns[2].id)])
-    assert not len(scene.namespace.searcher.keys["keys"])
-
-
-def test_namespace_loading_does_not_lift_known_memories_out_of_the_sealed_part(
-    scene: Scene,
-) -> None:
-    for n in range(5):
-        scene.put(note(f"note/{n}", f"fact number {n}"))
-    scene.namespace.reseal()
-    assert scene.load().searcher.tail_count == 0
 
 
 # ------------------------------------------------------------------- forgetting
@@ -183,9 +78,8 @@ def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published
 # ------------------------------------------------------------------- what cannot be used
 
 
-@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
 def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(
-    scene: Scene, place: float
+    scene: Scene,
 ) -> None:
     scene.talk()
     scene.namespace.reseal()
@@ -193,7 +87,7 @@ def test_namespace_damaged_files_are_not_used_and_the_log_makes_up_for_them(
     for path in sorted(scene.root.rglob("*")):
         if path.is_file():
             whole = path.read_bytes()
-            at = int(place * (len(whole) - 1))
+            at = len(whole) // 2
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
             loaded = scene.load()
             assert loaded.searcher.sealed_count == (20 if path.name.startswith("vectors.") else 0)
@@ -265,35 +159,3 @@ def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> 
     scene.say("one more", embed=False)
     assert len(scene.namespace.hot._held) == 5
     assert set(scene.namespace.fetch(ids)) == set(ids)
-
-
-def test_namespace_reading_beside_a_talker_never_fails(scene: Scene) -> None:
-    turns, stop, trouble = scene.talk(30), threading.Event(), []
-
-    def read() -> None:
-        ids = [chunk_id(n) for n in range(1, 60)]
-        while not stop.is_set():
-            try:
-                assert len(scene.namespace.fetch(ids)) >= len(turns)
-            except Exception as error:
-                trouble.append(error)
-                return
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    scene.talk(25, start=30)
-    stop.set()
-    reader.join()
-    assert trouble == []
-
-
-def test_namespace_what_is_saved_makes_room(scene: Scene) -> None:
-    for n in range(8):
-        ack: Ack = scene.store.append(scene_turn(scene, n))
-        ack.wait()
-        scene.namespace.add_turn(ack.event, ack)  # type: ignore[arg-type]
-    assert len(scene.namespace.hot._held) == 5
-
-
-def scene_turn(scene: Scene, n: int) -> Turn:
-    return Turn(session="s", scope="anna", speaker="A", role="user", text=f"n{n}", at=scene.clock())

@@ -26,13 +26,6 @@ from tests.support.namespace_scene import Scene, check_alike, note
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path)
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
 def opened(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Namespace]:
     """Open the scene's namespace as a fresh process does, and do nothing more."""
 
@@ -134,20 +127,6 @@ def test_what_is_indexed_before_its_times_are_read_ends_as_if_they_had_been(
     namespace.read_times()
     assert str(about(new)) == str(about(old))
     check_alike(namespace, scene.namespace)
-
-
-def test_a_text_that_changed_meanwhile_keeps_its_own_time(
-    scene: Scene, opened: Callable[[], Namespace]
-) -> None:
-    said = scene.say("we met yesterday")
-    namespace = opened()
-    namespace.put_memory(note(chunk_id(said.id), "we met", kind="chunk"))
-    scene.put(note(chunk_id(said.id), "we met", kind="chunk"))
-    namespace.refresh([chunk_id(said.id)])
-    namespace.read_times()
-    number = namespace.searcher.table.find(chunk_id(said.id))
-    assert namespace.searcher.table.about[0][number] != namespace.searcher.table.at[number]
-    assert str(namespace.searcher.table.about[0][number]) == "nan"
 
 
 def test_local_only_ids_of_a_sealed_index_are_those_in_the_store(

@@ -55,26 +55,6 @@ def test_the_memory_of_this_process_is_known():
     assert resident_mb() > mapped_mb() > 0 or not Path("/proc/self/statm").exists()
 
 
-def test_page_cache_recalls_in_a_row_ask_once():
-    worker = Worker()
-    cache = PageCache(1, 0, [], worker.later)
-    for _ in range(5):
-        cache.recalled()
-    assert len(worker.waiting) == 1
-    worker.run()
-    cache.recalled()
-    assert len(worker.waiting) == 1
-
-
-@pytest.mark.parametrize("most", [0, 1])
-def test_page_cache_in_between_recalls_nothing_is_given_back(most):
-    worker = Worker()
-    cache = PageCache(most, 1000 if most else 0, [], worker.later)
-    cache.recalled()
-    cache.stop()
-    assert not worker.waiting
-
-
 def test_page_cache_trims_once_after_a_while_without_recalls():
     told = threading.Event()
     cache = PageCache(1, 0.01, [], lambda work: told.set() or Future())

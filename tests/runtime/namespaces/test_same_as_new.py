@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
+from slowcat_memory.runtime.namespaces import documents
 from slowcat_memory.runtime.namespaces.documents import split_by_scope
 from tests.support.namespace_scene import (
     EMBEDDER,
@@ -183,8 +184,9 @@ class Life(Scene):
     ],
 )
 def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
-    tmp_path: Path, seed: int, batches: bool
+    tmp_path: Path, seed: int, batches: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(documents, "PART", 3)  # rows of a snapshot
     life = Life(tmp_path, seed, batches=batches)
     try:
         for number, what in enumerate(life.live(STEPS)):

@@ -8,8 +8,7 @@ from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.recall.choosing import ended
-from slowcat_memory.runtime.recall.query import RecallOptions
-from slowcat_memory.runtime.recall.scoring import LeftOutReason
+from slowcat_memory.runtime.recall.query import LeftOutReason, RecallOptions
 from tests.support.recall_without_store import NOW, Mind, memory, query
 
 LISBON = memory("chunk/1", "I live in Lisbon by the river", days=60)

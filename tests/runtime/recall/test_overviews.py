@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from slowcat_memory import MemoryEngine
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.records import SessionEdge, Turn
-from slowcat_memory.runtime.recall.pipeline import Progress
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, memory_config
 
@@ -87,7 +86,8 @@ def test_overviews_a_late_question_has_its_summary_and_is_not_denied(engine):
     retrieval, namespace = engine.wiring.retrieval, engine.wiring.namespaces.get("anna")
     text = "what did we talk about last week?"
     query = Query(text=text, scope="anna", now=NOW, need=judge(text), local=True)
-    late = retrieval._pipeline.settle(namespace, query, Progress())
+    late = retrieval._pipeline.settle(retrieval._pipeline.begin(namespace, query))
     assert late.hits[0].memory.id == "summary/week/2026-W20" and late.evidence is None
     nowhere = replace(query, text="what did we talk about in March last year?")
-    assert retrieval._pipeline.settle(namespace, nowhere, Progress()).evidence is None
+    late = retrieval._pipeline.settle(retrieval._pipeline.begin(namespace, nowhere))
+    assert late.evidence is None

@@ -8,7 +8,6 @@ import pytest
 
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.providers import Encoded
-from slowcat_memory.runtime.recall.pipeline import Progress
 from tests.support.recall_without_store import EMBEDDER, SAID, Mind, memory, query
 from tests.support.rows import each_row
 
@@ -68,12 +67,13 @@ class Gate:
 
 
 def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> None:
-    gate, results, progress = Gate(EMBEDDER.encode_query), [], Progress()
-    mind, asked = Mind(embed=gate), query("What is my dog called?")
-    worker = threading.Thread(target=lambda: results.append(mind.run(asked, progress)))
+    gate, results = Gate(EMBEDDER.encode_query), []
+    mind = Mind(embed=gate)
+    recall = mind.begin(query("What is my dog called?"))
+    worker = threading.Thread(target=lambda: results.append(mind.pipeline.run(recall)))
     worker.start()
     assert gate.reached.wait(30)
-    found = mind.settle(asked, progress)
+    found = mind.pipeline.settle(recall)
     gate.open.set()
     worker.join()
     assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
@@ -81,24 +81,25 @@ def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_work
 
 
 def test_pipeline_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done() -> None:
-    mind, progress = Mind(), Progress()
-    found = mind.settle(query("What is my dog called?"), progress)
+    mind = Mind()
+    recall = mind.begin(query("What is my dog called?"))
+    found = mind.pipeline.settle(recall)
     assert found.stage == "tail" and [hit.memory.id for hit in found.hits] == ["dog"]
-    late = mind.run(query("dog"), progress)
+    late = mind.pipeline.run(recall)
     assert late.hits == [] and late.stage == "none" and late.timings == {}
 
 
 def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
     asked: list[str] = []
-    mind, progress = Mind(embed=asked.append), Progress()  # type: ignore[arg-type]
-    lexical = mind.searcher.lexical
+    mind = Mind(embed=asked.append)  # type: ignore[arg-type]
+    recall, lexical = mind.begin(query("dog")), mind.searcher.lexical
 
     def abandoned_meanwhile(text: str, **how: object) -> object:
-        progress.abandoned = True
+        recall.abandoned = True
         return lexical(text, **how)
 
     mind.searcher.lexical = abandoned_meanwhile  # type: ignore[method-assign,assignment]
-    assert mind.run(query("dog"), progress).hits == []
+    assert mind.pipeline.run(recall).hits == []
     assert asked == [] and mind.namespace.fetched == []
 
 
@@ -240,7 +241,7 @@ def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:
         return EMBEDDER.encode_query(text)
 
     mind.embedding.query = embed_while_sealing
-    progress = Progress()
-    assert mind.run(query("What is my dog called?"), progress).hits[0].memory.id == "dog"
-    late = mind.settle(query("What is my dog called?"), progress)
+    recall = mind.begin(query("What is my dog called?"))
+    assert mind.pipeline.run(recall).hits[0].memory.id == "dog"
+    late = mind.pipeline.settle(recall)
     assert late.stage == "lexical" and late.hits[0].memory.id == "dog"

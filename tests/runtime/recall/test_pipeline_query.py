@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
-from slowcat_memory.runtime.recall.pipeline import Progress
 from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, Mind, memory, query
 
 # ------------------------------------------------------------------- whom and when it is about
@@ -123,9 +122,10 @@ def test_pipeline_query_dialogue_a_follow_up_takes_the_words_that_it_leans_on(
 
 def test_pipeline_query_dialogue_a_late_follow_up_takes_them_too() -> None:
     mind, asked = Mind(*WORK), query("and what about him?", dialogue=TALK)
-    found = mind.settle(asked, Progress())
+    found = mind.pipeline.settle(mind.begin(asked))
     assert found.stage == "tail" and found.hits[0].memory.id == "moritz"
-    assert mind.settle(replace(asked, dialogue=()), Progress()).hits == []
+    alone = mind.begin(replace(asked, dialogue=()))
+    assert mind.pipeline.settle(alone).hits == []
 
 
 def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> float:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from slowcat_memory.runtime.recall.pipeline import Progress
+from slowcat_memory.runtime.recall.choosing import RecallState
 from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
 
@@ -67,7 +67,9 @@ class Ear:
 
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
-        self.attempts.append(Attempt(text, asking(text), (Progress(),), Future(), (), ()))
+        self.attempts.append(
+            Attempt(text, (RecallState(None, asking(text), None, None, None),), (), Future())
+        )
         return self.attempts[-1]
 
     @property
@@ -121,7 +123,7 @@ def test_prefetch_the_same_words_begin_nothing_again() -> None:
     ear.prefetch.hear(ASKED)
     ear.time.advance(1)
     ear.prefetch.hear("What is my dog called?", whole=True)
-    assert ear.texts == [ASKED] and not ear.attempts[0].progress[0].abandoned
+    assert ear.texts == [ASKED] and not ear.attempts[0].recalls[0].abandoned
 
 
 def test_prefetch_words_that_are_taken_back_begin_nothing_later() -> None:
@@ -139,9 +141,9 @@ def test_prefetch_a_newer_recall_stops_the_one_before() -> None:
     ear.time.advance(0.2)
     ear.prefetch.hear(ASKED)
     first, second = ear.attempts
-    assert first.progress[0].abandoned and first.running.cancelled()
-    assert not second.progress[0].abandoned and ear.prefetch.take() is second
-    assert not second.progress[0].abandoned
+    assert first.recalls[0].abandoned and first.running.cancelled()
+    assert not second.recalls[0].abandoned and ear.prefetch.take() is second
+    assert not second.recalls[0].abandoned
 
 
 def test_prefetch_what_was_taken_is_gone_and_nothing_of_it_begins_again() -> None:
@@ -157,9 +159,9 @@ def test_prefetch_a_turn_that_never_comes_is_dropped() -> None:
     ear = Ear()
     ear.prefetch.hear(ASKED)
     ear.time.advance(KEEP_S - 1)
-    assert not ear.attempts[0].progress[0].abandoned
+    assert not ear.attempts[0].recalls[0].abandoned
     ear.time.advance(1)
-    assert ear.attempts[0].progress[0].abandoned and ear.prefetch.take() is None
+    assert ear.attempts[0].recalls[0].abandoned and ear.prefetch.take() is None
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(
     scene: Scene, monkeypatch
 ) -> None:
     async def scenario() -> None:
-        monkeypatch.setattr(scene.engine.wiring.retrieval, "_ahead", lambda *_: 1 / 0)
+        monkeypatch.setattr(scene.engine.wiring.retrieval, "pack", lambda *_: 1 / 0)
         assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
 
     asyncio.run(scenario())
@@ -366,7 +366,7 @@ def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert attempt is not None and attempt.progress[0].abandoned
+        assert attempt is not None and attempt.recalls[0].abandoned
         assert ahead.take() is None
 
     asyncio.run(scenario())

@@ -13,8 +13,13 @@ from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
-from slowcat_memory.runtime.recall.query import MOST_IN_ROW, asked_text, dialogue_before
-from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
+from slowcat_memory.runtime.recall.query import (
+    MOST_IN_ROW,
+    LeftOutReason,
+    RankingTrace,
+    asked_text,
+    dialogue_before,
+)
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SECRET = "The password is swordfish"

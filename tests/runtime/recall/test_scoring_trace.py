@@ -3,9 +3,7 @@
 import pytest
 
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.runtime.recall.pipeline import Progress
-from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.runtime.recall.scoring import LeftOutReason
+from slowcat_memory.runtime.recall.query import LeftOutReason, Recollection
 from tests.support.recall_without_store import EMBEDDER, Mind, memory, query
 
 
@@ -108,7 +106,7 @@ def test_scoring_trace_left_out_the_best_come_first_with_their_scores_and_no_mor
 @pytest.mark.parametrize("embed", [None, EMBEDDER.encode_query])
 def test_scoring_trace_settle_returns_a_trace_too(embed: object) -> None:
     mind = Mind(embed=embed)  # type: ignore[arg-type]
-    found = mind.settle(query("what is my dog called", floor=0.999), Progress())
+    found = mind.pipeline.settle(mind.begin(query("what is my dog called", floor=0.999)))
     assert found.stage == "tail" and reasons(found) == {"dog": LeftOutReason.BELOW_FLOOR}
 
 

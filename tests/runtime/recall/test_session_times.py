@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime.recall import overviews
-from slowcat_memory.runtime.recall.overviews import SessionTimes
+from slowcat_memory.runtime.recall import pipeline
+from slowcat_memory.runtime.recall.pipeline import SessionTimes
 from slowcat_memory.store import Snapshot, Store
 from tests.harness.samples import turn
 
@@ -39,7 +39,7 @@ def test_session_times_read_only_what_was_said_since(tmp_path: Path, monkeypatch
             with store.snapshot() as snapshot:
                 known.latest(snapshot, "anna")
         assert read == ["anna"]
-        monkeypatch.setattr(overviews, "MOST_NEW", 0)
+        monkeypatch.setattr(pipeline, "MOST_NEW", 0)
         store.append(turn(6)).wait(30)
         with store.snapshot() as snapshot:
             known.latest(snapshot, "anna")

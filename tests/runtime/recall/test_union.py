@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.recall.query import union
+from slowcat_memory.runtime.recall.service import union
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 

@@ -223,9 +223,9 @@ def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
 def test_warmup_touch_stops_when_a_recall_begins(engine: MemoryEngine) -> None:
     retrieval = engine.wiring.retrieval
     retrieval.touch(engine.turn_recall.query("", "anna"))
-    progress = retrieval._touching
+    (touching,) = retrieval._touching
     asyncio.run(engine.recall("what is my dog called", "anna"))
-    assert progress.abandoned
+    assert touching.abandoned
 
 
 def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:

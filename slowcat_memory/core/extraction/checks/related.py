@@ -75,7 +75,7 @@ def unrelated(one: Related, turn: Turn, people: Iterable[str] = (), before: str 
         return False
     if not any(one.predicate in words.evidence for words in languages):
         return not _named_so(one, turn, said, span)
-    if _answers(said, span, asked, languages) and _evidence(one.predicate).search(before):
+    if _answers(said, span, asked, languages) and evidence(one.predicate).search(before):
         return False
     return all(
         not _shows(one, asked, turn, names, said, span, words)
@@ -142,7 +142,7 @@ def _is_denied(one: Related) -> bool:
         return False
     denied = denied_words(one.quote)
     wanted = {*words_in(one.object)}
-    shown = [word for word in denied if _evidence(one.predicate).search(word)]
+    shown = [word for word in denied if evidence(one.predicate).search(word)]
     if shown and stands_apart(wanted, one.quote):
         return False
     return bool(shown) or any(same(word, other) for word in denied for other in wanted)
@@ -152,7 +152,7 @@ _DENYING = frozenset({"dislikes", "allergic_to", "avoids", "fears", "lacks", "ca
 
 
 @text_cache(256)  # an LLM may name a predicate as it likes
-def _evidence(predicate: str) -> re.Pattern[str]:
+def evidence(predicate: str) -> re.Pattern[str]:
     """Return the words for a predicate in any language; none match for an unknown one."""
     known = [one.persons.evidence.get(predicate, "") for one in LANGUAGES]
     pattern = "|".join(filter(None, known))

@@ -2,19 +2,17 @@
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.english.statement_rules import (
-    CLASSES,
     CONDITION,
     CONTACT,
     DIET,
     ENDINGS,
-    ILLNESS,
     KIN,
     NUMBER,
     OVER,
     PET,
     RULES,
 )
-from slowcat_memory.core.language.facts import FactWords, Rewrites, StatementWords, name_words
+from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
 from slowcat_memory.core.language.facts import StatementRule as Rule
 from slowcat_memory.core.language.life import any_of, read_classes
 
@@ -79,8 +77,6 @@ EVENT_RULES = (
     # It has moved: the old day holds no longer.
     Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=_AHEAD),
     # Its own day.
-    Rule("event", "event", "{n} is {o}.", rf"(?P<o>{_SOON})(?: it is| there is| is)(?: going to be)? (?P<n>(?:an?|the|my|our) (?:{EVENT}|{_ADJ}{any_of(_C['visited'], _C['contacts'])}))$", "text", whose="me"),
-    Rule("event", "appointment", "The {o} was moved to {n}.", rf"the (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", whose="me", ends=_AHEAD),
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text"),
     Rule("event", "event", "{n} is {o}.", rf"(?P<n>the {EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text", whose="me"),
     # It happened.
@@ -92,61 +88,6 @@ EVENT_RULES = (
     Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} (?:going|planning|about|hoping) to (?P<o>(?!{_VAGUE}\b)[a-z]+\b.* {_SOON}.*)", "plan"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.* {_SOON}.*)", "action", inflect=True),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.+)", "action", inflect=True, front=rf"^{_SOON}$"),
-)  # fmt: skip
-
-_IT_IS = r"(?:it's|it is|it'll be|it will be|now it's|it's now|it is now|now it is|and it's|that's)"
-# Sentences whose clauses are read together: what replaces them; " | " separates statements.
-JOINED: Rewrites = (
-    (rf"\b(?:they|we|i|he|she)(?: have|'ve| has|'s)? (?:moved|rescheduled|postponed|changed|pushed back|put off|brought forward) (my|our|the) ({EVENT}),? (?:and |so )*{_IT_IS} (?:now )?(?:on )?({_SOON})(?: now| instead)?",
-     r"my \2 was moved to \3"),
-    (rf"\b(?:my|our|the) ({EVENT}) (?:has been|was|got|is) (?:moved|rescheduled|postponed|changed|pushed back|put off|delayed),? (?:and |so )*{_IT_IS} (?:now )?({_SOON})(?: now| instead)?",
-     r"my \1 was moved to \2"),
-    (rf"\b(?:my|our|the) ({EVENT}) (?:isn't|is not|'s not) (?:on )?(?:{_SOON})(?: any ?more)?,? (?:but |and )*(?:{_IT_IS} )?({_SOON})", r"my \1 was moved to \2"),
-    (rf"\b(my|our|the) ({EVENT}) is ({_SOON}),? (?:and )?not (?:on )?(?:{_SOON})", r"my \2 was moved to \3"),
-    (r"\b(i|we) used to (?:really )?(?:love|like|enjoy|adore) ([\w' -]+?),? (?:but )?(?:(?:now|these days|nowadays|today) )?(?:i|we) (?:now )?(?:can't stand|can't bear|hate|loathe|detest|don't like|can't abide)"
-     r" (?:it|them|that)(?: now| any ?more| these days| at all)*", r"\1 can't stand \2 any more"),
-    (r"\b(i|we) (?:am|are|'m|'re)(?:n't)? (?:not|no longer) (an? )?([\w-]+)(?: any ?more)?,? but (an? )?([\w-]+)(?: now)?$", r"\1 am no longer \2\3 | \1 am \4\5"),
-    (rf"\b((?:i|we)\b[^,;]*?\b(?:an?|my|our) (?:brand[- ])?new (?:car|phone|bike|laptop|computer|camera|van|guitar|tablet|motorbike))( {_AGO})?,? (an?) ([\w-]+)", r"\1 – \3 \4\2"),
-)  # fmt: skip
-
-
-_PAST = r"(?:(?:have|has) )?(?:just |finally )?"
-_WORK = ("works_at", "works_as")
-_TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
-_THEM = r"(?!(?:it|that|this|them|him|her|you|things?|everything|something|nothing|the (?:rest|other))\b)"
-_LOVE = (
-    "has_partner", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend", "has_fiancé", "has_fiancée",
-    "has_fiance", "has_fiancee", "married_to", "engaged_to", "relationship_status",
-)  # fmt: skip
-_MATTER = any_of(CLASSES["matters"])
-_A_MATTER = rf"(?:the|my|our) (?:[\w'-]+ ){{0,2}}?{_MATTER}"
-
-LIFE_RULES = (
-    # Home
-    # Work
-    # People
-    # Tastes and habits
-    Rule("habit", "habit", "{s} has started {o}.", rf"{_PAST}(?:started|begun|began|got into|gotten into|discovered) (?P<o>{any_of(CLASSES['hobbies'])})\b", "value"),
-    # Plans and decisions
-    Rule("decision", "decided", "{s} agreed to {o}.", rf"{_PAST}(?:agreed|resolved|determined|opted|chosen|chose) to (?P<o>(?!differ\b|disagree\b|be\b)\w+ .+)", "plan"),
-    # Things
-    # Open matters
-)  # fmt: skip
-
-LIFE_ENDINGS = (
-    Rule("person", "works_at", "{s} left the job.", r"(?:they|the (?:company|firm|boss)|my boss) (?:have |has )?(?:let (?:me|us) go|fired (?:me|us)|sacked (?:me|us)|laid (?:me|us) off|made (?:me|us) redundant|gave (?:me|us) the sack)(?=$|,| (?:on|in|last|this|yesterday|today|after|because|two|three|a|just)\b)(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
-    Rule("person", "works_at", "{s} left the job.", r"(?:was|were|got|(?:have|has) been) (?:made redundant|laid off|let go|fired|sacked)(?=$|,| (?:\w+ ){1,2}ago| in\b| on\b| last\b| yesterday\b| today\b)(?P<o>)", "nothing", over=True, ends=_WORK),
-    Rule("person", "has_partner", "{s} separated from {o}.", r"(?:it is|it's|things are) (?:all )?over (?:between|with) (?:me and )?(?P<o>\S+?)(?: and (?:me|i))?(?=$|,| now\b| since\b)", "given", over=True, ends=_LOVE, whose="me"),
-    Rule("person", "has_partner", "{s} separated from {o}.", r"(?P<o>\S+) is (?:now )?my ex(?:-\w+)?\b", "given", over=True, ends=_LOVE, whose="me"),
-    Rule("health", "recovered", "{s} no longer has {o}.", rf"{_PAST}(?:got rid of|gotten rid of|got over|gotten over|recovered from|shaken off|beaten|shook off|am over|is over|am rid of) (?:the |my |his |her )?(?P<o>{ILLNESS})\b", "value", over=True, ends=("health", "has", "event")),
-    Rule("health", "recovered", "{s} no longer has {o}.", rf"(?:am|is|are) (?:over|rid of|free of|done with) (?:the |my |his |her )?(?P<o>{ILLNESS})\b", "value", over=True, ends=("health", "has", "event")),
-    Rule("health", "recovered", "{s} no longer has {o}.", rf"(?:the|my) (?P<o>{ILLNESS}) (?:is|are|has|have) (?:(?:all |completely |finally )?(?:gone|over|healed|cleared up|cured|better|history|past|passed))\b", "value", over=True, ends=("health", "has", "event"), whose="me"),
-    Rule("preference", "dislikes", "{s} no longer likes {o}.", rf"(?P<o>{_THEM}[\w' -]{{3,30}}?) (?:is|are) not (?:really )?(?:my (?:thing|cup of tea)|for me) (?:any ?more|any longer|these days|now)\b", "thing", ends=_TASTE, whose="me"),
-    Rule("habit", "gave_up", "{s} gave up {o}.", rf"no more (?P<o>{any_of(CLASSES['hobbies'])}) for me\b", "value", over=True, ends=("*",), whose="me"),
-    Rule("open_thread", "done", "{s} dealt with {o}.", rf"{_PAST}(?:dealt with|sorted out|sorted|taken care of|took care of|settled|got (?:round to|through)) (?P<o>{_A_MATTER})\b.*", "value", over=True, ends=_AHEAD),
-    Rule("open_thread", "done", "{o} is done.", rf"(?P<o>{_A_MATTER}) (?:is|are|has been|got) (?:finally )?(?:off my (?:list|plate|desk)|out of the way|dealt with|behind (?:me|us)|sorted|settled|wrapped up|ticked off)\b", "value", over=True, ends=_AHEAD, whose="me"),
-    Rule("event", "called_off", "{o} is cancelled.", rf"(?P<o>(?:the|our|my) {EVENT}) (?:is|are) not (?:happening|going ahead|taking place|on any ?more)\b", "thing", over=True, ends=_AHEAD, whose="me"),
-    Rule("event", "called_off", "{o} is cancelled.", rf"(?:the|my) [\w' ]+? (?:has |have )?(?:cancelled|canceled|called off|scrapped) (?P<o>my {EVENT})", "thing", over=True, ends=_AHEAD, whose="me"),
 )  # fmt: skip
 
 
@@ -177,9 +118,8 @@ _FINITE = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES + LIFE_RULES + EVENT_RULES,
-    joined=JOINED,
-    endings=LIFE_ENDINGS + ENDINGS,
+    rules=RULES + EVENT_RULES,
+    endings=ENDINGS,
     over=OVER,
     expand=(
         (r"\b(called|named|name is|name's) (\w+),? (?:and )?not \w+$", r"\1 \2"),
@@ -412,11 +352,6 @@ FACTS = FactWords(
     ),
     denied=(
         r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"
-    ),
-    negated=r"\b(?:not|never|no longer)\b|n['’]t\b",
-    supposed=(
-        "if|would|could|might|maybe|perhaps|imagine|pretend|wish|(?<!i )suppose|dream(?:ed|t)? of|"
-        "joking|kidding"
     ),
     first_person=r"\b(?:I|we|us|me)\b|\bI['’]",
     possessives="my|our",

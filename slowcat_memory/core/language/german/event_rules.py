@@ -4,7 +4,6 @@ A clause is read with its subject and its verb first ("gehe am Montag zum Zahnar
 expression of time stands anywhere behind the verb.
 """
 
-from slowcat_memory.core.language.facts import Rewrites
 from slowcat_memory.core.language.facts import StatementRule as Rule
 from slowcat_memory.core.language.life import any_of, read_classes
 
@@ -41,9 +40,7 @@ _FIRST, _THEN = rf"(?=.*\b{_SOON}(?:\W|$))", rf"(?=.*\b{_AGO}(?:\W|$))"
 _AUX_END = r"(?=$|,| und\b)"
 _DAILY, _VAGUE = any_of(_C["daily"]), any_of(_C["vague"])
 _NO_DAILY = rf"(?!.*\b{_DAILY}\b)"
-_THE = r"(?:der|die|das|mein\w*|unser\w*)"
 _ITS, _MINE = r"(?:der|die|das)", r"(?:mein\w*|unser\w*)"
-_WELL = r"((?:(?:sehr|ganz|richtig|echt|ziemlich) )?(?:gut|super|toll|schlecht|prima|schön|wunderbar|schnell|okay|glatt|bestens|klasse|mies|furchtbar))"
 _AHEAD = ("plans", "appointment", "event", "operation", "has_to")
 
 EVENT_RULES = (
@@ -59,22 +56,4 @@ EVENT_RULES = (
     Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "action"),
     Rule("event", "event", "{s} hat {o}.", rf"{_THEN}{_NO_DAILY}{_HAB} (?P<o>.+ {any_of(_C['outings_had'])}){_AUX_END}", "action"),
     Rule("plan", "plans", "{s} {o}.", rf"{_FIRST}(?P<o>(?:will|wollen|werde|werden|wird|möchte|möchten) .+ (?!{_VAGUE}\b)\w+(?:en|ern|eln))$", "action", inflect=True),
-)  # fmt: skip
-
-# Sentences whose clauses are read together; see the English ones.
-JOINED: Rewrites = (
-    (rf"\b({_SOON}) geht(?:'s| es)(?: für (?:mich|uns))? ((?:nach|zum|zur|ins|in|an|auf) .+)$", r"\1 fahren wir \2"),
-    (rf"\b(?:mein\w*|unser\w*|der|die|das) ({EVENT}) (?:wurde|ist|wird) (?:verschoben|verlegt|umgelegt|vorverlegt|nach hinten geschoben)(?: worden)?,? (?:und )?(?:(?:er|sie|es) ist |es wird |(?:jetzt|nun) ist (?:er|sie|es) )?(?:jetzt |nun |erst )*({_SOON})",
-     r"mein \1 wurde auf \2 verschoben"),
-    (rf"\b(?:ich|wir|die|sie) (?:habe|hab|haben|ham) (?:den|die|das|mein\w*|unser\w*) ({EVENT}) (?:verschoben|verlegt|umgelegt|vorverlegt),? (?:und )?(?:(?:er|sie|es) ist |es wird |(?:jetzt|nun) ist (?:er|sie|es) )?(?:jetzt |nun |erst )*({_SOON})",
-     r"mein \1 wurde auf \2 verschoben"),
-    (rf"\b(?:mein\w*|unser\w*|der|die|das) ({EVENT}) (?:findet erst|ist erst) ({_SOON})(?: statt)?", r"mein \1 wurde auf \2 verschoben"),
-    (rf"\b(?:mein\w*|unser\w*|der|die|das) ({EVENT}) ist (?:gar |doch )*nicht {_SOON},? sondern (?:erst |schon )?({_SOON})", r"mein \1 wurde auf \2 verschoben"),
-    (rf"\b(?:mein\w*|unser\w*|der|die|das) ({EVENT}) ist ({_SOON}),? (?:und )?nicht {_SOON}", r"mein \1 wurde auf \2 verschoben"),
-    (r"\b(ich|wir) (esse|essen|trinke|trinken|lebe|leben) nicht mehr ([\w-]+),? sondern ([\w-]+)", r"\1 \2 nicht mehr \3 | \1 \2 \4"),
-    (r"\b(ich|wir) (bin|sind) (?:nicht mehr|kein\w* mehr) ([\w-]+),? sondern ([\w-]+)", r"\1 \2 nicht mehr \3 | \1 \2 \4"),
-    (r"\b(?:früher|damals) (?:hab|habe|haben) (ich|wir) ([\w -]+?) (?:geliebt|gemocht),? (?:aber |doch )?(?:jetzt|heute|inzwischen|mittlerweile) (?:kann|können|hasse|hassen|mag|mögen) (?:ich|wir) (?:das|es|ihn|sie|die|den)(?: (?:nicht|gar nicht|überhaupt nicht)(?: mehr)?)?(?: ausstehen| leiden)?",
-     r"\1 kann \2 nicht mehr ausstehen"),
-    (r"\b((?:ich|wir)\b[^,;]*?\b(?:ein|eine|einen|mein|unser) neue[snr]? (?:auto|wagen|handy|telefon|smartphone|laptop|computer|fahrrad|rad|kamera|gitarre|tablet|motorrad))( gekauft| bekommen| geholt)?,? (ein|eine|einen) ([\w-]+)", r"\1 – \3 \4\2"),
-    (rf"\b({_THE} {EVENT}) (lief|ging|war) {_WELL},? ({_AGO})", r"\1 \2 \3 \4"),
 )  # fmt: skip

@@ -1,25 +1,25 @@
-"""Facts from what users said: extracted by an LLM, or by rules without one.
+"""Facts from what users said, and the register of names: by an LLM, or by rules without one.
 
-``core.facts.prompt`` has the prompt and the check of the reply. The cursor holds two positions in
+``core.facts.prompt`` has the prompt and the check of the reply, `register` the graph. The cursor holds two positions in
 the log: turns read by rules are read again once there is an LLM, whose facts replace theirs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import is_withheld
+from slowcat_memory.core.disclosure import is_derived_local, is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
 from slowcat_memory.core.facts.fact import ExtractedFact, fact_key, fact_memory, is_fact, key_id
-from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
+from slowcat_memory.core.facts.prompt import VERSION
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, new_task, payload_of
+from slowcat_memory.idle.jobs.extraction.register import derived_again, registered
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     OverlookedError,
@@ -27,14 +27,15 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     SessionExtractor,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
-from slowcat_memory.idle.jobs.session_log import Progress, may_see
+from slowcat_memory.idle.jobs.session_log import Progress, is_remote, may_see
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME, MERGE = "facts", "merge"
-ANSWER_TOKENS = 90  # for a fact
+REBUILD = "anew"  # key of the task that derives the graph again
+ANSWER_TOKENS = 140  # for the facts and names of a turn
 KNOWN_TOKENS = 20  # per known fact in the prompt
 MERGE_RANK = 44
 
@@ -43,11 +44,13 @@ class FactsCursor(Struct, frozen=True, omit_defaults=True):
     """The cursor's payload, as JSON: log ids read up to by rules or an LLM, and by an LLM.
 
     ``version`` is that of the prompt and the rules: if it differs, everything is read again.
+    ``epoch`` is the forget epoch.
     """
 
     version: int = 0
     rules: Progress = Progress()
     llm: Progress = Progress()
+    epoch: int = 0
 
 
 class Facts(SessionExtractor):
@@ -71,7 +74,8 @@ class Facts(SessionExtractor):
         positions = self._positions(before)
         rules = progress if positions.rules.upto <= progress.upto else positions.rules
         llm = positions.llm if context.llm is None else progress
-        return cursor_at(NAME, rules.upto, FactsCursor(self.version, rules, llm))
+        payload = FactsCursor(self.version, rules, llm, snapshot.forget_epoch())
+        return cursor_at(NAME, rules.upto, payload)
 
     def _positions(self, cursor: Cursor | None) -> FactsCursor:
         note = payload_of(cursor, FactsCursor)
@@ -82,8 +86,25 @@ class Facts(SessionExtractor):
         )
         return replace(note, rules=rules, llm=llm)
 
+    def extra_tasks(
+        self, before: Cursor | None, snapshot: Snapshot, context: JobContext
+    ) -> Sequence[Task]:
+        """Return the tasks that derive the graph again after a forget."""
+        if before is None or self._positions(before).epoch == snapshot.forget_epoch():
+            return ()
+        return [
+            new_task(NAME, scope, REBUILD, context.now, self.rank)
+            for scope in sorted(set(context.scopes()))
+        ]
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        if task.key == REBUILD:
+            return derived_again(context, task.scope)
+        return await super().step(task, context)
+
     def prompt_overhead(self, context: JobContext) -> int:
-        return estimate_tokens(SYSTEM) + KNOWN_TOKENS * context.options.known
+        options = context.options
+        return estimate_tokens(fact_prompts.system(options.types)) + KNOWN_TOKENS * options.known
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
         """Extract facts by the LLM; they replace those found by rules in these turns."""
@@ -98,18 +119,23 @@ class Facts(SessionExtractor):
         prompt = Prompt(
             job=NAME,
             version=self.version,
-            system=SYSTEM,
+            system=fact_prompts.system(context.options.types),
             user=fact_prompts.build_prompt(seen, due, known, context.zone, TURN_CHARS),
             made_from=names_of(seen[0].scope, (turn.id for turn in seen), known.memories),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
-        found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known)
+        types = context.options.types
+        found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
         if not answer.value.facts and _overlooks(due, every, context):
             raise OverlookedError
         made = Made(job=NAME, version=self.version, model=answer.model)
         new = _standing_in(_memories(found.kept, made, context), ruled)
         batch = await _batch(new, _replaced(ruled, every, new, context), context)
+        # What a turn ends in plain words ends, whatever the LLM makes of it.
+        over = [replace(one, predicate="") for one in _facts_by_rule(due, context) if one.ends]
+        graph = await registered(due, [*found.kept, *over], found.named, made, context)
+        batch = _joined(batch, graph)
         if answer.whole:
             return batch
         rest = self.rest_of(request, {one.turn for one in answer.value.facts})
@@ -117,14 +143,20 @@ class Facts(SessionExtractor):
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
         """Read turns that no LLM has read."""
-        found = _facts_by_rule(request.due, context)
-        new = _memories(found, Made(job=NAME, version=self.version), context)
-        return await _batch(new, [], context)
+        due, made = request.due, Made(job=NAME, version=self.version)
+        found = _facts_by_rule(due, context)
+        batch = await _batch(_memories(found, made, context), [], context)
+        return _joined(batch, await registered(due, found, None, made, context))
 
 
-def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> Iterator[ExtractedFact]:
-    turns = due.values()
-    return chain.from_iterable(fact_prompts.facts_by_rule(turn, context.zone) for turn in turns)
+def _joined(batch: WriteBatch, graph: WriteBatch) -> WriteBatch:
+    return replace(batch, memories=(*batch.memories, *graph.memories), drop=graph.drop)
+
+
+def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[ExtractedFact]:
+    return [
+        fact for turn in due.values() for fact in fact_prompts.facts_by_rule(turn, context.zone)
+    ]
 
 
 def _overlooks(due: Mapping[int, Turn], every: Iterable[Memory], context: JobContext) -> bool:
@@ -157,9 +189,17 @@ def _nearest(facts: Iterable[Memory], due: Mapping[int, Turn], most: int) -> lis
 
 
 def _lines(facts: Iterable[Memory], context: JobContext) -> list[KnownLine]:
-    """Return facts as lines of a prompt, with the day on which they were said."""
+    """Return facts as lines of a prompt, with the day on which they were said.
+
+    None that was made from what must stay here, if the LLM is elsewhere.
+    """
+    remote = is_remote(context)
     with context.snapshot() as snapshot:
-        found = [(one, snapshot.turn(one.sources[0]) if one.sources else None) for one in facts]
+        found = [
+            (one, snapshot.turn(one.sources[0]) if one.sources else None)
+            for one in facts
+            if not (remote and is_derived_local(one, snapshot.memory))
+        ]
     return [
         KnownLine(one.text, "", turn.at if turn else one.valid_from, one.id, one.sources)
         for one, turn in found

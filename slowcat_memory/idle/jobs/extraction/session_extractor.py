@@ -1,4 +1,4 @@
-"""Base of the jobs that read sessions: descriptions, facts and entities.
+"""Base of the jobs that read sessions: descriptions and facts.
 
 `SessionExtractor.plan` reads the log from the job's cursor. A session that has ended, or is silent,
 is divided into calls: spans of turns that fit a prompt, each with a few turns that the call asks
@@ -34,9 +34,7 @@ from slowcat_memory.idle.job import (
     Plan,
     RuleStandsInError,
     Trigger,
-    cursor_at,
     new_task,
-    payload_of,
 )
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
@@ -53,6 +51,7 @@ MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
 TURN_CHARS = 800  # of a turn that the LLM sees; of a longer one its beginning and end
 CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
+SHARED_TURNS = 12  # that two spans of a long session have in common
 PIECES = 4  # that a task is divided into when it is given up
 
 Rank = Callable[[Session, Sequence[int]], int]
@@ -63,20 +62,6 @@ class OverlookedError(BadAnswerError):
 
     def __init__(self) -> None:
         super().__init__("it is empty, though something is said in these turns")
-
-
-class SessionsCursor(Struct, frozen=True, omit_defaults=True):
-    """The cursor's payload, as JSON.
-
-    Attributes:
-        version: Of the prompt and whatever else makes a job read everything again.
-        epoch: The forget epoch.
-        open: As in `Progress`.
-    """
-
-    version: str = ""
-    epoch: int = 0
-    open: dict[str, int] = {}
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
@@ -113,20 +98,18 @@ class Request(Struct, frozen=True):
 class SessionExtractor:
     """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
 
-    A subclass sets the attributes, and implements at least ``read_by_llm`` and ``prompt_overhead``.
-    Its options have ``turns`` (asked about by a call).
+    A subclass sets the attributes, and implements at least ``read_by_llm``, ``prompt_overhead``,
+    ``progress`` and ``cursor``. Its options have ``turns`` (asked about by a call).
 
     Attributes:
-        shared_turns: How many turns two spans of a long session have in common.
         rank: Of its tasks.
     """
 
     name: str
     version: int
     Options: type[Struct]
-    needs: Needs = "llm if any"
+    needs: Needs
     trigger = Trigger(session_end=True, every_s=300.0)
-    shared_turns: ClassVar[int] = 12
     rank: ClassVar[int]
 
     # --------------------------------------------------- implemented by subclasses
@@ -141,6 +124,16 @@ class SessionExtractor:
 
     def prompt_overhead(self, context: JobContext) -> int:
         """Return the tokens of the prompt without the record and without `FRAME_TOKENS`."""
+        raise NotImplementedError
+
+    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
+        """Return what has been read; nothing where everything is to be read again."""
+        raise NotImplementedError
+
+    def cursor(
+        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
+    ) -> Cursor:
+        """Return the cursor to write."""
         raise NotImplementedError
 
     def wanted(
@@ -163,37 +156,11 @@ class SessionExtractor:
         """Return the function that ranks tasks; called once per plan."""
         return lambda session, asked: self.rank
 
-    def calls(
-        self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
-    ) -> Iterator[tuple[Collection[int], list[int]]]:
-        """Yield the positions of the turns that each call sees, and of those that it asks about."""
-        sizes = [estimate_tokens(line(turn, TURN_CHARS)) + 1 for turn in turns]
-        spans = list(windows(sizes, self._room(context), self.shared_turns))
-        return groups(wanted, spans, context.options.turns)
-
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext
     ) -> Sequence[Task]:
         """Return additional tasks that are no calls about turns."""
         return ()
-
-    # --------------------------------------------------- the cursor
-
-    def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
-        return str(self.version)
-
-    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        note = payload_of(cursor, SessionsCursor)
-        if cursor is None or note is None or note.version != self.cursor_version(snapshot, context):
-            return Progress()
-        return Progress(cursor.position, note.open)
-
-    def cursor(
-        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
-    ) -> Cursor:
-        version = self.cursor_version(snapshot, context)
-        payload = SessionsCursor(version, snapshot.forget_epoch(), progress.open)
-        return cursor_at(self.name, progress.upto, payload)
 
     # --------------------------------------------------- plan, step, split
 
@@ -218,7 +185,7 @@ class SessionExtractor:
             request = replace(request, known=known_before(request.seen, context))
             return await self.read_by_llm(request, context)
         except (EndpointError, EndpointRefusedError, OverBudgetError):
-            if self.needs != "llm or rules":
+            if self.needs == "llm":
                 raise
             batch = await self.read_by_rule(request, context)
             later = replace(task, not_before=context.now + RETRY_AFTER)
@@ -294,7 +261,9 @@ class SessionExtractor:
             new = range(first, upto + 1)
             turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
             wanted = self.wanted(snapshot, turns, new, context)
-            for span, places in self.calls(turns, wanted, context) if wanted else ():
+            sizes = [estimate_tokens(line(turn, TURN_CHARS)) + 1 for turn in turns]
+            spans = list(windows(sizes, self._room(context), SHARED_TURNS)) if wanted else []
+            for span, places in groups(wanted, spans, context.options.turns) if wanted else ():
                 asked = [turns[place].id for place in places]
                 seen = [turns[place].id for place in span]
                 yield self.task(

@@ -51,9 +51,13 @@ from slowcat_memory.idle.job import (
     llm_of,
     payload_of,
 )
-from slowcat_memory.idle.jobs.extraction.session_extractor import SessionsCursor
 from slowcat_memory.idle.jobs.options import SummariesOptions
-from slowcat_memory.idle.jobs.session_log import Progress, known_before, read_sessions
+from slowcat_memory.idle.jobs.session_log import (
+    Progress,
+    SessionsCursor,
+    known_before,
+    read_sessions,
+)
 from slowcat_memory.idle.jobs.summaries.purposes import (
     GROUP_TOPICS,
     GROUP_WINDOWS,

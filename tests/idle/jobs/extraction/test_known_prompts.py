@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
-from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
@@ -24,7 +23,7 @@ FIRST = "my sister Hana works at Northlight, over in Leeds, and she has done so 
 SECOND = (
     "she rang and they moved my start there, it is in March now and I do not mind one bit at all"
 )
-READERS = ("facts", "contextualize", "entities", "session_summary", "episodes")
+READERS = ("facts", "contextualize", "session_summary", "episodes")
 
 
 def reply(prompt: Prompt) -> Any:
@@ -41,20 +40,14 @@ def reply(prompt: Prompt) -> Any:
     quote = "they moved my start there" if not first else "Hana works at Northlight"
     turn = int(lines[0][0])
     if prompt.job == "facts":
-        return {"facts": [{"turn": turn, "type": "work", "subject": "Hana" if first else "Mira",
-                           "content": told, "quote": quote, "confidence": "high"}]}  # fmt: skip
-    if prompt.job == "entities":
         names = [{"name": "Hana", "type": "person"}, {"name": "Northlight", "type": "organisation"}]
-        relations = [
-            {"turn": turn, "subject": "Mira", "predicate": "has_sister", "object": "Hana",
-             "quote": "my sister Hana works at Northlight"},
-            {"turn": turn, "subject": "Hana", "predicate": "works_at", "object": "Northlight",
-             "quote": "Hana works at Northlight"},
-        ] if first else [
-            {"turn": turn, "subject": "Mira", "predicate": "works_at", "object": name,
-             "quote": "they moved my start there"},
-        ]  # fmt: skip
-        return {"entities": names if first else [], "relations": relations}
+        sister = {"turn": turn, "type": "person", "subject": "Mira", "predicate": "has_sister",
+                  "object": "Hana", "content": "Mira's sister is Hana.",
+                  "quote": "my sister Hana works at Northlight"}  # fmt: skip
+        work = {"turn": turn, "type": "work", "subject": "Hana" if first else "Mira",
+                "predicate": "works_at", "object": name, "content": told, "quote": quote,
+                "confidence": "high"}  # fmt: skip
+        return {"facts": [sister, work] if first else [work], "entities": names if first else []}
     if prompt.job == "contextualize":
         return {"turns": [{"turn": turn, "context": told, "questions": []}]}
     return {"summary": told} if "summary" in prompt.system else {"text": told}
@@ -62,7 +55,7 @@ def reply(prompt: Prompt) -> Any:
 
 class House(Rig):
     def __init__(self, path: Path, llm: Any) -> None:
-        jobs = (Facts(), Entities(), Contextualize(), SUMMARY_JOBS["session_summary"], Episodes())
+        jobs = (Facts(), Contextualize(), SUMMARY_JOBS["session_summary"], Episodes())
         super().__init__(path, *jobs, parts={"llm": llm})
 
     def talk(self, session: str, text: str, days: int) -> int:

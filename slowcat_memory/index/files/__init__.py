@@ -1,1 +1,0 @@
-"""The files of a sealed index: header, columns, ids, and the documents they describe."""
