@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.memory import Memory as Verbs
     from slowcat_memory.records import Hit, Memory, Session, Task, Turn
     from slowcat_memory.store import Snapshot
 
@@ -195,7 +194,7 @@ def show(
     return None
 
 
-def as_called(memory: "Verbs", turns: "Iterable[Turn | None]") -> "list[Turn]":
+def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[Turn]":
     """Return the turns that there are, under the present names of those who spoke."""
     from slowcat_memory.core.disclosure import present_name
 

@@ -34,7 +34,7 @@ from slowcat_memory.errors import ConfigError, how_to_install
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.idle.forecast import Forecast
     from slowcat_memory.idle.scheduler.task_queue import Wait
     from slowcat_memory.web import PageServer
@@ -142,7 +142,7 @@ def idle(
         _until_done(engine, job)
 
 
-def _retry(engine: "Memory") -> None:
+def _retry(engine: "MemoryEngine") -> None:
     from slowcat_memory.idle.scheduler.results import revived
     from slowcat_memory.records import WriteBatch
 
@@ -153,7 +153,7 @@ def _retry(engine: "Memory") -> None:
     done(f"{count(len(failed), 'task')} will be tried again.")
 
 
-def _until_done(engine: "Memory", jobs: Sequence[str] | None) -> None:
+def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
     from slowcat_memory.idle.forecast import forecast
 
     try:
@@ -179,7 +179,7 @@ def _until_done(engine: "Memory", jobs: Sequence[str] | None) -> None:
 
 
 @contextmanager
-def _progress(engine: "Memory") -> "Iterator[Callable[[Forecast], None]]":
+def _progress(engine: "MemoryEngine") -> "Iterator[Callable[[Forecast], None]]":
     """Show one bar on a terminal, and once each reason why tasks wait."""
     from slowcat_memory.config import time_zone
 

@@ -15,7 +15,6 @@ from slowcat_memory.errors import StoreError
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.memory import Memory
 
 Scope = Annotated[
     str | None,
@@ -154,7 +153,7 @@ class Settings:
         return config
 
 
-def _warn_of_recovery(engine: "Memory") -> None:
+def _warn_of_recovery(engine: "MemoryEngine") -> None:
     found = engine.opened
     if found.moved_aside:
         rescued = (
@@ -195,7 +194,7 @@ def shown_id(id_: str) -> str:
     return f"turn {number}" if number else id_
 
 
-def nothing_in(engine: "Memory", scope: str, otherwise: str = "") -> str:
+def nothing_in(engine: "MemoryEngine", scope: str, otherwise: str = "") -> str:
     """Return why a list of a scope is empty: its person is unknown, or else ``otherwise``."""
     from slowcat_memory.core.memory import FACT, NOTE
 

@@ -80,7 +80,7 @@ class CopyEngine(MemoryEngine):
 
 
 class SharedMember(Member):
-    """Implements ``engine.memory.Memory`` for a person of a fleet."""
+    """A ``MemoryEngine`` for a person of a fleet."""
 
     def __init__(self, fleet: "Fleet", person: str, config: Config) -> None:
         """Set the configuration; nothing is taken before ``start``.

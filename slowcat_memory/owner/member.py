@@ -24,9 +24,9 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine import MemoryEngine, retrieval_options
 from slowcat_memory.engine.availability import Availability
-from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import RecallArguments
+from slowcat_memory.engine.upkeep import MaintenanceTask
 from slowcat_memory.errors import StoreClosedError, StoreError, describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.callbacks import CallbackThread, CarriedOver

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import slowcat_memory
-from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.owner.member import Member
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.testing.memory_contract import check_memory
@@ -20,11 +20,11 @@ NAMES = ("engine", "_engine")  # what doors call a memory: a name, or an attribu
 MOST_VERBS = 27
 VERBS = {
     name
-    for name, member in vars(Memory).items()
+    for name, member in vars(MemoryEngine).items()
     if inspect.isfunction(member) and not name.startswith("_")
 }
-ATTRIBUTES = {*Memory.__annotations__} | {
-    name for name, member in vars(Memory).items() if isinstance(member, property)
+ATTRIBUTES = {*MemoryEngine.__annotations__} | {
+    name for name, member in vars(MemoryEngine).items() if isinstance(member, property)
 }
 
 
@@ -35,7 +35,7 @@ def test_memory_protocol_has_few_verbs() -> None:
 @each_row("kind", [MemoryEngine, Member])
 @each_row("verb", sorted(VERBS))
 def test_memory_engine_implements_each_verb_with_the_same_signature(verb: str, kind: type) -> None:
-    ours, theirs = getattr(kind, verb), getattr(Memory, verb)
+    ours, theirs = getattr(kind, verb), getattr(MemoryEngine, verb)
     assert inspect.signature(ours, eval_str=True) == inspect.signature(theirs, eval_str=True)
     assert inspect.iscoroutinefunction(ours) == inspect.iscoroutinefunction(theirs)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import open as opening
 
@@ -25,7 +25,7 @@ def refusing(error: int) -> Iterator[None]:
         yield
 
 
-def logged_texts(log: Memory | Path) -> list[tuple[str, str, str]]:
+def logged_texts(log: MemoryEngine | Path) -> list[tuple[str, str, str]]:
     """Return role, text, and the text that is answered, of every turn, in the log's order.
 
     ``log`` is an open memory, or the folder of a closed one.
@@ -36,7 +36,7 @@ def logged_texts(log: Memory | Path) -> list[tuple[str, str, str]]:
     return _read(log)
 
 
-def _read(log: Memory | Store) -> list[tuple[str, str, str]]:
+def _read(log: MemoryEngine | Store) -> list[tuple[str, str, str]]:
     with log.snapshot() as snapshot:
         turns = {turn.id: turn for turn in snapshot.turns()}
     answered = {id_: turns[turn.reply_to].text for id_, turn in turns.items() if turn.reply_to}
