@@ -15,7 +15,7 @@ from slowcat_memory.core.disclosure import present_name, renamed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.working_set import WorkingSet
-from slowcat_memory.records import MemoryEngine as Record
+from slowcat_memory.records import Memory as Record
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.catalogue import Catalogue
