@@ -330,7 +330,7 @@ class LeftOut(Struct, frozen=True, array_like=True):
     """A memory that was considered and not injected: an id, never a text."""
 
     memory: str
-    reason: str  # see ``runtime.recall.scoring``
+    reason: str  # see ``runtime.recall.query``
     score: float  # as in ``Hit``
     probability: float = 0.0  # as in ``Hit``
     views: dict[str, float] = {}  # as in ``Hit``

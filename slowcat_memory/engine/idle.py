@@ -129,13 +129,13 @@ class IdleWork:
     def stop(self) -> None:
         """Interrupt the running step and end the thread. Takes a second at most."""
         self._stopping.set()
-        if self._contexts is not None:
+        if self._contexts:
             self._contexts.interrupt()
         if self._starter is not None:
             self._starter.join(STOP_S)
         if self._thread is not None:
             self._thread.stop()
-        if self._contexts is not None:
+        if self._contexts:
             self._contexts.close()
 
     def subscribe(
@@ -186,6 +186,8 @@ class IdleWork:
             return self._wait(thread, jobs, progress, patience_s)
         finally:
             thread.stop()
+            if self._contexts:
+                self._contexts.close()
 
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None

@@ -151,7 +151,7 @@ class Upkeep:
         """
         if self._wiring.embedding.needs_export:
             self._wiring.indexer.back.submit(self.export_model).result()
-        report = progress or _ignore_progress
+        report = progress or (lambda *told: None)
         self.embed(scope, report)
         report("index", 0, 1)
         self.seal(scope)
@@ -176,7 +176,7 @@ class Upkeep:
         wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
         wiring.store.flush(None)
         embed = wiring.vectors.embed_all
-        wiring.indexer.back.submit(embed, scope, progress or _ignore_progress).result()
+        wiring.indexer.back.submit(embed, scope, progress or (lambda *told: None)).result()
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.
@@ -211,7 +211,3 @@ def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
         return False
     searcher = namespace.searcher
     return len(searcher.dense) > 0 and not searcher.missing_vectors()
-
-
-def _ignore_progress(step: str, done: int, total: int) -> None:
-    pass

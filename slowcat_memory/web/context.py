@@ -16,6 +16,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.records import Memory as Record
+from slowcat_memory.records import Session
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.catalogue import Catalogue
@@ -155,7 +156,8 @@ class PageContext:
         self.undo = Undo()
         self._thinking, self._stop = threading.Lock(), threading.Event()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="slowcat-page")
-        self._views, self._viewing = WorkingSet(), threading.Lock()
+        self._views, self._viewing = WorkingSet(), threading.RLock()
+        self._talks: dict[str, tuple[tuple[int, int], list[Session]]] = {}
 
     async def run(self, work: Callable[..., T], *args: Any) -> T:
         """Do blocking work on a thread of the page's own."""
@@ -221,4 +223,15 @@ class PageContext:
     def catalogue(self, scope: str, snapshot: Snapshot) -> Catalogue:
         """Return a scope's catalogue, as new as a snapshot."""
         with self._viewing:
+            self.talks(scope, snapshot)  # read at the same time
             return self._views.view(Catalogue, snapshot, scope)
+
+    def talks(self, scope: str, snapshot: Snapshot) -> list[Session]:
+        """Return a scope's conversations, the latest spoken first; read again when one goes on."""
+        at = snapshot.forget_epoch(), snapshot.last_id()
+        with self._viewing:
+            if scope not in self._talks or self._talks[scope][0] != at:
+                found = [one for one in snapshot.sessions(scope) if one.turns]
+                found.sort(key=lambda one: (one.last, one.id), reverse=True)
+                self._talks[scope] = at, found
+            return self._talks[scope][1]

@@ -56,7 +56,6 @@ def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
         "pinned": memory.pinned,
         "muted": memory.muted,
         "local_only": memory.local_only,
-        "local_inherited": memory.local_inherited,
     }
 
 
@@ -80,8 +79,6 @@ def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict
         "text": turn.text,
         "at": time_of(turn.at),
         "interrupted": turn.interrupted,
-        "aside": turn.aside,
-        "tools": list(turn.tools),
         "pinned": bool(chunk and chunk.pinned),
         "muted": bool(chunk and chunk.muted),
         "retired": time_of(chunk.retired_at) if chunk else None,
@@ -110,7 +107,6 @@ def session_row(page: PageContext, session: Session, first: Turn | None) -> dict
         "last": time_of(session.last),
         "open": session.ended is None,
         "turns": session.turns,
-        "first_turn": session.first_turn,
         "speaker": page.name(first.scope, first.speaker) if first else "",
         "words": first.text[:160] if first else "",
     }

@@ -36,9 +36,8 @@ def mark(page: PageContext, given: Given) -> dict[str, Any]:
     if changed is None:
         raise Refusal(404, "That is not remembered any more.")
     ((name, on),) = marks.items()
-    back = {name: not on}
     words = MARKS[name][on]
-    undo = page.undo.add(words, lambda: page.memory.mark(scope, id_, **back))
+    undo = page.undo.add(words, lambda: page.memory.mark(scope, id_, **{name: not on}))
     return {"memory": memory_row(page, changed), "undo": undo, "words": words}
 
 
@@ -211,5 +210,4 @@ def retry(page: PageContext, given: Given) -> dict[str, Any]:
 
 def back_up(page: PageContext, given: Given) -> dict[str, Any]:
     """Copy the store's file, and check the copy."""
-    made = page.memory.maintain("backup")
-    return {"bytes": made.stat().st_size}
+    return {"bytes": page.memory.maintain("backup").stat().st_size}

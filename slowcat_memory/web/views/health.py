@@ -63,13 +63,11 @@ def speed(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     shown = [one for one in entries if one.timings]
     return {
         "at": [one.at.timestamp() for one in shown],
-        "recall": [_ms(one.timings, without="wait") for one in shown],
+        "recall": [
+            round(sum(one.timings.values()) - one.timings.get("wait", 0.0), 3) for one in shown
+        ],
         "wait": [one.timings.get("wait") for one in shown],
     }
-
-
-def _ms(timings: Mapping[str, float], without: str) -> float:
-    return round(sum(ms for name, ms in timings.items() if name != without), 3)
 
 
 def doctor(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -90,15 +88,13 @@ def work(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         runs = snapshot.runs(PAGE + 1, before)
         rows = [_run(page, snapshot, run) for run in runs[:PAGE]]
         waiting = snapshot.tasks_by_job()
-    config = page.memory.config
     return {
         "rows": rows,
         "before": runs[PAGE - 1].id if len(runs) > PAGE else 0,
         "waiting": waiting,
         "tokens": sum(run.tokens_in + run.tokens_out for run in runs[:PAGE]),
         "ms": round(sum(run.ms for run in runs[:PAGE])),
-        "llm": bool(config.thinking.url),
-        "enabled": config.idle.enabled,
+        "llm": bool(page.memory.config.thinking.url),
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
-from slowcat_memory.core.graph.build import attributes_of, names_of
+from slowcat_memory.core.graph.build import names_of
 from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, family
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
@@ -117,7 +117,6 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "name": name,
         "also": also,
         "type": entity.facets.get("type", ""),
-        "attributes": attributes_of(entity),
         "relations": [_relation(page, one, entity.id, catalogue) for one in relations],
         "more": max(0, len(every) - PAGE),
         "facts": rows,
@@ -142,7 +141,6 @@ def _relation(
         "id": memory.id,
         "own": said.subject == entity,
         **relation_words(page, memory, catalogue),
-        "object_id": said.object if catalogue.get(said.object) else "",
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
         "quote": said.quote,

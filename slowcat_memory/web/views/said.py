@@ -1,6 +1,7 @@
 """Views of conversations, of the recall of a turn, and of the facts that held on a day."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from slowcat_memory.core.disclosure import disclose
@@ -16,7 +17,7 @@ from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
 from slowcat_memory.web.shapes import memory_row, relation_words, session_row, time_of, turn_row
 
-TRIES = 4  # pages of other people's entries that are passed over for one
+LOOK = 4 * PAGE  # entries, of everybody's, that are read for a page of one person's
 
 
 def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -26,11 +27,8 @@ def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]
     """
     scope, after = page.scope(given), given.get("after", "")
     with page.memory.snapshot() as snapshot:
-        talks = [
-            one for one in snapshot.sessions(scope) if one.turns
-        ]  # an import logs old ones last
+        talks = page.talks(scope, snapshot)
         talks = [one for one in talks if not after or (one.last, one.id) < place_of(after)]
-        talks.sort(key=lambda one: (one.last, one.id), reverse=True)
         shown = talks[:PAGE]
         rows = [session_row(page, one, snapshot.turn(one.first_turn)) for one in shown]
     more = len(talks) > PAGE
@@ -48,18 +46,12 @@ def turns(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         if session is None or session.scope != scope:
             raise Refusal(404, "That conversation is not remembered any more.")
         after = max(number(given, "after"), number(given, "at", 6) - 6, session.first_turn - 1)
-        rows: list[dict[str, Any]] = []
-        more = 0
-        for turn in snapshot.turns(scope, after, session.last_turn):
-            if turn.session != session.id:
-                continue
-            if len(rows) == PAGE:
-                more = rows[-1]["turn"]
-                break
-            rows.append(turn_row(page, turn, snapshot.memory(scope, chunk_id(turn.id))))
+        later = snapshot.turns(scope, after, session.last_turn)
+        own = list(islice((turn for turn in later if turn.session == session.id), PAGE + 1))
+        shown = [(turn, snapshot.memory(scope, chunk_id(turn.id))) for turn in own[:PAGE]]
         return {
-            "rows": rows,
-            "after": more,
+            "rows": [turn_row(page, turn, memory) for turn, memory in shown],
+            "after": own[PAGE - 1].id if len(own) > PAGE else 0,
             "session": session_row(page, session, snapshot.turn(session.first_turn)),
         }
 
@@ -106,13 +98,14 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
 
     def wanted(one: Listed) -> bool:
         kind = one.family == RELATION if people else is_fact(one)
-        if not kind or (believed and one.known > at):
+        replaced = one.family == RELATION and one.retired is not None  # by one with its interval
+        if not kind or replaced or (believed and one.known > at):
             return False
         return over or held(one)
 
     with page.memory.snapshot() as snapshot:
         catalogue = page.catalogue(scope, snapshot)
-        found, after = catalogue.page(_unless_replaced(wanted), PAGE, given.get("after", ""), at)
+        found, after = catalogue.page(wanted, PAGE, given.get("after", ""), at)
         rows = []
         for one in found:
             memory = snapshot.memory(scope, one.id)
@@ -126,11 +119,6 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "first": time_of(span[0]) if span else None,
         "last": time_of(max(span[1], page.memory.clock())) if span else None,
     }
-
-
-def _unless_replaced(wanted: Callable[[Listed], bool]) -> Callable[[Listed], bool]:
-    """Leave out relations whose interval was corrected: another row has the right one."""
-    return lambda one: wanted(one) and not (one.family == RELATION and one.retired is not None)
 
 
 def _row(
@@ -150,16 +138,12 @@ def recalls(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     Parameters: ``before`` (a turn's number).
     """
     scope, before = page.scope(given), number(given, "before")
-    rows: list[dict[str, Any]] = []
     with page.memory.snapshot() as snapshot:
-        for _ in range(TRIES):
-            wanted = PAGE - len(rows)
-            entries = snapshot.ledger_tail(wanted, before)
-            rows += [_recall(page, snapshot, one) for one in entries if one.scope == scope]
-            before = entries[-1].turn if len(entries) == wanted else 0
-            if not before or len(rows) == PAGE:
-                break
-    return {"rows": rows, "before": before}
+        entries = snapshot.ledger_tail(LOOK, before)
+        shown = [one for one in entries if one.scope == scope][:PAGE]
+        rows = [_recall(page, snapshot, one) for one in shown]
+    last = shown if len(shown) == PAGE else entries if len(entries) == LOOK else []
+    return {"rows": rows, "before": last[-1].turn if last else 0}
 
 
 def _recall(page: PageContext, snapshot: Snapshot, entry: LedgerEntry) -> dict[str, Any]:
