@@ -75,7 +75,7 @@ class OtherProcesses:
         (generation, seen), now = self._seen, self._store.last_transaction()
         own = self._store.own(seen, now[1]) if generation == now[0] and seen < now[1] else None
         if own is not None:
-            self._seen, (self._event, self._change) = now, own
+            self._seen, self._event, self._change = now, own[0] - 1, own[1]
             self._store.pass_own(self._event)
         elif now != self._seen:
             with self._store.snapshot() as snapshot:

@@ -354,7 +354,7 @@ class Store:
             yield free
 
     def own(self, after: int, upto: int) -> tuple[int, int] | None:
-        """Return the last event and change if all transactions between two are of this process."""
+        """Return the next event and last change if all transactions between two are ours."""
         return self._env.own(after, upto)
 
     def last_transaction(self) -> tuple[str, int]:

@@ -333,9 +333,9 @@ class Environment:
                 return txn
             txn.abort()
 
-    def committed(self, number: int, last_event: int, last_change: int) -> None:
+    def committed(self, number: int, next_event: int, last_change: int) -> None:
         """Record that a transaction of this process was committed, and how far the rows go now."""
-        self._written[number] = last_event, last_change
+        self._written[number] = next_event, last_change
 
     def own(self, after: int, upto: int) -> tuple[int, int] | None:
         """Return how far the rows go if all transactions behind one, up to another, are ours.

@@ -180,7 +180,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
                     tx.write()
-                number, reached = txn.id(), (tx.meta(NEXT_ID, 1) - 1, tx.meta(LAST_CHANGE, 0))
+                number, reached = txn.id(), (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
                 txn.commit()
                 undo.pop_all()
             if writes:  # one that changes nothing gets no number of its own
