@@ -112,7 +112,7 @@ def turns(
         count: How many turns.
         seed: The same one makes the same turns.
         after: How many turns were made before; later sessions come later.
-        scope: Whose memory they are told to.
+        scope: Whose memory holds them.
 
     Yields:
         Session id and its events, in order.

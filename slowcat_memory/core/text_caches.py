@@ -2,7 +2,7 @@
 
 A function of a word is often asked for the same word, so its answers are kept for as long as the
 process runs. A process that serves one person after another calls ``forget_texts`` in between. It
-may be called at any time: what is asked for again is computed again.
+may be called at any time: an answer that is needed again is computed again.
 """
 
 import re

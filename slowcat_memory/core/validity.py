@@ -1,4 +1,4 @@
-"""What holds on a day: the two times of a memory, and what an end or a new interval does to them.
+"""Validity of memories: their two times, and how an end or a new interval changes them.
 
 A memory has two times (Snodgrass, "Developing Time-Oriented Database Applications in SQL", 1999,
 chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and believed from

@@ -151,7 +151,7 @@ class Upkeep:
         """
         if self._wiring.embedding.needs_export:
             self._wiring.indexer.back.submit(self.export_model).result()
-        report = progress or (lambda *told: None)
+        report = progress or (lambda *_: None)
         self.embed(scope, report)
         report("index", 0, 1)
         self.seal(scope)
@@ -176,7 +176,7 @@ class Upkeep:
         wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
         wiring.store.flush(None)
         embed = wiring.vectors.embed_all
-        wiring.indexer.back.submit(embed, scope, progress or (lambda *told: None)).result()
+        wiring.indexer.back.submit(embed, scope, progress or (lambda *_: None)).result()
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.

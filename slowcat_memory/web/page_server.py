@@ -1,6 +1,6 @@
 """The page's server: aiohttp on 127.0.0.1, in a thread of the command that opened it.
 
-And which address is answered by what: the files of the page, its reads and its changes.
+And the addresses that it answers: the files of the page, its reads and its changes.
 """
 
 import asyncio

@@ -43,10 +43,10 @@ def work(path: Path, into: int, control: str) -> None:
 
 def _work(path: Path, into: int, early: bool) -> None:
     store = Store.open(path)
-    tiers.age_for_ever(store)
     with store.snapshot() as snapshot:
         n = snapshot.last_id() + 1
     os.write(into, ACK.pack(0))
+    tiers.age_for_ever(store)
     waiting: list = []
     while True:
         acks = store.append_all(exchange(n))
@@ -111,17 +111,15 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
         child.kill_after(ACK.size * steps, rng.uniform(0, 0.004))
         said, died = child.finish()
         assert died, "the child ended by itself"
-        fresh = {n for (n,) in ACK.iter_unpack(said[: len(said) // 8 * 8])} - {0}
-        tally["acked"] += len(fresh)
-        acked |= fresh
+        acked |= {n for (n,) in ACK.iter_unpack(said[: len(said) // 8 * 8])} - {0}
+        tally["acked"] = len(acked)
         if control == "pages":
             overwrite_pages(data_file(path))
         tally["torn_file"] += not canary_process.is_whole(data_file(path))
         if control and not HARNESSES["kills"].judge(tally, 0, control):
             break
         with Store.open(path) as store:
-            from_start = kill % 50 == 49 or kill == kills - 1
-            after = 0 if from_start else max(0, last - LOOK_BACK)
+            after = 0 if kill % 50 == 49 or kill == kills - 1 else max(0, last - LOOK_BACK)
             last = tally.look(store, acked, after) // 2 * 2
     return {name: tally[name] for name in ("acked", "aged", *LAWS)}
 

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from unittest import mock
 
 from slowcat_memory.core.retention.tiering import TierOptions
@@ -26,16 +26,15 @@ def age(store: Store) -> None:
 
 
 def age_for_ever(store: Store) -> None:
-    """Age on a thread of its own until the process ends."""
+    """Age once, then on a thread of its own until the process ends."""
 
     def run() -> None:
-        while True:
-            try:
+        with suppress(StoreError):
+            while True:
                 age(store)
-            except StoreError:
-                return
-            time.sleep(0.002)  # else it keeps the interpreter's lock
+                time.sleep(0.002)  # else it keeps the interpreter's lock
 
+    age(store)
     threading.Thread(target=run, daemon=True).start()
 
 

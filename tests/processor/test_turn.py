@@ -163,11 +163,11 @@ async def test_typed_turns_typed_turn_typed_text_that_interrupts_is_answered_and
         typed = LLMMessagesAppendFrame(messages=[user("stop")], run_llm=True)
         await voice.worker.queue_frame(typed)
         await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns))
-    told = {turn.text: turn for turn in session_turns(engine)}
-    cut = next(turn for turn in told.values() if turn.interrupted)
-    assert cut.reply_to == told["tell me a story"].id
-    assert told["Yes?"].reply_to == told["stop"].id and not told["Yes?"].interrupted
-    assert (told["tell me a story"].channel, told["stop"].channel) == ("voice", "text")
+    logged = {turn.text: turn for turn in session_turns(engine)}
+    cut = next(turn for turn in logged.values() if turn.interrupted)
+    assert cut.reply_to == logged["tell me a story"].id
+    assert logged["Yes?"].reply_to == logged["stop"].id and not logged["Yes?"].interrupted
+    assert (logged["tell me a story"].channel, logged["stop"].channel) == ("voice", "text")
 
 
 async def test_typed_turns_typed_turn_text_typed_while_somebody_speaks(engine, config):

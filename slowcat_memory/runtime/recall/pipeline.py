@@ -346,9 +346,9 @@ class Overviews:
             found = list(self._summaries(snapshot, scope, query, past))
         if not found:
             return None
-        told = without_repeats([one.text for one in found])
-        found = [replace(one, text=text) for one, text in zip(found, told, strict=True) if text]
-        hits = [hit for hit in hits if not _is_told(hit.memory.text, told)]
+        texts = without_repeats([one.text for one in found])
+        found = [replace(one, text=text) for one, text in zip(found, texts, strict=True) if text]
+        hits = [hit for hit in hits if not _is_repeated(hit.memory.text, texts)]
         best = max((hit.score for hit in hits), default=1.0)
         first = [
             Hit(memory=memory, score=round(best + 0.01 * (len(found) - n), 4), probability=1.0)
@@ -401,7 +401,7 @@ class Overviews:
         yield from [memory for memory in read if memory][: SESSIONS if span is None else LOOKED_AT]
 
 
-def _is_told(text: str, summaries: Sequence[str]) -> bool:
+def _is_repeated(text: str, summaries: Sequence[str]) -> bool:
     """Return whether a summary has a turn's words."""
     words = fingerprint(text)
     return any(f" {words} " in f" {fingerprint(one)} " for one in summaries)

@@ -1,7 +1,8 @@
 """Facts from what users said, and the register of names: by an LLM, or by rules without one.
 
-``core.facts.prompt`` has the prompt and the check of the reply, `register` the graph. The cursor holds two positions in
-the log: turns read by rules are read again once there is an LLM, whose facts replace theirs.
+``core.facts.prompt`` has the prompt and the check of the reply, ``register`` the graph. The cursor
+holds two positions in the log: turns read by rules are read again once there is an LLM, whose facts
+replace theirs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
