@@ -9,17 +9,20 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, MemoryEvent
 from slowcat_memory.store import restore
+from slowcat_memory.store.care import erasure
 from slowcat_memory.store.sharing import living, others_of
 from slowcat_memory.testing import memory_config
 from slowcat_memory.testing.memory_contract import check_memory
-from tests.support.other_process import OtherProcess, stopped
+from tests.support.other_process import WAIT_S, OtherProcess, stopped
 from tests.support.said import turn_at
 
 VIOLIN, BOAT = "the violin is in the attic", "the boat is blue"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A busy machine's processes confirm late: only a test of who never does may not wait."""
+    monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
     return tmp_path / "memory"
 
 
@@ -76,13 +79,15 @@ def test_two_processes_what_one_forgets_is_gone_in_both(folder: Path, engine: Me
 
 
 def test_two_processes_one_that_is_stopped_is_named_by_a_forget(
-    folder: Path, engine: MemoryEngine
+    folder: Path, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(erasure, "CONFIRM_S", 0.1)
     with OtherProcess(folder) as other:
         (violin,) = other.call("say", VIOLIN)
         with stopped(other.process.pid):
             gone = engine.forget(Forget(turns=(violin,)))
         assert not gone.erased and str(other.process.pid) in gone.problems[0]
+        monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
         assert engine.store.erase()
 
 

@@ -151,20 +151,26 @@ def test_salvage_a_cut_file_gives_every_whole_page(
     there = turns_in_leaves(data_file(copy), upto=size // PAGE) if size else set()
     assert there
     with Store.open(copy, options=SMALL) as store:
-        assert set(here(store)) >= there - {500}
+        assert set(here(store)) >= there
         assert 500 not in here(store)
 
 
 def turns_in_leaves(data: Path, upto: int) -> set[int]:
-    """Return the turns whose records are nodes of the leaves before a page."""
-    found = set()
+    """Return the turns whose records are nodes of the leaves before a page.
+
+    A leaf that still has the forgotten turn is free, and is not read.
+    """
+    found = set[int]()
     with PageReader(data) as reader:
         for number in range(upto):
             page = reader.page(number)
             if reader.flags(page, number) == LEAF:
-                for key, value, _ in reader.leaf(page)[0]:
-                    if len(key) == 8 and value is not None and b"tok" in value:
-                        found.add(keys.id_of(key))
+                turns = {
+                    keys.id_of(key)
+                    for key, value, _ in reader.leaf(page)[0]
+                    if len(key) == 8 and value is not None and b"tok" in value
+                }
+                found |= set() if 500 in turns else turns
     return found
 
 
