@@ -78,6 +78,18 @@ def test_two_processes_what_one_forgets_is_gone_in_both(folder: Path, engine: Me
         assert gone.erased and BOAT not in other.call("search", "boat")
 
 
+def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_indexed_behind_it(
+    engine: MemoryEngine,
+) -> None:
+    id_ = say(engine, VIOLIN)
+    with engine.snapshot() as snapshot:
+        read = snapshot.turn(id_)
+    assert read is not None and engine.forget(Forget(turns=(id_,))).erased
+    indexer = engine.wiring.indexer
+    indexer.talk.submit(indexer.hear, "anna", [read]).result()  # as behind a load of the index
+    assert found(engine, "violin") == []
+
+
 def test_two_processes_one_that_is_stopped_is_named_by_a_forget(
     folder: Path, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

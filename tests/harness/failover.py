@@ -338,6 +338,7 @@ HARNESSES = {
     "large": Harness(
         run=partial(kills, memories=10_000), count=4, night=20, laws=LAWS,
         least={"kills": 1.0, "acked": 20.0, "forgotten": 0.2, "ended": 0.01},
+        controls={"ids": ("lost or moved", 2)},
     ),
     "starters": Harness(
         run=starters, count=8, night=12, laws=LAWS, least={"ended": 1.0},
