@@ -7,8 +7,10 @@ wait for nobody. With ``durability="full"`` a write whose receipt is done surviv
 power loss.
 """
 
+import atexit
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
@@ -41,7 +43,6 @@ from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk import locks
 from slowcat_memory.store.disk.folder import ERASING, IDLE, FreeSpace
 from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
 from slowcat_memory.store.disk.outbox import Outbox
@@ -115,7 +116,7 @@ class Store:
         self.replica: Replica | None = None
         if self._env.outbox is not None and self._writer is not None:
             self.replica = Replica(self._env, self._env.outbox, self._writer.call)
-        locks.register(self)
+        _open.add(self)
 
     @property
     def path(self) -> Path:
@@ -507,7 +508,7 @@ class Store:
         if self.closed:
             return
         self.closed = True
-        locks.unregister(self)
+        _open.discard(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
         lost = self._queue.abandon(closed_error())
@@ -543,3 +544,22 @@ class Store:
         if self._writer is None:
             raise StoreError(f"{self._env.folder.last_path} is open for reading only")
         return self._writer
+
+
+_open: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_open):
+        store.close()
+
+
+def _close_all_after_fork() -> None:
+    """Close a child's copies: it could still write, because the parent's locks do not bind it."""
+    for store in list(_open):
+        store.close_after_fork()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_close_all_after_fork)

@@ -26,14 +26,8 @@ from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, create, data_file
-from slowcat_memory.store.disk.locks import (
-    distrust,
-    mark_running,
-    mark_stopped,
-    unmark_running,
-    vouch,
-)
 from slowcat_memory.store.disk.outbox import Outbox, read_state
+from slowcat_memory.store.disk.state import distrust, mark_running, mark_stopped, vouch
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
@@ -89,9 +83,8 @@ def to_write(
             if is_first:
                 report = recover.examine(path, now, map_bytes(options.map_size_gib))
                 if not report.unclean_stop:
-                    undo.callback(unmark_running, path)
-                distrust(path)
-                mark_running(path, now())
+                    undo.callback(distrust, path)
+                mark_running(path)
             env, report = _environment(path, options, now, report, outbox)
             undo.callback(env.close)
             if is_first:

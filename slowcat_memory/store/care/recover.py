@@ -41,7 +41,7 @@ from slowcat_memory.store.care.forgotten import forget_again
 from slowcat_memory.store.disk import codec, folder, keys, unerased
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.locks import is_as_closed, was_killed_here
+from slowcat_memory.store.disk.state import is_as_left, is_unclean
 from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
@@ -67,7 +67,7 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     """
     _remove_leftovers(path)
     data = folder.data_file(path)
-    unclean = (path / folder.RUNNING).exists()
+    unclean = is_unclean(path)
     if unclean and not data.exists():
         _take_back(path)
     report = OpenReport(created=not data.exists(), unclean_stop=unclean)
@@ -81,8 +81,7 @@ def is_trusted(path: Path) -> bool:
 
     The writer closed it, or its process was killed and nothing else happened.
     """
-    left = is_as_closed(path) or was_killed_here(path)
-    return left and not canary_process.looks_cut(folder.data_file(path))
+    return is_as_left(path) and not canary_process.looks_cut(folder.data_file(path))
 
 
 def _take_back(path: Path) -> None:

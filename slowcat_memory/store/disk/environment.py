@@ -37,8 +37,8 @@ from slowcat_memory.store.disk.canary import is_file_damage
 from slowcat_memory.store.disk.change_set import OUTBOX
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.locks import Renewal, vouch
 from slowcat_memory.store.disk.outbox import Outbox
+from slowcat_memory.store.disk.state import RENEW_S, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
@@ -134,7 +134,7 @@ class Environment:
         self._former: list[Generation] = []
         # By number of each transaction of this process, up to where the log and ``changes`` went.
         self._written: dict[int, tuple[int, int]] = {}
-        self._mark = Renewal()
+        self._renew_at = 0.0  # the time of STATE
         try:
             if self.folder.id in _open_here:
                 raise StoreBusyError(
@@ -327,7 +327,10 @@ class Environment:
         while True:
             self.follow()
             self.check_in_place()
-            self._mark.renew(self.folder.fd)
+            if (now := time.monotonic()) >= self._renew_at:
+                self._renew_at = now + RENEW_S
+                with suppress(OSError):
+                    os.utime(folder.STATE, dir_fd=self.folder.fd)
             txn = self.env.begin(write=True)  # waits for other processes
             if self.is_current():
                 return txn
