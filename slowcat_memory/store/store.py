@@ -16,7 +16,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from loguru import logger
 from msgspec.structs import replace
@@ -44,7 +43,6 @@ from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import ERASING, IDLE, FreeSpace
-from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
@@ -52,7 +50,7 @@ from slowcat_memory.store.replica.replica import Replica
 from slowcat_memory.store.rows import bookkeeping, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
-from slowcat_memory.store.snapshot import Snapshot
+from slowcat_memory.store.snapshot import BeforeRead, Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
 from slowcat_memory.store.writer.write_queue import Ack, Change, Write, WriteQueue
 from slowcat_memory.store.writer.writer import Writer, closed_error
@@ -367,7 +365,7 @@ class Store:
     # ------------------------------------------------------------------- read
 
     @contextmanager
-    def snapshot(self, before_read: BeforeRead | None = None) -> Iterator[Snapshot]:
+    def snapshot(self, before_read: BeforeRead = lambda: None) -> Iterator[Snapshot]:
         """Open a consistent view of the committed rows. Never hold it across an ``await``.
 
         Args:
@@ -379,8 +377,7 @@ class Store:
         """
         self._check_open()
         with self._env.reading() as (txn, handles):
-            read: Any = txn if before_read is None else InterruptibleTxn(txn, before_read)
-            yield Snapshot(read, handles, self._quarantine, self._cache)
+            yield Snapshot(txn, handles, self._quarantine, self._cache, before_read)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")

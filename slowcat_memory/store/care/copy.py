@@ -6,17 +6,20 @@ fragments of one record remain in the unused end of another's last page, and pag
 So a copy here is made row by row, into an environment of its own.
 """
 
+import os
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import DATA, fresh_folder
+from slowcat_memory.store.disk.environment import Environment, pages_of
+from slowcat_memory.store.disk.folder import DATA, create, data_file, fresh_folder, sync_dir
 from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact, writing
 
 Run = Callable[[Callable[[], Any]], Any]
@@ -43,6 +46,19 @@ def count_rows(file: Path, table: str = "log") -> int:
 def backup_name(now: datetime) -> str:
     """Return the name, without an ending, of something made now."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
+
+
+def put_aside(path: Path, name: str, now: datetime) -> Path:
+    """Link a store's file into a folder of its own: a rename that follows unlinks it here."""
+    aside = Path(mkdtemp(prefix=f"{name}{backup_name(now)}.", dir=path))
+    try:
+        os.link(data_file(path), aside / DATA)
+    except OSError:  # a file system without links
+        os.close(create(aside / DATA))
+        shutil.copyfile(data_file(path), aside / DATA)
+    sync_dir(aside)
+    sync_dir(path)  # before the switch: its only other name is in the new folder
+    return aside
 
 
 def rewrite(env: Environment, run: Run) -> bool:
@@ -108,9 +124,7 @@ def _saved_share(env: Environment) -> float:
     """
     with env.reading() as (txn, handles):
         stats = {name: txn.stat(db) for name, db in handles.items()}
-        pages: float = sum(
-            s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats.values()
-        )
+        pages: float = sum(map(pages_of, stats.values()))
         rows = txn.cursor(handles["vectors"]) if "vectors" in handles else ()
         used = sum(len(key) + len(value) + ROW_BYTES for key, value in rows)
     if used:

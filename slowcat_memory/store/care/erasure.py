@@ -17,12 +17,12 @@ from typing import TypeVar
 
 import lmdb
 from loguru import logger
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Forget, Forgotten, Manifest
 from slowcat_memory.store.care import backups, copy
+from slowcat_memory.store.care.backups import Erased
 from slowcat_memory.store.care.copy import Run
 from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import remove_drafts
@@ -51,20 +51,6 @@ from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 T = TypeVar("T")
 OnHidden = Callable[[Forgotten], object]
 READER = "a program reads the store and does not stop"
-
-
-class Erased(Struct, frozen=True, kw_only=True):
-    """What became of the copies of deleted bytes.
-
-    Attributes:
-        problems: Why some are left, one sentence each; () when all are gone.
-        backups_deleted: How many backups were deleted.
-        backups_rewritten: How many were rewritten without what is forgotten.
-    """
-
-    problems: tuple[str, ...] = ()
-    backups_deleted: int = 0
-    backups_rewritten: int = 0
 
 
 def run_here(change: Callable[[], T]) -> T:
@@ -183,11 +169,7 @@ class Erasure:
         done = backups.erase(self._env, found)
         sync_dir(path)
         problems = tuple(f"{entry} cannot be deleted" for entry in left)
-        return Erased(
-            problems=problems + done.problems,
-            backups_deleted=done.deleted,
-            backups_rewritten=done.rewritten,
-        )
+        return replace(done, problems=problems + done.problems)
 
 
 def _forget_erasure(tx: Transaction) -> None:

@@ -18,7 +18,7 @@ from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care.backups import last_backup
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
-from slowcat_memory.store.disk.environment import Environment, our_errors
+from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
 from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, data_file
 from slowcat_memory.store.disk.state import distrust, is_unclean
 from slowcat_memory.store.disk.tables import ERASE_DUE
@@ -117,10 +117,7 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
             file_bytes=data_file(path).stat().st_size,
-            live_bytes=sum(
-                s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])
-                for s in stats
-            ),
+            live_bytes=sum(pages_of(stat) * stat["psize"] for stat in stats),
             disk_free_bytes=free,
             scarce=free < min_free_mb * MB,
             writer=next(iter(running), 0),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import lmdb
 from msgspec.structs import replace
@@ -25,7 +26,7 @@ from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, create, data_file
+from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, data_file
 from slowcat_memory.store.disk.outbox import Outbox, read_state
 from slowcat_memory.store.disk.state import distrust, mark_running, mark_stopped, vouch
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
@@ -223,13 +224,7 @@ def check_writable(path: Path, options: StoreOptions) -> None:
         OSError: The disk refuses.
     """
     folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    file = path / FRESH  # a leftover of that name is removed when the store is opened
-    file.unlink(missing_ok=True)
-    fd = create(file)
-    try:
-        with os.fdopen(fd, "wb") as out:
-            out.write(ROOM)
-            out.flush()
-            os.fsync(out.fileno())
-    finally:
-        file.unlink()
+    with TemporaryFile(prefix=FRESH, dir=path) as out:
+        out.write(ROOM)
+        out.flush()
+        os.fsync(out.fileno())

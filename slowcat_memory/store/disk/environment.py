@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -63,6 +63,11 @@ def map_bytes(gib: float) -> int:
     """Return the address space to reserve, in bytes: a multiple of the page size."""
     wanted = int(gib * (1 << 30)) // 65536 * 65536
     return wanted if sys.maxsize > 1 << 32 else min(wanted, MAP_BYTES_32_BIT)
+
+
+def pages_of(stat: Mapping[str, int]) -> int:
+    """Return how many pages a table has, of its counts by LMDB."""
+    return stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
 
 
 class Generation:
