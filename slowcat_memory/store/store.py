@@ -39,12 +39,12 @@ from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
-from slowcat_memory.store.care.drafts import drafting, forget_epoch
+from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import ERASING, IDLE, FreeSpace
 from slowcat_memory.store.disk.outbox import Outbox
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica.replica import Replica
 from slowcat_memory.store.rows import bookkeeping, forget_select
@@ -285,8 +285,8 @@ class Store:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
         requests = forget_select.checked(what)
         self._check_open()
-        with self._env.reading() as (txn, handles):
-            gone = forget_select.select(requests, Transaction(txn, handles)).result()
+        with reading(self._env) as tx:
+            gone = forget_select.select(requests, tx).result()
         remains = tuple(map(str, sorted(damaged_folders(self.path))))
         return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
 
@@ -477,7 +477,7 @@ class Store:
             StoreError: Something was forgotten meanwhile; the file is deleted.
         """
         self._check_open()
-        return drafting(self.path, partial(forget_epoch, self._env), draft, to)
+        return drafting(self._env, draft, to)
 
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one.

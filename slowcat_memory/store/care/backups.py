@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -90,7 +89,7 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
         raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
     draft = to.with_name(to.name + ".tmp")
     draft.unlink(missing_ok=True)
-    with drafting(env.path, partial(forget_epoch, env), draft, to):
+    with drafting(env, draft, to):
         copy_out(env, draft)
         if not canary_process.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")

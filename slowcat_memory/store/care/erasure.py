@@ -41,7 +41,7 @@ from slowcat_memory.store.disk.folder import (
     sync_dir,
 )
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.rows import forget, pending
 from slowcat_memory.store.rows.forget import Change
 from slowcat_memory.store.rows.forget_select import Deletion, select
@@ -121,8 +121,8 @@ class Erasure:
         return self._read(lambda tx: bool(tx.meta(ERASE_DUE, False)))
 
     def _read(self, read: Callable[[Transaction], T]) -> T:
-        with self._env.reading() as (txn, handles):
-            return read(Transaction(txn, handles))
+        with reading(self._env) as tx:
+            return read(tx)
 
     def _write(self, change: Change) -> None:
         self._run(partial(transact, self._env, change))
@@ -199,8 +199,7 @@ def sweep(env: Environment) -> None:
     remove_drafts(env.path, running=False)
     for doomed in env.path.glob(f"{DOOMED}*"):
         remove(doomed)
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with reading(env) as tx:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = [tx.read(Manifest, "manifest", key) for key in tx.keys("manifest")]
     if not due:

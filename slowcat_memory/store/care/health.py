@@ -112,8 +112,7 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
     backup = last_backup(path)
     running = [one.pid for one in living(path)]
     with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
-        stats = [txn.stat(db) for db in handles.values()]
+        tx, stats = Transaction(txn, handles), map(txn.stat, handles.values())
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
             file_bytes=data_file(path).stat().st_size,

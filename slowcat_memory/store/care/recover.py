@@ -93,12 +93,12 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     logger.error("the store at {} is damaged; salvaging", path)
     workshop = path / folder.SALVAGING
     workshop.mkdir(mode=0o700)
-    salvaged, lost = _salvage(folder.data_file(path), workshop, map_size, now)
+    salvaged = _salvage(folder.data_file(path), workshop, map_size, now)
     backups = (made.file for made in reversed(backups_of(path)))
     backup = next(filter(canary_process.is_usable, backups), None)
     if backup and sum(copy.count_rows(backup, table) for table in EVENTS) > salvaged:
         _use_backup(backup, workshop)
-        salvaged, lost = 0, ()
+        salvaged = 0
     else:
         backup = None
     if forgotten := unerased.read(path):
@@ -108,9 +108,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     folder.remove_former(path)
     folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
-    if lost:
-        logger.error("{} events of damaged blocks are lost", len(lost))
-    return OpenReport(moved_aside=aside, salvaged=salvaged, lost=lost, restored_from=backup)
+    return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
 
 
 def _use_backup(backup: Path, workshop: Path) -> None:
@@ -134,17 +132,15 @@ def _forget_again(forgotten: Unerased, workshop: Path) -> None:
     (workshop / folder.LOCK).unlink(missing_ok=True)
 
 
-def _salvage(
-    data: Path, workshop: Path, map_size: int, now: datetime
-) -> tuple[int, tuple[int, ...]]:
-    """Make a store of the readable rows; return its number of events, and the known lost ids."""
+def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
+    """Make a store of the readable rows; return its number of events."""
     canary_process.copy_whole_rows(data, workshop, map_size)
     env = Environment(workshop)
     transact(env, repair_blocks)
-    events, lost = transact(env, lambda tx: _rebuild(tx, now))
+    events = transact(env, lambda tx: _rebuild(tx, now))
     env.env.sync(True)
     env.close()
-    return events, lost
+    return events
 
 
 def repair_blocks(tx: Transaction) -> None:
@@ -188,8 +184,8 @@ def _block_with(id: int, tx: Transaction) -> int:
     return -1 if value is None else decode_location(key, value)
 
 
-def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
-    """Derive the rows that are not salvaged from those that are."""
+def _rebuild(tx: Transaction, now: datetime) -> int:
+    """Derive the rows that are not salvaged from those that are; return the number of events."""
     last = events = 0
     lost = []
     sessions: dict[bytes, Session] = {}
@@ -214,7 +210,9 @@ def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
         tx.write_record("sessions", session, row)
     tx.set_meta(UNENDED, [row.id for row in sessions.values() if row.ended is None])
     _rebuild_meta(tx, max([last, *lost]), now)
-    return events, tuple(lost)
+    if lost:
+        logger.error("{} events of damaged blocks are lost", len(lost))
+    return events
 
 
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:

@@ -44,7 +44,7 @@ from slowcat_memory.store.disk.tables import (
     TABLES,
     UNENDED,
 )
-from slowcat_memory.store.disk.transaction import Transaction, transact, writing
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows.pending import PENDING_KEY
 from slowcat_memory.store.sharing import MOST_ID, alone
@@ -158,9 +158,8 @@ class _Restoration:
 
     def _finish_commands(self) -> None:
         """Delete hidden memories that are due later: the file moved aside must not have them."""
-        with self._env.reading() as (txn, handles):
-            rows = txn.cursor(handles["commands"])
-            commands = [codec.decode(CommandEntry, key, value) for key, value in rows]
+        with reading(self._env) as tx:
+            commands = [codec.decode(CommandEntry, *row) for row in tx.rows("commands")]
         requests = [
             request
             for command in commands
@@ -191,20 +190,18 @@ class _Restoration:
 
 
 def _is_empty(env: Environment) -> bool:
-    with env.reading() as (txn, handles):
-        tables = (*EVENTS, "memories", "tombstones")
-        return not any(txn.stat(handles[table])["entries"] for table in tables)
+    with reading(env) as tx:
+        return not any(map(tx.count, (*EVENTS, "memories", "tombstones")))
 
 
 def _counters(env: Environment) -> tuple[int, int]:
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with reading(env) as tx:
         return open.next_id(tx), tx.meta(EPOCH, 0)
 
 
 def _events(env: Environment) -> int:
-    with env.reading() as (txn, handles):
-        return sum(int(txn.stat(handles[table])["entries"]) for table in EVENTS)
+    with reading(env) as tx:
+        return sum(map(tx.count, EVENTS))
 
 
 def _mark_erased(tx: Transaction) -> None:
@@ -255,8 +252,7 @@ def check_rows(env: Environment, what: str) -> None:
     Raises:
         StoreDamagedError: One is not as the store writes it.
     """
-    with errors_of(what), env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with errors_of(what), reading(env) as tx:
         found = {name: tx.meta(name, None) for name in _META}
         msgspec.convert(found, msgspec.defstruct("Counters", _META.items()))
         for table in TABLES:

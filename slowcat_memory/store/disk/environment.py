@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -65,7 +65,7 @@ def map_bytes(gib: float) -> int:
     return wanted if sys.maxsize > 1 << 32 else min(wanted, MAP_BYTES_32_BIT)
 
 
-def pages_of(stat: Mapping[str, int]) -> int:
+def pages_of(stat: "lmdb._StatDict") -> int:
     """Return how many pages a table has, of its counts by LMDB."""
     return stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
 
@@ -211,8 +211,11 @@ class Environment:
         if not self.readonly:
             folder.allocate_lock(path)
         elif not folder.is_allocated(path / folder.LOCK):
-            with suppress(PermissionError), _on_writable_disk():
+            try:
                 folder.allocate_lock(path)
+            except OSError as error:  # LMDB reads without it where the disk is read-only
+                if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+                    raise
         return True
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
@@ -451,16 +454,6 @@ class Environment:
         self._shut, self._holding, self._former = True, None, []
         _open_here.discard(self.folder.id)
         self.folder.close()
-
-
-@contextmanager
-def _on_writable_disk() -> Iterator[None]:
-    """Ignore that a disk is read-only: there LMDB reads without a lock file."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno != errno.EROFS:
-            raise
 
 
 @contextmanager
