@@ -339,5 +339,4 @@ def _close_all_after_fork() -> None:
         lifecycle.close_after_fork()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_all_after_fork)
+os.register_at_fork(after_in_child=_close_all_after_fork)

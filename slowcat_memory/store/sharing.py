@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -104,7 +103,6 @@ class Process(Struct, frozen=True, kw_only=True):
     """A process that has a store open for writing.
 
     Attributes:
-        since: When it opened it, ISO 8601.
         space: The namespace that its process id is of; "" where the system does not tell.
         epoch: Up to which forgetting it holds nothing that is forgotten.
         generation: Name of the folder of the data file that it has open.
@@ -112,7 +110,6 @@ class Process(Struct, frozen=True, kw_only=True):
 
     pid: int
     program: str = ""
-    since: str = ""
     space: str = ""
     epoch: int = -1
     generation: str = ""
@@ -121,7 +118,7 @@ class Process(Struct, frozen=True, kw_only=True):
 class Presence:
     """That this process has a store open for writing; until ``leave``."""
 
-    def __init__(self, path: Path, now: datetime) -> None:
+    def __init__(self, path: Path) -> None:
         """Enter the list of the processes; call it inside the lock of opening.
 
         Raises:
@@ -134,9 +131,7 @@ class Presence:
                 f"a process of another container has {path} open, with this process's id, {pid}",
                 hint="Run both containers with --pid=host.",
             )
-        self._record = Process(
-            pid=pid, program=sys.argv[0], since=now.isoformat(timespec="seconds"), space=space
-        )
+        self._record = Process(pid=pid, program=sys.argv[0], space=space)
         (path / PROCESSES).mkdir(mode=0o700, exist_ok=True)
         for ended in (path / PROCESSES).glob("*-*"):
             if not is_locked(ended):

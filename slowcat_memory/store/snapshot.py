@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, turn_of
-from slowcat_memory.errors import StoreDamagedError, StoreError
+from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CallEntry,
     CommandEntry,
@@ -35,7 +35,7 @@ from slowcat_memory.store.blocks import reader
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import LZ4
-from slowcat_memory.store.disk.environment import Handles, Txn
+from slowcat_memory.store.disk.environment import Handles, Txn, pages_of
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 from slowcat_memory.store.writer.tier_view import tier_sizes
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OnDamaged = Callable[[str, bytes], None]
+BeforeRead = Callable[[], object]
 
 
 class Snapshot:
@@ -56,21 +57,28 @@ class Snapshot:
     """
 
     def __init__(
-        self, txn: Txn, handles: Handles, on_damaged: OnDamaged, cache: BlockCache | None = None
+        self,
+        txn: Txn,
+        handles: Handles,
+        on_damaged: OnDamaged,
+        cache: BlockCache,
+        before_read: BeforeRead = lambda: None,
     ) -> None:
         """Read through a transaction.
 
         ``on_damaged`` gets table and key of a damaged record; ``cache`` keeps unpacked blocks from
-        one snapshot to the next.
+        one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
+        a reader of ten thousand rows holds the interpreter's lock most of the time.
         """
         self._txn = txn
         self._handles = handles
         self._on_damaged = on_damaged
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles)
-        self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles)
-        self._blocks = BlockReader(self._row, cache or BlockCache())
+        self._before_read = before_read
+        self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles, before_read)
+        self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles, before_read)
+        self._blocks = BlockReader(self._row, cache)
         self._hidden = hidden_by(self._row("meta", PENDING_KEY))
 
     @property
@@ -100,7 +108,7 @@ class Snapshot:
     def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
         """Yield a scope's turns, the latest first; with ``before``, those of smaller log ids."""
         prefix = keys.scope_prefix(scope)
-        cursor = self._txn.cursor(self._handles["log_by_scope"])
+        cursor = self._cursor_of("log_by_scope")
         found = cursor.set_range(prefix + (keys.id_key(before) if before else b"\xff" * 9))
         while cursor.prev() if found else cursor.last():
             found, key = True, cursor.key()
@@ -117,17 +125,8 @@ class Snapshot:
             return 0
         if row.last_turn < id:
             return row.last_turn
-        prefix = keys.scope_prefix(scope)
-        cursor = self._txn.cursor(self._handles["log_by_scope"])
-        found = cursor.set_range(prefix + keys.id_key(id))
-        while cursor.prev() if found else cursor.last():
-            found, key = True, cursor.key()
-            if not key.startswith(prefix) or keys.id_of(key) < row.first_turn:
-                return 0
-            turn = self.turn(keys.id_of(key))
-            if turn is not None and turn.session == session:
-                return turn.id
-        return 0
+        before = takewhile(lambda turn: turn.id >= row.first_turn, self.latest_turns(scope, id))
+        return next((turn.id for turn in before if turn.session == session), 0)
 
     def logged_between(self, scope: str, first: int, last: int) -> int:
         """Return how many events a scope has from one log id to another; reads no event."""
@@ -244,13 +243,12 @@ class Snapshot:
         Returns:
             Codes as ``core.ranking.token_codes`` takes them, read-only; None where there are none.
         """
-        get, table = self._txn.get, self._handles["vectors"]
         prefix = keys.vector_prefix(token_key, scope)
-        found: list[np.ndarray | None] = []
-        for id in ids:
-            value = get(key := prefix + keys.vector_part(id), db=table)
-            found.append(None if value is None else self._tokens(key, value))
-        return found
+        rows = (
+            (key, self._row("vectors", key))
+            for key in (prefix + keys.vector_part(id) for id in ids)
+        )
+        return [None if value is None else self._tokens(key, value) for key, value in rows]
 
     def has_tokens(self, token_key: str, scope: str) -> set[str]:
         """Return the ids of the memories that have token vectors."""
@@ -343,10 +341,7 @@ class Snapshot:
     def table_bytes(self) -> dict[str, int]:
         """Return the size of each table in the file: bytes of its pages."""
         stats = {name: self._txn.stat(db) for name, db in self._handles.items()}
-        return {
-            name: s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])
-            for name, s in stats.items()
-        }
+        return {name: pages_of(found) * found["psize"] for name, found in stats.items()}
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
@@ -362,20 +357,10 @@ class Snapshot:
     def forget_epoch(self) -> int:
         return int(self.meta(EPOCH, 0))
 
-    def settled_epoch(self) -> int:
-        """Return the forget epoch.
-
-        Raises:
-            StoreError: Rows are being deleted just now, so a copy could still have them.
-        """
-        if self._hidden:
-            raise StoreError("something is being forgotten just now", hint="Try again soon.")
-        return self.forget_epoch()
-
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
-        value = self._txn.get(key, db=self._handles["meta"])
+        value = self._row("meta", key)
         return default if value is None else codec.decode_meta(key, value)
 
     # ------------------------------------------------------------------- rows
@@ -410,6 +395,7 @@ class Snapshot:
         if not cursor.set_range(prefix + start):
             return
         for key, value in cursor:
+            self._before_read()
             if not key.startswith(prefix):
                 return
             yield key, value
@@ -426,9 +412,15 @@ class Snapshot:
                     yield record
 
 
-def _row(txn: Txn, handles: Handles, table: str, key: bytes) -> bytes | None:
+def _row(
+    txn: Txn, handles: Handles, before_read: BeforeRead, table: str, key: bytes
+) -> bytes | None:
+    before_read()
     return txn.get(key, db=handles[table])
 
 
-def _cursor(txn: Txn, handles: Handles, table: str) -> "lmdb.Cursor[bytes]":
+def _cursor(
+    txn: Txn, handles: Handles, before_read: BeforeRead, table: str
+) -> "lmdb.Cursor[bytes]":
+    before_read()
     return txn.cursor(handles[table])

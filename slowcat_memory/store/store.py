@@ -7,14 +7,15 @@ wait for nobody. With ``durability="full"`` a write whose receipt is done surviv
 power loss.
 """
 
+import atexit
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from loguru import logger
 from msgspec.structs import replace
@@ -38,20 +39,18 @@ from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
-from slowcat_memory.store.care.drafts import drafting, forget_epoch
+from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk import locks
 from slowcat_memory.store.disk.folder import ERASING, IDLE, FreeSpace
-from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
 from slowcat_memory.store.disk.outbox import Outbox
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica.replica import Replica
 from slowcat_memory.store.rows import bookkeeping, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
-from slowcat_memory.store.snapshot import Snapshot
+from slowcat_memory.store.snapshot import BeforeRead, Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
 from slowcat_memory.store.writer.write_queue import Ack, Change, Write, WriteQueue
 from slowcat_memory.store.writer.writer import Writer, closed_error
@@ -115,7 +114,7 @@ class Store:
         self.replica: Replica | None = None
         if self._env.outbox is not None and self._writer is not None:
             self.replica = Replica(self._env, self._env.outbox, self._writer.call)
-        locks.register(self)
+        _open.add(self)
 
     @property
     def path(self) -> Path:
@@ -286,8 +285,8 @@ class Store:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
         requests = forget_select.checked(what)
         self._check_open()
-        with self._env.reading() as (txn, handles):
-            gone = forget_select.select(requests, Transaction(txn, handles)).result()
+        with reading(self._env) as tx:
+            gone = forget_select.select(requests, tx).result()
         remains = tuple(map(str, sorted(damaged_folders(self.path))))
         return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
 
@@ -366,7 +365,7 @@ class Store:
     # ------------------------------------------------------------------- read
 
     @contextmanager
-    def snapshot(self, before_read: BeforeRead | None = None) -> Iterator[Snapshot]:
+    def snapshot(self, before_read: BeforeRead = lambda: None) -> Iterator[Snapshot]:
         """Open a consistent view of the committed rows. Never hold it across an ``await``.
 
         Args:
@@ -378,8 +377,7 @@ class Store:
         """
         self._check_open()
         with self._env.reading() as (txn, handles):
-            read: Any = txn if before_read is None else InterruptibleTxn(txn, before_read)
-            yield Snapshot(read, handles, self._quarantine, self._cache)
+            yield Snapshot(txn, handles, self._quarantine, self._cache, before_read)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
@@ -479,7 +477,7 @@ class Store:
             StoreError: Something was forgotten meanwhile; the file is deleted.
         """
         self._check_open()
-        return drafting(self.path, partial(forget_epoch, self._env), draft, to)
+        return drafting(self._env, draft, to)
 
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one.
@@ -507,7 +505,7 @@ class Store:
         if self.closed:
             return
         self.closed = True
-        locks.unregister(self)
+        _open.discard(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
         lost = self._queue.abandon(closed_error())
@@ -543,3 +541,22 @@ class Store:
         if self._writer is None:
             raise StoreError(f"{self._env.folder.last_path} is open for reading only")
         return self._writer
+
+
+_open: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_open):
+        store.close()
+
+
+def _close_all_after_fork() -> None:
+    """Close a child's copies: it could still write, because the parent's locks do not bind it."""
+    for store in list(_open):
+        store.close_after_fork()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_close_all_after_fork)

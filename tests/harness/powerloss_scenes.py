@@ -154,7 +154,7 @@ def mend(path: Path, said: int, control: bool) -> None:
     folder.sync_dir(path)
     report(said, "damaged")
     with in_one_process(control):
-        (path / folder.RUNNING).touch()
+        (path / folder.STATE).touch()
         Store.open(path, options=OPTIONS)
         report(said, "opened")
         os._exit(0)

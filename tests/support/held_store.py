@@ -21,7 +21,7 @@ def refusing(error: int) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opening, "mark_running", refuse)
-        patch.setattr(opening, "create", refuse)
+        patch.setattr(opening, "TemporaryFile", refuse)
         yield
 
 

@@ -18,8 +18,8 @@ from slowcat_memory.core.memory import ICEBREAKER, family, turn_of
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.disk.interruptible import BeforeRead
 from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.snapshot import BeforeRead
 
 BETWEEN = "/"
 
@@ -81,7 +81,7 @@ class StoreThen:
         return self._store.apply(job, batch)
 
     @contextmanager
-    def snapshot(self, before_read: BeforeRead | None = None) -> "Iterator[SnapshotThen]":
+    def snapshot(self, before_read: BeforeRead = lambda: None) -> "Iterator[SnapshotThen]":
         with self._store.snapshot(before_read) as snapshot:
             yield SnapshotThen(snapshot, self)
 

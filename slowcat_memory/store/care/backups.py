@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -90,7 +89,7 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
         raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
     draft = to.with_name(to.name + ".tmp")
     draft.unlink(missing_ok=True)
-    with drafting(env.path, partial(forget_epoch, env), draft, to):
+    with drafting(env, draft, to):
         copy_out(env, draft)
         if not canary_process.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
@@ -127,15 +126,21 @@ def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
 # ------------------------------------------------------------------- forgetting
 
 
-class ErasedBackups(Struct, frozen=True, kw_only=True):
-    """What became of the backups; see ``erasure.Erased``."""
+class Erased(Struct, frozen=True, kw_only=True):
+    """What became of the copies of deleted bytes.
+
+    Attributes:
+        problems: Why some are left, one sentence each; () when all are gone.
+        backups_deleted: How many backups were deleted.
+        backups_rewritten: How many were rewritten without what is forgotten.
+    """
 
     problems: tuple[str, ...] = ()
-    deleted: int = 0
-    rewritten: int = 0
+    backups_deleted: int = 0
+    backups_rewritten: int = 0
 
 
-def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
+def erase(env: Environment, erasure: Pending | None) -> Erased:
     """Delete the backups in a store's folder, or rewrite them where the erasure says so.
 
     Where the folder is a link, the files that it leads to are meant. A backup that cannot be
@@ -143,7 +148,8 @@ def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
     """
     folder, keep = env.path / BACKUPS, erasure is not None and erasure.keep_backups
     if not folder.is_dir():
-        return ErasedBackups(problems=_unreachable(folder))
+        lost = f"{folder} leads to {folder.resolve()}, which is not there"
+        return Erased(problems=(lost,) if folder.is_symlink() else ())
     remove(folder / REWRITING)
     rewritten, doomed = 0, []
     for backup in backups_of(env.path):
@@ -156,13 +162,7 @@ def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
     problems += _remove_others(folder)
     if last_backup(env.path) is None:
         (env.path / LAST_BACKUP).unlink(missing_ok=True)
-    return ErasedBackups(problems=tuple(problems), deleted=len(gone), rewritten=rewritten)
-
-
-def _unreachable(folder: Path) -> tuple[str, ...]:
-    if folder.is_symlink():
-        return (f"{folder} leads to {os.readlink(folder)}, which is not there",)
-    return ()
+    return Erased(problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten)
 
 
 def _remove_others(folder: Path) -> list[str]:

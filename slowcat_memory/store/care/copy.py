@@ -6,18 +6,26 @@ fragments of one record remain in the unused end of another's last page, and pag
 So a copy here is made row by row, into an environment of its own.
 """
 
+import os
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import lmdb
 
-from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import DATA, fresh_folder
-from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact, writing
+from slowcat_memory.store.disk.environment import Environment, pages_of
+from slowcat_memory.store.disk.folder import DATA, create, data_file, fresh_folder, sync_dir
+from slowcat_memory.store.disk.transaction import (
+    copy_and_swap,
+    copy_out,
+    open_alone,
+    transact,
+    writing,
+)
 
 Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
@@ -29,7 +37,7 @@ COPIES = 3  # made beside the writers, before one is made under their lock
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
-def count_rows(file: Path, table: str = "log") -> int:
+def count_rows(file: Path, table: str) -> int:
     """Return the number of rows of a table in an undamaged file without a writer."""
     with open_alone(file, readonly=True) as env:
         try:
@@ -43,6 +51,19 @@ def count_rows(file: Path, table: str = "log") -> int:
 def backup_name(now: datetime) -> str:
     """Return the name, without an ending, of something made now."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
+
+
+def put_aside(path: Path, name: str, now: datetime) -> Path:
+    """Link a store's file into a folder of its own: a rename that follows unlinks it here."""
+    aside = Path(mkdtemp(prefix=f"{name}{backup_name(now)}.", dir=path))
+    try:
+        os.link(data_file(path), aside / DATA)
+    except OSError:  # a file system without links
+        os.close(create(aside / DATA))
+        shutil.copyfile(data_file(path), aside / DATA)
+    sync_dir(aside)
+    sync_dir(path)  # before the switch: its only other name is in the new folder
+    return aside
 
 
 def rewrite(env: Environment, run: Run) -> bool:
@@ -67,7 +88,7 @@ def rewrite(env: Environment, run: Run) -> bool:
             if run(partial(_swap, env, fresh, copied, last)):
                 break
     else:
-        run(partial(_copy_and_swap, env))
+        run(partial(copy_and_swap, env))
     if env.outbox is not None:
         env.outbox.note_rewritten(without)
     return env.wait_for_readers(READER_TIMEOUT_S)
@@ -78,16 +99,8 @@ def _swap(env: Environment, fresh: Path, copied: lmdb.Environment, last: int) ->
     with writing(env) as number:
         if env.env is not copied or number != last + 1:
             return False
-        _check_copy(env, fresh / DATA)
         env.swap(fresh)
     return True
-
-
-def _copy_and_swap(env: Environment) -> None:
-    with writing(env), fresh_folder(env.path) as fresh:
-        copy_out(env, fresh / DATA)
-        _check_copy(env, fresh / DATA)
-        env.swap(fresh)
 
 
 def shrink(env: Environment, run: Run) -> bool:
@@ -108,9 +121,7 @@ def _saved_share(env: Environment) -> float:
     """
     with env.reading() as (txn, handles):
         stats = {name: txn.stat(db) for name, db in handles.items()}
-        pages: float = sum(
-            s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats.values()
-        )
+        pages: float = sum(map(pages_of, stats.values()))
         rows = txn.cursor(handles["vectors"]) if "vectors" in handles else ()
         used = sum(len(key) + len(value) + ROW_BYTES for key, value in rows)
     if used:
@@ -118,11 +129,3 @@ def _saved_share(env: Environment) -> float:
         needed = used / (FULL * held["psize"])
         pages -= max(0.0, held["leaf_pages"] + held["overflow_pages"] - needed)
     return float(1.0 - pages / (env.env.info()["last_pgno"] + 1))
-
-
-def _check_copy(env: Environment, fresh: Path) -> None:
-    with env.reading() as (txn, handles):
-        expected = {name: txn.stat(db)["entries"] for name, db in handles.items()}
-    for table, count in expected.items():
-        if count_rows(fresh, table) != count:
-            raise StoreDamagedError(f"a copy of {env.path} lacks rows of {table}")

@@ -9,20 +9,17 @@ whose file is gone reports that something was forgotten.
 import fcntl
 import os
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import DRAFTS, append_whole, create, sync_dir
 from slowcat_memory.store.disk.tables import EPOCH
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import reading
 from slowcat_memory.store.rows.forget import read_pending
 from slowcat_memory.store.sharing import is_locked
-
-Epoch = Callable[[], int]
-"""Returns how often something was forgotten; raises ``StoreError`` while rows are being deleted."""
 
 ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever removed
 
@@ -51,7 +48,7 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
 
 
 @contextmanager
-def drafting(folder: Path, epoch_of: Epoch, draft: Path, to: Path) -> Iterator[None]:
+def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
     """Record a file that is written in the block, and give it its name at the end.
 
     It is deleted when the block fails.
@@ -59,29 +56,18 @@ def drafting(folder: Path, epoch_of: Epoch, draft: Path, to: Path) -> Iterator[N
     Raises:
         StoreError: Something was forgotten meanwhile, which the file could still have.
     """
-    with noted(folder, draft):
-        epoch = epoch_of()
+    with noted(env.path, draft):
+        epoch, named = forget_epoch(env), draft
         try:
             yield
-            if not _named(epoch_of, draft, to, epoch):
+            if forget_epoch(env) == epoch:
+                with suppress(FileNotFoundError):  # a forget has deleted it
+                    named = draft.replace(to)
+            if forget_epoch(env) != epoch or named is draft:  # also between the two
                 raise StoreError("something was forgotten meanwhile", hint="Do it again.")
         except BaseException:
-            draft.unlink(missing_ok=True)
+            named.unlink(missing_ok=True)
             raise
-
-
-def _named(epoch_of: Epoch, draft: Path, to: Path, epoch: int) -> bool:
-    """Give a file its name; return False, without it, when something was forgotten since."""
-    if epoch_of() != epoch:
-        return False
-    try:
-        os.replace(draft, to)
-    except FileNotFoundError:  # the forget has deleted it
-        return False
-    if epoch_of() != epoch:  # between the two
-        to.unlink(missing_ok=True)
-        return False
-    return True
 
 
 def forget_epoch(env: Environment) -> int:
@@ -90,8 +76,7 @@ def forget_epoch(env: Environment) -> int:
     Raises:
         StoreError: Just now rows are being deleted, so a copy could still have them.
     """
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with reading(env) as tx:
         if (found := read_pending(tx)) and not found.deleted:
             raise StoreError("something is being forgotten just now", hint="Try again soon.")
         return int(tx.meta(EPOCH, 0))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import lmdb
 from msgspec.structs import replace
@@ -25,17 +26,11 @@ from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, create, data_file
-from slowcat_memory.store.disk.locks import (
-    distrust,
-    mark_running,
-    mark_stopped,
-    unmark_running,
-    vouch,
-)
+from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, data_file
 from slowcat_memory.store.disk.outbox import Outbox, read_state
+from slowcat_memory.store.disk.state import distrust, mark_running, mark_stopped, vouch
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
 
@@ -84,14 +79,13 @@ def to_write(
         folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
         with alone(path / OPENING, OPENING_S):
             is_first, report = not living(path), OpenReport()
-            presence = Presence(path, now())
+            presence = Presence(path)
             undo.callback(presence.leave)
             if is_first:
                 report = recover.examine(path, now, map_bytes(options.map_size_gib))
                 if not report.unclean_stop:
-                    undo.callback(unmark_running, path)
-                distrust(path)
-                mark_running(path, now())
+                    undo.callback(distrust, path)
+                mark_running(path)
             env, report = _environment(path, options, now, report, outbox)
             undo.callback(env.close)
             if is_first:
@@ -114,29 +108,20 @@ def _environment(
 ) -> tuple[Environment, OpenReport]:
     """Open the environment; recover it if damage shows only now."""
     try:
-        env = _open(path, options, outbox)
+        env = _open(path, options, now, outbox)
     except StoreDamagedError:
         others = len(living(path)) > 1
         if others or report.moved_aside or report.created or outbox is not None:
             raise
         found = recover.recover(path, now(), map_bytes(options.map_size_gib))
         report = replace(found, unclean_stop=report.unclean_stop)
-        env = _open(path, options)
-    try:
-        if _is_new(env):
-            transact(env, partial(_create, now()))
-    except lmdb.Error as error:
-        env.close()
-        raise as_store_error(error) from error
-    except BaseException:
-        env.close()
-        raise
+        env = _open(path, options, now)
     return env, report
 
 
 def _is_new(env: Environment) -> bool:
-    with env.reading() as (txn, handles):
-        return Transaction(txn, handles).meta(FORMAT_ROW, None) is None
+    with reading(env) as tx:
+        return tx.meta(FORMAT_ROW, None) is None
 
 
 def _create(now: datetime, tx: Transaction) -> None:
@@ -147,15 +132,24 @@ def _create(now: datetime, tx: Transaction) -> None:
     tx.set_meta(UNENDED, [])
 
 
-def _open(path: Path, options: StoreOptions, outbox: Outbox | None = None) -> Environment:
-    """Open the environment and check that its rows can be read, and that it may be written to."""
+def _open(
+    path: Path,
+    options: StoreOptions,
+    now: Callable[[], datetime],
+    outbox: Outbox | None = None,
+) -> Environment:
+    """Open the environment, with the first rows of a new store; check that it may be written to."""
     map_size = map_bytes(options.map_size_gib)
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     try:
-        _is_new(env)
+        if _is_new(env):
+            transact(env, partial(_create, now()))
         if outbox is None:
             _check_own(env)
+    except lmdb.Error as error:
+        env.close()
+        raise as_store_error(error) from error
     except BaseException:
         env.close()
         raise
@@ -164,8 +158,8 @@ def _open(path: Path, options: StoreOptions, outbox: Outbox | None = None) -> En
 
 def _check_own(env: Environment) -> None:
     """Check that a store is no copy: what were written past its outbox would never be sent."""
-    with env.reading() as (txn, handles):
-        copy = read_state(Transaction(txn, handles).get("meta", keys.name_key(COPY)))
+    with reading(env) as tx:
+        copy = read_state(tx.get("meta", keys.name_key(COPY)))
     if copy is not None:
         raise StoreUnsafeError(
             f"{env.path} is a worker's copy of the memory of {copy.person!r}",
@@ -174,8 +168,7 @@ def _check_own(env: Environment) -> None:
 
 
 def _next_id(env: Environment) -> int:
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with reading(env) as tx:
         return max(next_id(tx), last_id(tx.cursor) + 1)
 
 
@@ -230,13 +223,7 @@ def check_writable(path: Path, options: StoreOptions) -> None:
         OSError: The disk refuses.
     """
     folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    file = path / FRESH  # a leftover of that name is removed when the store is opened
-    file.unlink(missing_ok=True)
-    fd = create(file)
-    try:
-        with os.fdopen(fd, "wb") as out:
-            out.write(ROOM)
-            out.flush()
-            os.fsync(out.fileno())
-    finally:
-        file.unlink()
+    with TemporaryFile(prefix=FRESH, dir=path) as out:
+        out.write(ROOM)
+        out.flush()
+        os.fsync(out.fileno())

@@ -37,8 +37,8 @@ from slowcat_memory.store.disk.canary import is_file_damage
 from slowcat_memory.store.disk.change_set import OUTBOX
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.locks import Renewal, vouch
 from slowcat_memory.store.disk.outbox import Outbox
+from slowcat_memory.store.disk.state import RENEW_S, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
@@ -63,6 +63,11 @@ def map_bytes(gib: float) -> int:
     """Return the address space to reserve, in bytes: a multiple of the page size."""
     wanted = int(gib * (1 << 30)) // 65536 * 65536
     return wanted if sys.maxsize > 1 << 32 else min(wanted, MAP_BYTES_32_BIT)
+
+
+def pages_of(stat: "lmdb._StatDict") -> int:
+    """Return how many pages a table has, of its counts by LMDB."""
+    return stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
 
 
 class Generation:
@@ -134,7 +139,7 @@ class Environment:
         self._former: list[Generation] = []
         # By number of each transaction of this process, up to where the log and ``changes`` went.
         self._written: dict[int, tuple[int, int]] = {}
-        self._mark = Renewal()
+        self._renew_at = 0.0  # the time of STATE
         try:
             if self.folder.id in _open_here:
                 raise StoreBusyError(
@@ -206,8 +211,11 @@ class Environment:
         if not self.readonly:
             folder.allocate_lock(path)
         elif not folder.is_allocated(path / folder.LOCK):
-            with suppress(PermissionError), _on_writable_disk():
+            try:
                 folder.allocate_lock(path)
+            except OSError as error:  # LMDB reads without it where the disk is read-only
+                if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+                    raise
         return True
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
@@ -327,7 +335,10 @@ class Environment:
         while True:
             self.follow()
             self.check_in_place()
-            self._mark.renew(self.folder.fd)
+            if (now := time.monotonic()) >= self._renew_at:
+                self._renew_at = now + RENEW_S
+                with suppress(OSError):
+                    os.utime(folder.STATE, dir_fd=self.folder.fd)
             txn = self.env.begin(write=True)  # waits for other processes
             if self.is_current():
                 return txn
@@ -443,16 +454,6 @@ class Environment:
         self._shut, self._holding, self._former = True, None, []
         _open_here.discard(self.folder.id)
         self.folder.close()
-
-
-@contextmanager
-def _on_writable_disk() -> Iterator[None]:
-    """Ignore that a disk is read-only: there LMDB reads without a lock file."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno != errno.EROFS:
-            raise
 
 
 @contextmanager

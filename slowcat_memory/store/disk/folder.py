@@ -29,8 +29,7 @@ ERASING = "erasing.lock"  # held by the process that erases, rewrites or copies
 IDLE = "idle.lock"  # held by the process that does the idle work
 PROCESSES = "processes"  # a locked file of each process that has the store open
 IDS = "ids"  # the next log id, shared by these processes
-RUNNING = "running"  # exists while a writer has the store open
-CLOSED = "closed"  # size and time of DATA when it was closed cleanly
+STATE = "state"  # whether the store was closed, and what DATA was then; see ``state``
 FORGOTTEN = "forgotten"  # tombstones of what is deleted and whose bytes may still be in DATA
 BACKUPS = "backups"
 INDEX = "index"  # sealed indexes, in a folder for each namespace
@@ -77,7 +76,7 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
         raise StoreUnsafeError(f"{path} is not a folder", hint="Choose another folder.")
     _check_owner(path, path.stat())
     holding = generation(path)
-    for file in (holding / DATA, holding / LOCK, path / CURRENT, path / OPENING, path / RUNNING):
+    for file in (holding / DATA, holding / LOCK, path / CURRENT, path / OPENING, path / STATE):
         _check_file(file)
     kind = _mount_kind(path.resolve())
     if kind in NETWORK and not allow_unsafe_fs:

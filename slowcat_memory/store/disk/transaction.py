@@ -191,16 +191,23 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 unerased.clear(env.folder)
             return result
         except lmdb.MapFullError:
-            _enlarge(env)
+            copy_and_swap(env, larger=2)
 
 
-def _enlarge(env: Environment) -> None:
-    """Replace the generation by one whose map is twice as large."""
-    full = env.env
+def copy_and_swap(env: Environment, larger: int = 1) -> None:
+    """Replace the generation by a copy, whose map is ``larger`` times as large."""
+    present = env.env
     with writing(env), fresh_folder(env.path) as fresh:
-        if env.env is full:  # else another process has done it
-            copy_out(env, fresh / DATA, larger=2)
+        if env.env is present:  # else another process has done it
+            copy_out(env, fresh / DATA, larger)
             env.swap(fresh)
+
+
+@contextmanager
+def reading(env: Environment) -> Iterator[Transaction]:
+    """Read the committed rows."""
+    with env.reading() as (txn, handles):
+        yield Transaction(txn, handles)
 
 
 @contextmanager
@@ -223,6 +230,7 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> int:
 
     Raises:
         FileExistsError: The file exists.
+        StoreDamagedError: It lacks rows; it is removed.
         StoreError: LMDB or the disk refuses; the partial copy is removed.
     """
     os.close(create(to))
@@ -232,7 +240,8 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> int:
             with env.reading() as (txn, handles):
                 number = txn.id()
                 for name, db in handles.items():
-                    _copy_table(txn.cursor(db), out, name)
+                    if _copy_table(txn.cursor(db), out, name) != txn.stat(db)["entries"]:
+                        raise StoreDamagedError(f"a copy of {env.path} lacks rows of {name}")
             out.sync(True)
     except BaseException as error:
         to.unlink()
@@ -257,12 +266,14 @@ def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb
     )
 
 
-def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> None:
+def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> int:
     db = out.open_db(name.encode())
     rows = iter(cursor)
     while batch := list(islice(rows, ROWS)):
         with out.begin(write=True) as txn:
             txn.cursor(db).putmulti(batch, append=True)
+    with out.begin() as txn:
+        return int(txn.stat(db)["entries"])
 
 
 def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:

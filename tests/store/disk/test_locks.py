@@ -161,7 +161,7 @@ def test_folder_only_the_owner_may_look(path, open_store):
         os.umask(old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     modes = {f.name: stat.S_IMODE(f.stat().st_mode) for f in path.rglob("*") if f.is_file()}
-    own = {"data.mdb", "lock.mdb", "opening.lock", "erasing.lock", "ids", "running", "last-backup"}
+    own = {"data.mdb", "lock.mdb", "opening.lock", "erasing.lock", "ids", "state", "last-backup"}
     ours = {file.name for file in (path / "processes").iterdir()}
     assert set(modes) == own | ours | {backup.name} and len(ours) == 1
     assert set(modes.values()) == {0o600}
@@ -183,7 +183,7 @@ def test_folder_somebody_elses_folder_is_refused(path, open_store, monkeypatch):
             open_store(readonly=readonly)
 
 
-@pytest.mark.parametrize("name", ["data.mdb", "opening.lock", "running"])
+@pytest.mark.parametrize("name", ["data.mdb", "opening.lock", "state"])
 def test_folder_links_are_not_followed(path, open_store, tmp_path, name):
     open_store().close()
     (path / name).unlink(missing_ok=True)
