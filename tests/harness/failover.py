@@ -116,7 +116,12 @@ class Talker:
             session=self.name, scope=SCOPE, speaker="Anna", role="user", at=datetime.now(UTC),
             text=f"My violin {word(key)} is in the attic.",
         )  # fmt: skip
-        ack = self.member.append(turn)
+        try:
+            ack = self.member.append(turn)
+        except Exception as error:
+            self.unsettled -= 1
+            self.note("refused", key=key, error=type(error).__name__)
+            return
         ack.future.add_done_callback(lambda future: self._settled(key, ack, future))
 
     def _settled(self, key: str, ack: Any, future: Any) -> None:
