@@ -14,6 +14,7 @@ import os
 import secrets
 import struct
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -131,6 +132,7 @@ class Presence:
                 f"a process of another container has {path} open, with this process's id, {pid}",
                 hint="Run both containers with --pid=host.",
             )
+        self._confirming = threading.Lock()
         self._record = Process(pid=pid, program=sys.argv[0], space=space)
         (path / PROCESSES).mkdir(mode=0o700, exist_ok=True)
         for ended in (path / PROCESSES).glob("*-*"):
@@ -150,13 +152,13 @@ class Presence:
         return (self._record.epoch, self._record.generation) != (epoch, generation)
 
     def confirm(self, epoch: int, generation: str) -> None:
-        """Say up to which forgetting this process holds nothing that is forgotten."""
-        self._record = structs.replace(self._record, epoch=epoch, generation=generation)
-        written = msgspec_json.encode(self._record).ljust(
-            RECORD
-        )  # never truncated: read at any time
-        if os.pwrite(self._fd, written, 0) < len(written):
-            raise OSError("the disk took only a part of the record of who has the store open")
+        """Say up to which forgetting this process holds nothing that is forgotten; any thread."""
+        with self._confirming:  # or the file keeps what one thread knew, and the record another's
+            epoch = max(epoch, self._record.epoch)
+            self._record = structs.replace(self._record, epoch=epoch, generation=generation)
+            written = msgspec_json.encode(self._record).ljust(RECORD)  # never cut: read at any time
+            if os.pwrite(self._fd, written, 0) < len(written):
+                raise OSError("the disk took only a part of the record of who has the store open")
 
     def leave(self) -> None:
         """Leave the list; idempotent."""

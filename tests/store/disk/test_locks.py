@@ -14,7 +14,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk import folder
-from slowcat_memory.store.sharing import living
+from slowcat_memory.store.sharing import Presence, living
 from tests.harness.samples import turn
 
 ROOT = Path(__file__).parents[3]
@@ -58,6 +58,15 @@ def test_locks_another_process_writes_too_and_leaves_again(store, path):
     store.flush(30)
     with store.snapshot() as snapshot:
         assert [event.id for event in snapshot.events()] == [1, 2, 3]
+
+
+def test_locks_a_thread_that_knows_less_takes_back_nothing_that_was_confirmed(path):
+    path.mkdir()
+    presence = Presence(path)
+    presence.confirm(2, "g-1")
+    presence.confirm(1, "g-2")
+    assert [(one.epoch, one.generation) for one in living(path)] == [(2, "g-2")]
+    presence.leave()
 
 
 def test_locks_lock_a_second_writer_in_this_process_too(store, path):
