@@ -25,9 +25,8 @@ from slowcat_memory.errors import (
     StoreFullError,
     describe_error,
 )
-from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Job, Model, OverBudgetError
+from slowcat_memory.idle.job import Contexts, Job, Model, OverBudgetError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements

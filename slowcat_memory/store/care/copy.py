@@ -37,7 +37,7 @@ COPIES = 3  # made beside the writers, before one is made under their lock
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
-def count_rows(file: Path, table: str) -> int:
+def count_rows(file: Path, table: str = "log") -> int:
     """Return the number of rows of a table in an undamaged file without a writer."""
     with open_alone(file, readonly=True) as env:
         try:

@@ -177,8 +177,7 @@ def next_id(tx: Transaction) -> int:
     counter = tx.meta(NEXT_ID, 1)
     if type(counter) is int and counter <= MOST_ID:
         return counter
-    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
-    ids = [last_id(tx.cursor), *forgotten]
+    ids = [last_id(tx.cursor), *recover.forgotten_ids(tx)]
     return max((id for id in ids if id <= MOST_ID), default=0) + 1
 
 

@@ -215,9 +215,13 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     return events
 
 
+def forgotten_ids(tx: Transaction) -> list[int]:
+    """Return the log ids of forgotten turns."""
+    return [keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key)]
+
+
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
-    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
-    last = max([last, *forgotten])
+    last = max([last, *forgotten_ids(tx)])
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
     tx.set_meta(FORMAT_ROW, FORMAT)
     tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
