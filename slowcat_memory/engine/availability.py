@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
 
 from loguru import logger
 
@@ -11,11 +10,6 @@ from slowcat_memory.errors import SlowcatError, describe_error
 
 OnTrouble = Callable[[SlowcatError], object]
 OnBack = Callable[[], object]
-
-
-class _Listener(NamedTuple):
-    on_trouble: OnTrouble
-    on_back: OnBack
 
 
 class Availability:
@@ -26,7 +20,7 @@ class Availability:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._listeners: list[_Listener] = []
+        self._listeners: list[tuple[OnTrouble, OnBack]] = []
         self._trouble: SlowcatError | None = None
         self._notices: list[SlowcatError] = []  # for the first listener
 
@@ -41,7 +35,7 @@ class Availability:
         Returns:
             Ends the subscription.
         """
-        listener = _Listener(on_trouble, on_back)
+        listener = on_trouble, on_back
         with self._lock:
             self._listeners.append(listener)
             reports, self._notices = self._notices, []
@@ -62,8 +56,8 @@ class Availability:
             if self._trouble:
                 return
             self._trouble, listeners = error, tuple(self._listeners)
-        for listener in listeners:
-            _call(listener.on_trouble, error)
+        for on_trouble, _ in listeners:
+            _call(on_trouble, error)
 
     def recover(self) -> None:
         """Report that the trouble is over, if there was one."""
@@ -76,8 +70,8 @@ class Availability:
         """Report that a memory has joined a conversation that began without it."""
         with self._lock:
             listeners = () if self._trouble else tuple(self._listeners)
-        for listener in listeners:
-            _call(listener.on_back)
+        for _, on_back in listeners:
+            _call(on_back)
 
     def report(self, error: SlowcatError) -> None:
         """Report something that the application must know and that is over already."""
@@ -85,8 +79,8 @@ class Availability:
             listeners = tuple(self._listeners)
             if not listeners:
                 self._notices.append(error)
-        for listener in listeners:
-            _call(listener.on_trouble, error)
+        for on_trouble, _ in listeners:
+            _call(on_trouble, error)
 
 
 def _call(callback: Callable[..., object], *arguments: object) -> None:

@@ -21,7 +21,7 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, OnTrouble
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
-from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes
+from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import (
     Graph,
     Search,
@@ -54,7 +54,12 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
+from slowcat_memory.runtime.commands.executor import (
+    CommandContext,
+    CommandExecutor,
+    CommandMemory,
+    Outcome,
+)
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -140,7 +145,16 @@ class MemoryEngine:
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self.turn_recall = TurnRecall(wiring)
         self._search = Search(wiring)
-        self.command_memory = CommandMemory(wiring, self.notes)
+        self.command_memory = CommandMemory(
+            store=wiring.store,
+            undo_log=wiring.undo_log,
+            zone=wiring.zone,
+            clock=wiring.clock,
+            note=self.notes.note,
+            why=self.why,
+            reader=wiring.reader,
+            is_guests=wiring.namespaces.is_guests,
+        )
         self._commands = CommandExecutor(
             self.command_memory,
             config.commands,

@@ -11,10 +11,9 @@ from slowcat_memory.core.memory import BLOCK, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.events.memory_events import PERSON
-from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Context, Key, LedgerEntry, Memory, WriteBatch
+from slowcat_memory.records import Context, Key, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 
 NOTE_IMPORTANCE = 0.8  # of a note; 0.5 is ordinary
@@ -201,17 +200,3 @@ class Notes:
         wiring.events.write(EDIT, batch)
         wiring.indexer.take(batch)
         return next((one for one in changed if not one.retired_at), current(changed, label))
-
-
-class CommandMemory:
-    """Memory access for voice commands; implements ``runtime.commands.executor.CommandMemory``."""
-
-    def __init__(self, wiring: EngineWiring, notes: Notes) -> None:
-        self.store, self.undo_log = wiring.store, wiring.undo_log
-        self.zone, self.clock = wiring.zone, wiring.clock
-        self.note, self.reader = notes.note, wiring.reader
-        self.is_guests = wiring.namespaces.is_guests
-
-    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        with self.store.snapshot() as snapshot:
-            return why(snapshot, turn)

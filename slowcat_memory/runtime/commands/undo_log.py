@@ -82,7 +82,7 @@ class UndoLog:
         """
         with self._lock:
             now = self._clock()
-            when = {"at": now, "due": _later(now, undo_s)}
+            when = {"at": now, "due": now + timedelta(seconds=undo_s)}
             what = {"hidden": tuple(memories), "others": tuple(others), "turns": tuple(turns)}
             entry = self._entry(kind, scope, turn, **when, **what)
             return self._apply(self._retired(entry.all_hidden, entry.at), entry)
@@ -121,7 +121,7 @@ class UndoLog:
             if not yes:
                 return self._apply([], replace(entry, state="undone"))
             now = self._clock()
-            done = replace(entry, state="done", at=now, due=_later(now, undo_s))
+            done = replace(entry, state="done", at=now, due=now + timedelta(seconds=undo_s))
             return self._apply(self._retired(entry.all_hidden, now), done)
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
@@ -213,10 +213,6 @@ def _restored(memory: Memory) -> Memory:
     return replace(memory, retired_at=None, valid_to=memory.valid_to if ended else None)
 
 
-def _later(now: datetime, seconds: float) -> datetime:
-    return now + timedelta(seconds=seconds)
-
-
 def is_due(entry: CommandEntry, now: datetime) -> bool:
     """Return whether the time to undo a command is over, by a clock that is not doubted.
 
@@ -229,23 +225,13 @@ def is_due(entry: CommandEntry, now: datetime) -> bool:
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     """Return what to erase: the turns, the command's own turn and its answers, then the rest."""
-    answers = [
-        turn.id
-        for turn in _next(snapshot, entry.turn)
-        if turn.role == "assistant" and turn.reply_to == entry.turn
-    ]
-    own = [entry.turn, *answers] if entry.turn else []
+    own = [entry.turn] if entry.turn else []
+    if own and (command := snapshot.turn(entry.turn)):
+        later = snapshot.turns(command.scope, after=command.id, upto=command.id + ANSWERS)
+        answers = (one for one in later if one.role == "assistant")
+        own += [one.id for one in answers if one.reply_to == command.id]
     turns = tuple(dict.fromkeys((*entry.turns, *own)))
     chunks = {chunk_id(turn) for turn in turns}
     erasures = [Forget(turns=turns)] if turns else []
-    for scope, id_ in entry.all_hidden:
-        if id_ not in chunks:
-            erasures.append(Forget(scope=scope, memories=(id_,)))
-    return erasures
-
-
-def _next(snapshot: Snapshot, turn: int) -> Iterable[Turn]:
-    command = snapshot.turn(turn) if turn else None
-    if command is None:
-        return ()
-    return snapshot.turns(command.scope, after=turn, upto=turn + ANSWERS)
+    rest = (one for one in entry.all_hidden if one[1] not in chunks)
+    return [*erasures, *(Forget(scope=scope, memories=(id_,)) for scope, id_ in rest)]

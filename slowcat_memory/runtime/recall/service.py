@@ -15,7 +15,7 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime, tzinfo
 from functools import cache
 from typing import Any
@@ -91,8 +91,8 @@ class Retrieval:
         tokenizer: Tokenizer,
         options: RetrievalOptions,
         users: UserNames,
-        while_recalling: Callable[[], AbstractContextManager[None]] = nullcontext,
-        look_soon: Callable[[], None] = lambda: None,
+        while_recalling: Callable[[], AbstractContextManager[None]],
+        look_soon: Callable[[], None],
     ) -> None:
         """Connect the components.
 
@@ -420,20 +420,15 @@ def _scaled(hits: Sequence[Hit]) -> list[Hit]:
 @cache
 def compile_patterns(language: str, agent_name: str) -> None:
     """Compile the patterns that every turn is matched with; once in a process."""
+    from slowcat_memory.core.extraction.stated import stated
+
     recall_gate.compile_patterns(language)
     grammar.compile_patterns(language, (agent_name,))
     grammar.prepare(language)
-    _read_statements(language)
-    compile_lazy_patterns()
-
-
-def _read_statements(language: str) -> None:
-    """Import and compile the rules that read each turn of the user once it is over."""
-    from slowcat_memory.core.extraction.stated import stated
-
     for one in LANGUAGES:  # a turn is searched for orders in every language
         _ = one.orders.compiled
-    stated("I moved to Porto in May.", "User", language)
+    stated("I moved to Porto in May.", "User", language)  # the rules that read each turn
+    compile_lazy_patterns()
 
 
 def rehearsed(language: str) -> tuple[str, ...]:
