@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from loguru import logger
-from slowcat_memory.owner.serving.owner_server import OwnerServer
 
 import slowcat_memory
 from slowcat_memory import errors
@@ -126,14 +125,6 @@ def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
     availability._call(fail, SAID)
 
 
-def owner_server(home: Home, patch: pytest.MonkeyPatch) -> None:
-    engine = home.open()
-    patch.setattr(OwnerServer, "_listen", fail)
-    server = OwnerServer(engine, home.path, on_server=fail, on_pause=fail)
-    server.start()
-    server.stop()
-
-
 def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
     lease: Any = SimpleNamespace(forget_epoch=0, snapshot_upto=0)
     database: Any = None
@@ -154,7 +145,7 @@ def mcp(home: Home, patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "provoke",
     [guard, indexer, idle_result, page, page_undo, writer, writer_listeners, listener,
-     owner_server, shipper, mcp],
+     shipper, mcp],
     ids=lambda provoke: provoke.__name__,
 )  # fmt: skip
 def test_logs_a_failure_is_located_and_quotes_nobody(

@@ -27,7 +27,7 @@ from slowcat_memory.store.disk.folder import IDS, PROCESSES, create
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 POLL_S = 0.001
-TAKE_S = 0.2  # how long an event waits for its id: another process is stopped while it takes one
+TAKE_S = 2.0  # how long an event waits for its id; on a busy machine a process is paused in between
 CONFIRM_S = 5.0  # how long a forget waits until every process has let go of it
 MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
 RECORD = 1024  # bytes, at least, of what a process's file says

@@ -9,17 +9,20 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, MemoryEvent
 from slowcat_memory.store import restore
+from slowcat_memory.store.care import erasure
 from slowcat_memory.store.sharing import living, others_of
 from slowcat_memory.testing import memory_config
 from slowcat_memory.testing.memory_contract import check_memory
-from tests.support.other_process import OtherProcess, stopped
+from tests.support.other_process import WAIT_S, OtherProcess, stopped
 from tests.support.said import turn_at
 
 VIOLIN, BOAT = "the violin is in the attic", "the boat is blue"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A busy machine's processes confirm late: only a test of who never does may not wait."""
+    monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
     return tmp_path / "memory"
 
 
@@ -75,14 +78,28 @@ def test_two_processes_what_one_forgets_is_gone_in_both(folder: Path, engine: Me
         assert gone.erased and BOAT not in other.call("search", "boat")
 
 
-def test_two_processes_one_that_is_stopped_is_named_by_a_forget(
-    folder: Path, engine: MemoryEngine
+def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_indexed_behind_it(
+    engine: MemoryEngine,
 ) -> None:
+    id_ = say(engine, VIOLIN)
+    with engine.snapshot() as snapshot:
+        read = snapshot.turn(id_)
+    assert read is not None and engine.forget(Forget(turns=(id_,))).erased
+    indexer = engine.wiring.indexer
+    indexer.talk.submit(indexer.hear, "anna", [read]).result()  # as behind a load of the index
+    assert found(engine, "violin") == []
+
+
+def test_two_processes_one_that_is_stopped_is_named_by_a_forget(
+    folder: Path, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "CONFIRM_S", 0.1)
     with OtherProcess(folder) as other:
         (violin,) = other.call("say", VIOLIN)
         with stopped(other.process.pid):
             gone = engine.forget(Forget(turns=(violin,)))
         assert not gone.erased and str(other.process.pid) in gone.problems[0]
+        monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
         assert engine.store.erase()
 
 

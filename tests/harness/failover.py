@@ -21,11 +21,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from tests.harness.children import ask
 from tests.harness.command import Harness, main
 from tests.harness.process_search import held, open_files
 from tests.harness.puppets import WAIT_S, Puppet, kill_all, until, warm_up
@@ -35,6 +37,7 @@ MOST, PACE_S, PATIENCE = 100, 0.01, 20  # what a process says, three turns each 
 LOOKS = 5  # a second apart: then what is forgotten must be nowhere
 SCOPE = "anna"
 WORD = re.compile(r"turn-(p\d+n\d+[abc])q")  # notes have the group alone: they are no residue
+FILLER = re.compile(r"shelf-\d+")
 
 
 def word(key: str) -> str:
@@ -113,7 +116,12 @@ class Talker:
             session=self.name, scope=SCOPE, speaker="Anna", role="user", at=datetime.now(UTC),
             text=f"My violin {word(key)} is in the attic.",
         )  # fmt: skip
-        ack = self.member.append(turn)
+        try:
+            ack = self.member.append(turn)
+        except Exception as error:
+            self.unsettled -= 1
+            self.note("refused", key=key, error=type(error).__name__)
+            return
         ack.future.add_done_callback(lambda future: self._settled(key, ack, future))
 
     def _settled(self, key: str, ack: Any, future: Any) -> None:
@@ -188,10 +196,12 @@ PLANTS = {"": _sound, "ids": _ids, "fence": _fence, "dropped": _dropped, "kept":
 # ------------------------------------------------------------------- the rounds
 
 
-def kills(folder: Path, count: int, seed: int, control: str) -> dict[str, Any]:
-    """Kill one of the processes some times."""
+def kills(folder: Path, count: int, seed: int, control: str, memories: int = 0) -> dict[str, Any]:
+    """Kill one of the processes some times, in a store that has so many memories before."""
     rng, memory = random.Random(seed), folder / "memory"
     warm_up()
+    before = ask(lambda: fill(memory, memories)) or {}
+    assert len(before) == memories
     everybody = list[Puppet]()
 
     def start() -> Puppet:
@@ -219,8 +229,33 @@ def kills(folder: Path, count: int, seed: int, control: str) -> dict[str, Any]:
         ended = [one for one in running if one.end()]
     finally:
         kill_all()
-    found = judge(_logged(memory), everybody, ended)
+    found = judge(_logged(memory), everybody, ended, before)
     return found | {"kills": count, "ended": len(ended), "undead": found["undead"] + residue}
+
+
+def fill(memory: Path, memories: int) -> dict[str, int]:
+    """Log some turns, and seal their index; return their ids by key."""
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.records import Turn
+    from slowcat_memory.testing import memory_config
+
+    engine, ids, now = MemoryEngine(memory_config(memory)), dict[str, int](), datetime.now(UTC)
+    for first in range(0, memories, 500):
+        turns = [
+            Turn(
+                session="before", scope=SCOPE, speaker="Anna", role="user", at=now,
+                text=f"The box number {n} is on shelf-{n}.",
+            )
+            for n in range(first, min(first + 500, memories))
+        ]  # fmt: skip
+        acks = engine.append_all(turns)
+        acks[-1].wait(WAIT_S)
+        ids |= {f"shelf-{n}": ack.id for n, ack in enumerate(acks, first)}
+    if memories:
+        engine.flush(WAIT_S, indexed=True)
+        engine.maintain("seal", SCOPE)
+    engine.close()
+    return ids
 
 
 def keys(puppets: Iterable[Puppet], *kinds: str) -> set[str]:
@@ -249,20 +284,27 @@ def _logged(memory: Path) -> list[tuple[int, str]]:
     from slowcat_memory.store import Store
 
     with Store.open(memory) as store, store.snapshot() as snapshot:
-        return [(turn.id, WORD.findall(turn.text)[0]) for turn in snapshot.turns(SCOPE)]
+        return [
+            (turn.id, (WORD.findall(turn.text) or FILLER.findall(turn.text))[0])
+            for turn in snapshot.turns(SCOPE)
+        ]
 
 
 def judge(
-    logged: Iterable[tuple[int, str]], everybody: list[Puppet], ended: list[Puppet]
+    logged: Iterable[tuple[int, str]],
+    everybody: list[Puppet],
+    ended: list[Puppet],
+    before: dict[str, int] = {},  # noqa: B006 never changed
 ) -> dict[str, Any]:
-    """Compare the log, as (id, key), with what the processes were told."""
+    """Compare the log, as (id, key), with what was there before and the processes were told."""
     rows = list(logged)
     ids = {key: id_ for id_, key in rows}
-    acked = {r["key"]: r["id"] for one in everybody for r in one.rows if r["what"] == "acked"}
+    told = {r["key"]: r["id"] for one in everybody for r in one.rows if r["what"] == "acked"}
+    acked = before | told
     gone = keys(everybody, "forgotten")
     answered = keys(ended, "acked", "refused")
     return {
-        "acked": len(acked),
+        "acked": len(told),
         "refused": len(keys(everybody, "refused")),
         "forgotten": len(gone),
         "lost": sorted(acked.keys() - ids.keys() - keys(everybody, "forgetting")),
@@ -297,6 +339,11 @@ HARNESSES = {
             "ids": ("lost or moved", 2), "fence": ("lost", 6), "dropped": ("unanswered", 3),
             "kept": ("undead", 2),
         },
+    ),
+    "large": Harness(
+        run=partial(kills, memories=10_000), count=4, night=20, laws=LAWS,
+        least={"kills": 1.0, "acked": 20.0, "forgotten": 0.2, "ended": 0.01},
+        controls={"ids": ("lost or moved", 2)},
     ),
     "starters": Harness(
         run=starters, count=8, night=12, laws=LAWS, least={"ended": 1.0},

@@ -243,10 +243,13 @@ class Namespace:
     def add_turn(self, turn: Turn, ack: Ack | None = None) -> None:
         """Index a turn, the latest of its session and numbered.
 
-        Its text is served from memory until ``ack`` resolves.
+        Its text is served from memory until ``ack`` resolves. A saved one that was forgotten since
+        is left out: turns that come while an index is loaded are added again behind it.
         """
         memory = chunk(turn)
         with self._lock:
+            if (ack is None or ack.done()) and self._is_gone(memory.id):
+                return
             if self._answers_muted(turn):
                 self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
@@ -262,6 +265,10 @@ class Namespace:
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
 
+    def _is_gone(self, memory_id: str) -> bool:
+        with self._store.snapshot() as snapshot:
+            return bool(snapshot.missing(self.scope, (memory_id,)))
+
     def _answers_muted(self, turn: Turn) -> bool:
         if not turn.reply_to:
             return False
@@ -270,10 +277,10 @@ class Namespace:
         return asked is not None and asked.muted
 
     def put_memory(self, memory: Memory) -> None:
-        """Index a stored memory, with the mark that it got when it was written."""
+        """Index a stored memory as it is now, unless it was forgotten since."""
         with self._lock, self._store.snapshot() as snapshot:
-            stored = snapshot.read(self.scope, memory.id) or snapshot.in_context(memory)
-            self._index_stored(stored, snapshot)
+            if stored := snapshot.read(self.scope, memory.id):
+                self._index_stored(stored, snapshot)
 
     def refresh_marks(self, memory_ids: Iterable[str]) -> None:
         """Read marks from the store: a person's, or those that memories got when written."""
