@@ -53,14 +53,19 @@ def backup_name(now: datetime) -> str:
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
+def copy_file(source: Path, to: Path) -> None:
+    """Copy a file that nobody writes to a new one, 0600."""
+    os.close(create(to))
+    shutil.copyfile(source, to)
+
+
 def put_aside(path: Path, name: str, now: datetime) -> Path:
     """Link a store's file into a folder of its own: a rename that follows unlinks it here."""
     aside = Path(mkdtemp(prefix=f"{name}{backup_name(now)}.", dir=path))
     try:
         os.link(data_file(path), aside / DATA)
     except OSError:  # a file system without links
-        os.close(create(aside / DATA))
-        shutil.copyfile(data_file(path), aside / DATA)
+        copy_file(data_file(path), aside / DATA)
     sync_dir(aside)
     sync_dir(path)  # before the switch: its only other name is in the new folder
     return aside
