@@ -21,7 +21,7 @@ KEYED_BY_NOTHING_SAID = {
     "llm.reply_fields.shape_of", "processor.activity._effect", "processor.frames._handler",
     "query.asked_facts._others", "query.asked_facts._rules",
     "ranking.token_codes.rotation", "render.attribution._of_classes",
-    "runtime.first_turn.compile_patterns", "summaries.extractive._patterns",
+    "recall.service.compile_patterns", "summaries.extractive._patterns",
     "summaries.extractive._chatter",
 }  # fmt: skip
 

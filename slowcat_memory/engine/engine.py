@@ -11,16 +11,17 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Unpack
 
+from msgspec.structs import replace
+
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, check_ranges
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
-from slowcat_memory.core.memory import BLOCK, family
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, OnTrouble
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
-from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes, edit_block
+from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import (
     Graph,
     Search,
@@ -53,15 +54,16 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
-from slowcat_memory.runtime.first_turn import (
-    collect_garbage,
-    compile_patterns,
-    rehearsed,
+from slowcat_memory.runtime.commands.executor import (
+    CommandContext,
+    CommandExecutor,
+    CommandMemory,
+    Outcome,
 )
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.service import collect_garbage, compile_patterns, rehearsed
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
 
 
@@ -143,7 +145,16 @@ class MemoryEngine:
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self.turn_recall = TurnRecall(wiring)
         self._search = Search(wiring)
-        self.command_memory = CommandMemory(wiring, self.notes)
+        self.command_memory = CommandMemory(
+            store=wiring.store,
+            undo_log=wiring.undo_log,
+            zone=wiring.zone,
+            clock=wiring.clock,
+            note=self.notes.note,
+            why=self.why,
+            reader=wiring.reader,
+            is_guests=wiring.namespaces.is_guests,
+        )
         self._commands = CommandExecutor(
             self.command_memory,
             config.commands,
@@ -404,7 +415,7 @@ class MemoryEngine:
         known: datetime | None = None,
         local: bool = True,
     ) -> Graph:
-        return read_graph(self, scope, true=true, known=known, local=local)
+        return read_graph(self.wiring, scope, true=true, known=known, local=local)
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         with self.snapshot() as snapshot:
@@ -436,15 +447,10 @@ class MemoryEngine:
             ValueError: The statement is empty.
             ConfigError: The scope is not a valid name, or that of guests.
         """
-        return self.notes.remember(
-            text,
-            scope,
-            speaker=speaker,
-            pinned=pinned,
-            importance=importance,
-            at=at,
-            local_only=local_only,
-        )
+        note = self.notes.note(text, scope, speaker=speaker, at=at)
+        pinned, local_only = pinned or note.pinned, local_only or note.local_only
+        note = replace(note, pinned=pinned, importance=importance, local_only=local_only)
+        return self.notes.put(note)
 
     def mark(
         self,
@@ -495,10 +501,6 @@ class MemoryEngine:
             ValueError: The text is empty, or too long for a block.
             ConfigError: The scope is that of guests.
         """
-        if family(memory_id) == BLOCK:
-            with self.snapshot() as snapshot:
-                there = snapshot.read(scope, memory_id)
-            return edit_block(self, scope, memory_id.split("/")[1], text) if there else None
         return self.notes.correct(scope, memory_id, text)
 
     def push_icebreaker(

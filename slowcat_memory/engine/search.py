@@ -38,8 +38,6 @@ from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames, Portrait
-    from slowcat_memory.engine import memory
-    from slowcat_memory.engine.engine import MemoryEngine
 
 
 def latest_session(snapshot: Snapshot, scope: str, now: datetime | None = None) -> Session | None:
@@ -280,13 +278,12 @@ def _words_of(memory: Memory) -> set[str]:
     return {word.form.lower() for word in rare} | set(memory.speaker.lower().split())
 
 
-def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:
+def recall_before(wiring: EngineWiring, turn: Turn, query: Query) -> Recollection:
     """Recall from what was stored before a turn, with today's options and no deadline.
 
     The index is rebuilt in memory, which takes a second and 60 MB for 10,000 turns; so this
     needs an engine in the same process.
     """
-    wiring = engine.wiring
     store = cast(Store, store_before(wiring.store, turn))  # has everything that a namespace reads
     options, namespaces = retrieval_options(wiring.config), wiring.namespaces_of(store)
     for scope in dict.fromkeys((query.scope, *query.also)):
@@ -317,7 +314,7 @@ class Graph:
 
 
 def read_graph(
-    engine: "memory.Memory",
+    wiring: EngineWiring,
     scope: str,
     *,
     true: datetime | None = None,
@@ -336,9 +333,9 @@ def read_graph(
     from slowcat_memory.core.graph.portrait import EntityNames  # not at every start
     from slowcat_memory.core.graph.unsourced_facts import graph_of
 
-    reader = engine.reader(scope, local=local)
+    reader = wiring.reader(scope, local=local)
     kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
-    with engine.snapshot() as snapshot:
+    with wiring.store.snapshot() as snapshot:
         stored = chain.from_iterable(  # what is local-only follows from all
             snapshot.memories(scope, kind) for kind in (kinds if local else ("",))
         )
@@ -350,7 +347,7 @@ def read_graph(
     unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
     names = EntityNames((*entities, *unsourced.entities))
     related += unsourced.relations
-    return Graph(names, sorted(as_of(related, true, known), key=order), engine.clock())
+    return Graph(names, sorted(as_of(related, true, known), key=order), wiring.clock())
 
 
 def _one_user(

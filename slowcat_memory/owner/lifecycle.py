@@ -17,19 +17,23 @@ from loguru import logger
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.availability import KEPT, Availability, trouble_of
+from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import (
     SlowcatError,
+    StoreBusyError,
     StoreClosedError,
     StoreDamagedError,
     StoreError,
     StoreFullError,
+    StoreUnsafeError,
+    describe_error,
 )
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.waiting import Entry, ProvisionalAck, Waiting
 from slowcat_memory.records import Cursor, Event
-from slowcat_memory.store import Ack, check_writable, data_file
+from slowcat_memory.store import Ack, check_writable, data_file, disk_error
 
+KEPT = "Until then what is said is kept in memory, and saved as soon as that is possible"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
 FULL_PAUSE_S = 0.25  # between tries while too much waits to be saved
 SLOW_S = 20.0  # how long the first try may take before that is reported
@@ -177,7 +181,7 @@ class Lifecycle:
 
     def _fail(self, error: Exception) -> None:
         self.last_error = error
-        trouble = trouble_of(error, self._config.folder)
+        trouble = _trouble_of(error, self._config.folder)
         if isinstance(trouble, StoreDamagedError):
             self._damaged = _identity(self._config.folder)
         self._metrics.count("store_open_failures")
@@ -268,7 +272,7 @@ class Lifecycle:
     def _read_meanwhile(self, acks: Sequence[Ack]) -> None:
         if (reader := self.reader) is not None:
             with suppress(Exception):  # it is being closed, or its index cannot be loaded
-                reader.wiring.indexer.add(acks, embed=False)
+                reader.wiring.indexer.add(acks)
 
     def _receipt(self, ack: Ack) -> Ack:
         """Return a receipt that can name a turn which waited; see ``Ack.logged``."""
@@ -317,6 +321,17 @@ def _report_damage(engine: MemoryEngine, availability: Availability) -> None:
             else f"{opened.salvaged} events were recovered"
         )
         availability.report(StoreDamagedError(opened.trouble, hint=hint))
+
+
+def _trouble_of(error: Exception, folder: Path) -> SlowcatError:
+    """Return the error of ours that says why a store cannot be opened, and what to do."""
+    if isinstance(error, OSError):
+        error = disk_error(folder, error)
+    if isinstance(error, StoreBusyError | StoreUnsafeError | StoreFullError):
+        return type(error)(error.message, hint=f"{error.hint.rstrip('.')}. {KEPT}")
+    if isinstance(error, SlowcatError):
+        return error
+    return StoreError(f"{folder} cannot be opened: {describe_error(error)}", hint=KEPT)
 
 
 def _identity(folder: Path) -> object:

@@ -54,7 +54,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
             snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
         )
         visible = then.visible if then else _said_in_session(snapshot, turn)
-        heard = heard_words(snapshot, then) if then else frozenset[str]()
+        heard = heard_words(snapshot, then) if then else frozenset()
     query = Query(
         text=turn.text,
         scope=turn.scope,
@@ -63,7 +63,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         exclude_words=heard,
         dialogue=dialogue,
     )
-    found = recall_before(engine, turn, query)
+    found = recall_before(engine.wiring, turn, query)
     now = ledger_entry(turn, found, engine.pack(found, turn.at))
     with engine.snapshot() as snapshot:
         memories = {memory.id: memory for memory in _memories(snapshot, then, now)}

@@ -116,7 +116,19 @@ class Process(Struct, frozen=True, kw_only=True):
     generation: str = ""
 
 
-class Presence:
+class _OpenFile:
+    """A file that is open until ``close``."""
+
+    _fd: int
+
+    def close(self) -> None:
+        """Close the file alone; idempotent."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class Presence(_OpenFile):
     """That this process has a store open for writing; until ``leave``."""
 
     def __init__(self, path: Path) -> None:
@@ -166,12 +178,6 @@ class Presence:
             self.file.unlink()
         self.close()
 
-    def close(self) -> None:
-        """Close the file alone: in a forked child, whose descriptor shares the parent's lock."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
 
 def _pid_space() -> str:
     try:
@@ -214,7 +220,7 @@ def unconfirmed(path: Path, epoch: int, generation: str, wait_s: float) -> list[
 # ------------------------------------------------------------------- ids of events
 
 
-class LogIds:
+class LogIds(_OpenFile):
     """Gives ids to the events of every process of a store: each once, and rising."""
 
     def __init__(self, path: Path, first: int, *, is_first: bool) -> None:
@@ -255,8 +261,3 @@ class LogIds:
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return first
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1

@@ -161,7 +161,7 @@ class Store:
         """
         folder = Path(path).absolute()
         if readonly:
-            opened = opening.to_read(folder, options, now)
+            opened = opening.to_read(folder, options)
         else:
             opened = opening.to_write(folder, options, now, outbox)
         return cls(

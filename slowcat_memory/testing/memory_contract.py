@@ -8,7 +8,6 @@ from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import read_graph
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import (
     Cursor,
@@ -88,7 +87,7 @@ def _check_search(memory: MemoryEngine) -> None:
     assert memory.search("Max the dog", SCOPE, speaker="nobody").hits == []
     before = THEN - timedelta(days=1)
     assert memory.search("Max the dog", SCOPE, at=before).hits == []
-    assert read_graph(memory, SCOPE).relations == []
+    assert memory.graph(SCOPE).relations == []
     assert all(0 <= word.weight <= 1 for word in memory.hotwords(SCOPE, 5))
     memory.flush()
     counted = memory.stats()

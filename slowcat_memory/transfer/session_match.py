@@ -207,8 +207,6 @@ def _forgotten(row: Session, logged: Sequence[Turn], cursor: Cursor | None) -> i
 
 
 def _logged(snapshot: Snapshot, row: Session) -> list[Turn]:
-    if not row.first_turn:
-        return []
     turns = snapshot.turns(row.scope, after=row.first_turn - 1, upto=row.last_turn)
     return [turn for turn in turns if turn.session == row.id]
 

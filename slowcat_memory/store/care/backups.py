@@ -5,7 +5,7 @@ The counter orders them, never the time: a clock may have been wrong when one wa
 
 import os
 import re
-import shutil
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.care.copy import backup_name, copy_out, rewrite
+from slowcat_memory.store.care.copy import backup_name, copy_file, copy_out, rewrite
 from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.disk.environment import Environment
@@ -186,14 +186,10 @@ def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
     remove(workshop)
     workshop.mkdir(mode=0o700)
     try:
-        shutil.copyfile(file, workshop / DATA)
-        (workshop / DATA).chmod(0o600)
-        made = Environment(workshop)
-        try:
+        copy_file(file, workshop / DATA)
+        with closing(Environment(workshop)) as made:
             if not _forget_in(made, env, erasure):
                 return False
-        finally:
-            made.close()
         if not canary_process.is_whole(data_file(workshop)):
             return False
         os.replace(data_file(workshop), file)

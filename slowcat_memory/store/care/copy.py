@@ -37,7 +37,7 @@ COPIES = 3  # made beside the writers, before one is made under their lock
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
-def count_rows(file: Path, table: str) -> int:
+def count_rows(file: Path, table: str = "log") -> int:
     """Return the number of rows of a table in an undamaged file without a writer."""
     with open_alone(file, readonly=True) as env:
         try:
@@ -53,14 +53,19 @@ def backup_name(now: datetime) -> str:
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
+def copy_file(source: Path, to: Path) -> None:
+    """Copy a file that nobody writes to a new one, 0600."""
+    os.close(create(to))
+    shutil.copyfile(source, to)
+
+
 def put_aside(path: Path, name: str, now: datetime) -> Path:
     """Link a store's file into a folder of its own: a rename that follows unlinks it here."""
     aside = Path(mkdtemp(prefix=f"{name}{backup_name(now)}.", dir=path))
     try:
         os.link(data_file(path), aside / DATA)
     except OSError:  # a file system without links
-        os.close(create(aside / DATA))
-        shutil.copyfile(data_file(path), aside / DATA)
+        copy_file(data_file(path), aside / DATA)
     sync_dir(aside)
     sync_dir(path)  # before the switch: its only other name is in the new folder
     return aside

@@ -177,32 +177,27 @@ def next_id(tx: Transaction) -> int:
     counter = tx.meta(NEXT_ID, 1)
     if type(counter) is int and counter <= MOST_ID:
         return counter
-    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
-    ids = [last_id(tx.cursor), *forgotten]
+    ids = [last_id(tx.cursor), *recover.forgotten_ids(tx)]
     return max((id for id in ids if id <= MOST_ID), default=0) + 1
 
 
-def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
+def to_read(path: Path, options: StoreOptions) -> Opened:
     """Open a folder for reading, beside a writer or without one.
 
-    Of the options only the rule for file systems matters; ``now`` is not called.
-    Raises the errors of ``Store.open``.
+    Of the options only the rule for file systems matters. A damaged file may kill its reader: a
+    canary reads it first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
     """
     folder.require(path)
     with our_errors(path):
         folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
-        _check_file(path)
+        trusted = living(path) or recover.is_trusted(path)
+        if not (trusted or canary_process.is_whole(data_file(path))):
+            raise StoreDamagedError(
+                f"the store at {path} is damaged",
+                hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",
+            )
         env = Environment(path, readonly=True)
     return Opened(env, OpenReport())
-
-
-def _check_file(path: Path) -> None:
-    """Run the canary first unless a writer has the file, or left it: a damaged one may be fatal."""
-    if not (living(path) or recover.is_trusted(path) or canary_process.is_whole(data_file(path))):
-        raise StoreDamagedError(
-            f"the store at {path} is damaged",
-            hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",
-        )
 
 
 # ------------------------------------------------------------------- tried without opening

@@ -8,9 +8,8 @@ A row of ``places`` that was not salvaged is made again from the block of the ev
 split into rows when one of its events also has a row of its own, or was forgotten.
 """
 
-import os
-import shutil
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -60,7 +59,11 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
     The caller has the writer lock. ``map_size`` is in bytes of address space, for stores made here.
     """
-    _remove_leftovers(path)
+    folder.remove_former(path)
+    workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
+    drafts = (f"{folder.BACKUPS}/*.tmp", f"{folder.LAST_BACKUP}.*.tmp")
+    for leftover in (entry for name in workshops + drafts for entry in path.glob(name)):
+        folder.remove(leftover)
     data = folder.data_file(path)
     report = OpenReport(created=not data.exists(), unclean_stop=is_unclean(path))
     if report.created or is_trusted(path) or canary_process.is_whole(data):
@@ -76,14 +79,6 @@ def is_trusted(path: Path) -> bool:
     return is_as_left(path) and not canary_process.looks_cut(folder.data_file(path))
 
 
-def _remove_leftovers(path: Path) -> None:
-    folder.remove_former(path)
-    workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
-    drafts = (f"{folder.BACKUPS}/*.tmp", f"{folder.LAST_BACKUP}.*.tmp")
-    for leftover in (entry for name in workshops + drafts for entry in path.glob(name)):
-        folder.remove(leftover)
-
-
 def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     """Replace a damaged store in one rename, losing as little as possible.
 
@@ -97,7 +92,8 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     backups = (made.file for made in reversed(backups_of(path)))
     backup = next(filter(canary_process.is_usable, backups), None)
     if backup and sum(copy.count_rows(backup, table) for table in EVENTS) > salvaged:
-        _use_backup(backup, workshop)
+        (workshop / folder.DATA).unlink()
+        copy.copy_file(backup, workshop / folder.DATA)
         salvaged = 0
     else:
         backup = None
@@ -111,36 +107,19 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
 
 
-def _use_backup(backup: Path, workshop: Path) -> None:
-    made = folder.data_file(workshop)
-    made.unlink()
-    fd = folder.create(made)
-    with os.fdopen(fd, "wb") as out, backup.open("rb") as source:
-        shutil.copyfileobj(source, out)
-        out.flush()
-        os.fsync(out.fileno())
-
-
 def _forget_again(forgotten: Unerased, workshop: Path) -> None:
     """Delete from the replacement what was forgotten and not erased yet."""
-    env = Environment(workshop)
-    try:
+    with closing(Environment(workshop)) as env:
         forget_again(env, forgotten)
-        env.env.sync(True)
-    finally:
-        env.close()
     (workshop / folder.LOCK).unlink(missing_ok=True)
 
 
 def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
     """Make a store of the readable rows; return its number of events."""
     canary_process.copy_whole_rows(data, workshop, map_size)
-    env = Environment(workshop)
-    transact(env, repair_blocks)
-    events = transact(env, lambda tx: _rebuild(tx, now))
-    env.env.sync(True)
-    env.close()
-    return events
+    with closing(Environment(workshop)) as env:
+        transact(env, repair_blocks)
+        return transact(env, lambda tx: _rebuild(tx, now))
 
 
 def repair_blocks(tx: Transaction) -> None:
@@ -215,9 +194,13 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     return events
 
 
+def forgotten_ids(tx: Transaction) -> list[int]:
+    """Return the log ids of forgotten turns."""
+    return [keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key)]
+
+
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
-    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
-    last = max([last, *forgotten])
+    last = max([last, *forgotten_ids(tx)])
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
     tx.set_meta(FORMAT_ROW, FORMAT)
     tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))

@@ -11,10 +11,9 @@ Deletions of a store that no longer exists cannot be known: tombstones restored 
 are the backup's own.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -129,8 +128,7 @@ class _Restoration:
     def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
         self._on_step("copying it")
         self._copy(backup)
-        made = Environment(self._workshop)
-        try:
+        with closing(Environment(self._workshop)) as made:
             check_rows(made, str(backup))
             related = created(made) == created(self._env)
             if not (related or foreign or _is_empty(self._env)):
@@ -146,15 +144,12 @@ class _Restoration:
             if not copy.rewrite(made, run_here):
                 raise StoreError("what was forgotten could not be erased from the backup's copy")
             events = _events(made)
-        finally:
-            made.close()
         return self._swap(events, forgotten, keep)
 
     def _copy(self, backup: Path) -> None:
         shutil.rmtree(self._workshop, ignore_errors=True)
         self._workshop.mkdir(mode=0o700)
-        os.close(folder.create(self._workshop / folder.DATA))
-        shutil.copyfile(backup, self._workshop / folder.DATA)
+        copy.copy_file(backup, self._workshop / folder.DATA)
 
     def _finish_commands(self) -> None:
         """Delete hidden memories that are due later: the file moved aside must not have them."""

@@ -143,9 +143,7 @@ class Environment:
         try:
             if self.folder.id in _open_here:
                 raise StoreBusyError(
-                    f"{path} is already open in this process",
-                    hint="Share the open store.",
-                    pid=os.getpid(),
+                    f"{path} is already open in this process", hint="Share the open store."
                 )
             self._holding = self._open()
         except BaseException:
@@ -470,7 +468,7 @@ def _open_error(path: Path, error: lmdb.Error | OSError) -> StoreError:
         return disk_error(path, error)
     message = f"cannot open {path}: {error}"
     if "already open" in str(error):
-        return StoreBusyError(message, hint="Share the open store.", pid=os.getpid())
+        return StoreBusyError(message, hint="Share the open store.")
     if error.code in FULL:
         return disk_error(path, OSError(error.code, os.strerror(error.code)))
     return StoreDamagedError(message) if is_file_damage(error) else StoreError(message)

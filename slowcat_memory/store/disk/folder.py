@@ -61,7 +61,7 @@ def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     _make(path)
     inspect(path, allow_unsafe_fs=allow_unsafe_fs)
     if not os.access(path, os.W_OK | os.X_OK):
-        raise StoreUnsafeError(f"{path} is not writable", hint="Choose another folder.")
+        raise StoreUnsafeError(f"{path} is not writable", hint="Make it writable.")
     if data_file(path).exists() or not any(path.iterdir()):
         path.chmod(0o700)
 
@@ -94,7 +94,7 @@ def _make(path: Path) -> None:
             sync_dir(path.parent)
     except OSError as error:
         raise StoreUnsafeError(
-            f"cannot make {path}: {error.strerror}", hint="Choose another folder."
+            f"cannot make {path.resolve()}: {error.strerror}", hint="Is its disk mounted?"
         ) from error
 
 

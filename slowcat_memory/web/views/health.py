@@ -43,17 +43,14 @@ def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "backups": [
             {"at": time_of(one.at), "bytes": one.file.stat().st_size} for one in backups_of(folder)
         ],
-        "others": [{"program": one.program, "since": one.since} for one in others_of(folder)],
+        "others": [one.program for one in others_of(folder)],
     }
 
 
 def process(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """Return what this process counts: it reads the store's tiers for that."""
     stats = page.memory.stats()
-    return {
-        "latency_ms": stats["latency_ms"],
-        "unsaved": stats["unsaved"],
-    }
+    return {"latency_ms": stats["latency_ms"], "unsaved": stats["unsaved"]}
 
 
 def speed(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
