@@ -248,8 +248,10 @@ class Namespace:
         """
         memory = chunk(turn)
         with self._lock:
-            if (ack is None or ack.done()) and self._is_gone(memory.id):
-                return
+            if ack is None or ack.done():
+                with self._store.snapshot() as snapshot:
+                    if snapshot.missing(self.scope, (memory.id,)):
+                        return
             if self._answers_muted(turn):
                 self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
@@ -264,10 +266,6 @@ class Namespace:
             self._holds.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
-
-    def _is_gone(self, memory_id: str) -> bool:
-        with self._store.snapshot() as snapshot:
-            return bool(snapshot.missing(self.scope, (memory_id,)))
 
     def _answers_muted(self, turn: Turn) -> bool:
         if not turn.reply_to:
