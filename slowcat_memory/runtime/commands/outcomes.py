@@ -75,6 +75,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     memories: tuple[str, ...] = ()
 
 
+Why = Callable[[int], tuple[LedgerEntry, dict[str, Memory]] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class CommandMemory:
     """The engine's functions that commands use.
@@ -91,7 +94,7 @@ class CommandMemory:
     zone: tzinfo
     clock: Callable[[], datetime]
     note: Callable[..., Memory]
-    why: Callable[[int], tuple[LedgerEntry, dict[str, Memory]] | None]
+    why: Why
     reader: Callable[..., Reader]
     is_guests: Callable[[str], bool]
 

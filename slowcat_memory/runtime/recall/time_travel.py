@@ -133,12 +133,10 @@ class SnapshotThen:
         return [row for row in self.sessions() if row.ended is None]
 
     def memory(self, scope: str, id: str) -> Memory | None:
-        memory = self._snapshot.memory(scope, id)
-        return None if memory is None else self._as_was(memory)
+        return self._as_was(self._snapshot.memory(scope, id))
 
     def read(self, scope: str, id: str) -> Memory | None:
-        memory = self._snapshot.read(scope, id)
-        return None if memory is None else self._as_was(memory)
+        return self._as_was(self._snapshot.read(scope, id))
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         stored = self._snapshot.memories(scope, beginning, after)
@@ -152,9 +150,9 @@ class SnapshotThen:
         found = self._snapshot.ledger_tail(n, before)
         return [row for row in found if row.turn <= self._then.upto]
 
-    def _as_was(self, memory: Memory) -> Memory | None:
+    def _as_was(self, memory: Memory | None) -> Memory | None:
         # A used icebreaker stays used at any time: replaying the log must not queue it again.
-        if family(memory.kind) == ICEBREAKER and memory.retired_at:
+        if memory is None or (family(memory.kind) == ICEBREAKER and memory.retired_at):
             return memory
         recorded = memory.recorded_at or memory.valid_from
         if turn_of(memory.id) > self._then.upto or recorded > self._then.now:
