@@ -341,7 +341,7 @@ HARNESSES = {
         },
     ),
     "large": Harness(
-        run=partial(kills, memories=10_000), count=4, night=20, laws=LAWS,
+        run=partial(kills, memories=10_000), count=4, night=8, laws=LAWS,
         least={"kills": 1.0, "acked": 20.0, "forgotten": 0.2, "ended": 0.01},
         controls={"ids": ("lost or moved", 2)},
     ),
