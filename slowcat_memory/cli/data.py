@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from slowcat_memory.errors import StoreError
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.transfer.fact_files import Drafting
 
 
 def backup(
@@ -144,7 +146,7 @@ def export(
         if facts:
             with engine.snapshot() as snapshot:
                 scopes = [only] if only else [name for name in snapshot.scopes() if name != guest]
-                written = export_facts(snapshot, facts, scopes, engine.zone, engine.store.drafting)
+                written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
             return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
             rows = transfer.export_in_parts(engine.snapshot, only, but=guest)
@@ -152,6 +154,13 @@ def export(
             written = sum(map(bool, map(sink.write, lines)))
     if to:
         warn(f"{count(written, 'line')} in {to}")
+
+
+def _drafting(engine: "MemoryEngine") -> "Drafting":
+    """Return what gives an export its name, unless something was forgotten meanwhile."""
+    from slowcat_memory.store import drafting
+
+    return partial(drafting, engine.config.folder, engine.snapshot)
 
 
 @contextmanager
@@ -163,7 +172,7 @@ def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
         return
     from slowcat_memory.transfer.fact_files import private_file
 
-    with private_file(to, engine.store.drafting) as file, _packed(file, to.suffix) as sink:
+    with private_file(to, _drafting(engine)) as file, _packed(file, to.suffix) as sink:
         yield sink
 
 

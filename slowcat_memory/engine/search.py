@@ -38,6 +38,7 @@ from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames, Portrait
+    from slowcat_memory.engine.engine import MemoryEngine
 
 
 def latest_session(snapshot: Snapshot, scope: str, now: datetime | None = None) -> Session | None:
@@ -278,12 +279,13 @@ def _words_of(memory: Memory) -> set[str]:
     return {word.form.lower() for word in rare} | set(memory.speaker.lower().split())
 
 
-def recall_before(wiring: EngineWiring, turn: Turn, query: Query) -> Recollection:
+def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:
     """Recall from what was stored before a turn, with today's options and no deadline.
 
     The index is rebuilt in memory, which takes a second and 60 MB for 10,000 turns; so this
     needs an engine in the same process.
     """
+    wiring = engine.wiring
     store = cast(Store, store_before(wiring.store, turn))  # has everything that a namespace reads
     options, namespaces = retrieval_options(wiring.config), wiring.namespaces_of(store)
     for scope in dict.fromkeys((query.scope, *query.also)):

@@ -63,7 +63,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         exclude_words=heard,
         dialogue=dialogue,
     )
-    found = recall_before(engine.wiring, turn, query)
+    found = recall_before(engine, turn, query)
     now = ledger_entry(turn, found, engine.pack(found, turn.at))
     with engine.snapshot() as snapshot:
         memories = {memory.id: memory for memory in _memories(snapshot, then, now)}

@@ -6,6 +6,7 @@ To find a record by its content, see ``index``.
 
 from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
+from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.open import check_writable
 from slowcat_memory.store.care.restore import Restored, restore
@@ -32,5 +33,6 @@ __all__ = [
     "damaged_folders",
     "data_file",
     "disk_error",
+    "drafting",
     "restore",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, turn_of
-from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import (
     CallEntry,
     CommandEntry,
@@ -356,6 +356,16 @@ class Snapshot:
 
     def forget_epoch(self) -> int:
         return int(self.meta(EPOCH, 0))
+
+    def settled_epoch(self) -> int:
+        """Return the forget epoch.
+
+        Raises:
+            StoreError: Rows are being deleted just now, so a copy could still have them.
+        """
+        if self._hidden:
+            raise StoreError("something is being forgotten just now", hint="Try again soon.")
+        return self.forget_epoch()
 
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""

@@ -455,8 +455,10 @@ class Store:
         self._check_open()
         with self._erasing():  # else it could have what is being deleted
             if to is not None:
-                return back_up(self._env, to, self._now())
-            return back_up_into_store(self._env, self._now(), self._options.backups_keep)
+                return back_up(self._env, self.snapshot, to, self._now())
+            return back_up_into_store(
+                self._env, self.snapshot, self._now(), self._options.backups_keep
+            )
 
     def copy(self, to: Path) -> None:
         """Write a copy of the saved rows to a new file, 0600, that is no backup.
@@ -477,7 +479,7 @@ class Store:
             StoreError: Something was forgotten meanwhile; the file is deleted.
         """
         self._check_open()
-        return drafting(self._env, draft, to)
+        return drafting(self.path, self.snapshot, draft, to)
 
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one.

@@ -14,7 +14,7 @@ from msgspec import Struct
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care.copy import backup_name, copy_file, copy_out, rewrite
-from slowcat_memory.store.care.drafts import drafting, forget_epoch
+from slowcat_memory.store.care.drafts import Snapshots, drafting
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
@@ -27,7 +27,7 @@ from slowcat_memory.store.disk.folder import (
     sync_dir,
 )
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.rows.pending import PENDING_KEY, Pending
 
 REWRITING = "rewriting"  # where a backup is rewritten, beside it
@@ -73,7 +73,7 @@ def next_backup(path: Path, now: datetime) -> Path:
     return folder / f"{last + 1:06}-{backup_name(now)}.mdb"
 
 
-def back_up(env: Environment, to: Path, now: datetime) -> Path:
+def back_up(env: Environment, snapshots: Snapshots, to: Path, now: datetime) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
     ``to`` must not exist. ``now`` is kept with the name of the latest backup.
@@ -89,7 +89,7 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
         raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
     draft = to.with_name(to.name + ".tmp")
     draft.unlink(missing_ok=True)
-    with drafting(env, draft, to):
+    with drafting(env.path, snapshots, draft, to):
         copy_out(env, draft)
         if not canary_process.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
@@ -98,9 +98,9 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
     return to
 
 
-def back_up_into_store(env: Environment, now: datetime, keep: int) -> Path:
+def back_up_into_store(env: Environment, snapshots: Snapshots, now: datetime, keep: int) -> Path:
     """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
-    made = back_up(env, next_backup(env.path, now), now)
+    made = back_up(env, snapshots, next_backup(env.path, now), now)
     others = [backup.file for backup in backups_of(env.path) if backup.file != made]
     for old in others[: max(0, len(others) + 1 - keep)]:
         old.unlink()
@@ -204,7 +204,8 @@ def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
     if created(made) != created(env):
         return False
     delete_forgotten(env, made, erasure.requests)
-    epoch = forget_epoch(env)
+    with reading(env) as tx:
+        epoch = tx.meta(EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
         tx.drop("meta", PENDING_KEY)

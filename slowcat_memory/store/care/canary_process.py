@@ -58,7 +58,7 @@ def reads_whole(folder: Path) -> bool:
 
 def _judge(command: str, target: Path, file: Path) -> bool:
     code = _run(canary.__file__, command, str(target), seconds=_patience(file))
-    if code is None or code not in (
+    if code not in (
         canary.WHOLE,
         canary.DAMAGED,
         canary.OTHER_FORMAT,

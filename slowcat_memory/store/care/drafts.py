@@ -9,18 +9,16 @@ whose file is gone reports that something was forgotten.
 import fcntl
 import os
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import DRAFTS, append_whole, create, sync_dir
-from slowcat_memory.store.disk.tables import EPOCH
-from slowcat_memory.store.disk.transaction import reading
-from slowcat_memory.store.rows.forget import read_pending
 from slowcat_memory.store.sharing import is_locked
+from slowcat_memory.store.snapshot import Snapshot
 
+Snapshots = Callable[[], AbstractContextManager[Snapshot]]
 ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever removed
 
 
@@ -48,7 +46,7 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
 
 
 @contextmanager
-def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
+def drafting(folder: Path, snapshots: Snapshots, draft: Path, to: Path) -> Iterator[None]:
     """Record a file that is written in the block, and give it its name at the end.
 
     It is deleted when the block fails.
@@ -56,30 +54,23 @@ def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
     Raises:
         StoreError: Something was forgotten meanwhile, which the file could still have.
     """
-    with noted(env.path, draft):
-        epoch, named = forget_epoch(env), draft
+    with noted(folder, draft):
+        epoch, named = _epoch(snapshots), draft
         try:
             yield
-            if forget_epoch(env) == epoch:
+            if _epoch(snapshots) == epoch:
                 with suppress(FileNotFoundError):  # a forget has deleted it
                     named = draft.replace(to)
-            if forget_epoch(env) != epoch or named is draft:  # also between the two
+            if _epoch(snapshots) != epoch or named is draft:  # also between the two
                 raise StoreError("something was forgotten meanwhile", hint="Do it again.")
         except BaseException:
             named.unlink(missing_ok=True)
             raise
 
 
-def forget_epoch(env: Environment) -> int:
-    """Return how often something was forgotten.
-
-    Raises:
-        StoreError: Just now rows are being deleted, so a copy could still have them.
-    """
-    with reading(env) as tx:
-        if (found := read_pending(tx)) and not found.deleted:
-            raise StoreError("something is being forgotten just now", hint="Try again soon.")
-        return int(tx.meta(EPOCH, 0))
+def _epoch(snapshots: Snapshots) -> int:
+    with snapshots() as snapshot:
+        return snapshot.settled_epoch()
 
 
 def remove_drafts(folder: Path, *, running: bool) -> list[Path]:
