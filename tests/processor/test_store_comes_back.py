@@ -63,7 +63,7 @@ def test_store_comes_back_and_what_was_said_meanwhile_is_recalled(config):
 
     application = run(scenario())
     trouble, back = application.heard
-    assert "read-only" in str(trouble) and back == "back"
+    assert "Read-only" in str(trouble) and back == "back"
     rows = [row for row in logged_texts(config.folder) if row[0] == "user"]
     assert [text for _, text, _ in rows] == [
         "My dog is called Max.",
@@ -88,7 +88,7 @@ def test_store_comes_back_to_every_processor_of_the_process(config):
                 await asyncio.wait_for(one.back.wait(), 60)
                 await asyncio.wait_for(other.back.wait(), 60)
         for application in (one, other):
-            assert len(application.heard) == 2 and "read-only" in str(application.heard[0])
+            assert len(application.heard) == 2 and "Read-only" in str(application.heard[0])
 
     run(scenario())
     said = [text for role, text, _ in logged_texts(config.folder) if role == "user"]
