@@ -21,7 +21,7 @@ from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS, load
 from slowcat_memory.config.loader import build
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.processor import HybridContextualMemoryProcessor as Processor
@@ -172,7 +172,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.M | re.S)
 
 
 # What a name in an example stands for.
-STANDS_FOR = {"memory": Processor, "engine": Memory}
+STANDS_FOR = {"memory": Processor, "engine": MemoryEngine}
 
 
 OF_EXAMPLES = {"config", "engine"}  # of ``Memory``: attributes that only an instance has

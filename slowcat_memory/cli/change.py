@@ -28,7 +28,7 @@ from slowcat_memory.cli.output import (
 from slowcat_memory.cli.settings import AsJson, Scope, Yes, memory_id, settings
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import CommandEntry, Forget, Forgotten
 
 SAMPLE = 8  # rows of turns, and rows of notes and facts, in a preview
@@ -188,7 +188,7 @@ def _check(about: str, others: bool, everything: bool) -> None:
         )
 
 
-def _mentioning(memory: "Memory", about: str, where: str) -> "Forget":
+def _mentioning(memory: "MemoryEngine", about: str, where: str) -> "Forget":
     """Return the order to delete all turns and memories that mention something, by words."""
     from slowcat_memory.core.commands.mentions import mentions
     from slowcat_memory.core.text.normalize import Tokenizer
@@ -206,7 +206,7 @@ def _mentioning(memory: "Memory", about: str, where: str) -> "Forget":
     )
 
 
-def _print_preview(memory: "Memory", preview: "Forgotten") -> None:
+def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     """Print what would be deleted: the turns and notes as text, the rest in numbers."""
     derived = [key for key in preview.memories if _kind(key[1]) != "chunk"]
     readable = [key for key in derived if _kind(key[1]) in READABLE]
@@ -330,7 +330,9 @@ def undo(
     return print_json(undone) if as_json else done(f"Undone: {undone.kind.replace('_', ' ')}.")
 
 
-def _print_commands(memory: "Memory", commands: "Sequence[CommandEntry]", console: Any) -> None:
+def _print_commands(
+    memory: "MemoryEngine", commands: "Sequence[CommandEntry]", console: Any
+) -> None:
     if not commands:
         return warn("No voice commands so far.")
     rows = []

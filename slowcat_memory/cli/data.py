@@ -67,12 +67,11 @@ def restore(
     """Go back to a backup. What was forgotten since stays forgotten.
 
     The present store is moved aside with everything said since, and deleted at the next forget.
-    A pending forget that could still be undone becomes final. An agent that runs closes the memory
-    meanwhile, and opens it again.
+    A pending forget that could still be undone becomes final. An agent that runs goes on with the
+    restored memory.
 
     Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
     """
-    from slowcat_memory.owner import paused
     from slowcat_memory.store import data_file, restore
 
     config, file = settings(ctx).config, file.expanduser()
@@ -80,7 +79,7 @@ def restore(
         raise StoreError(f"there is no backup {file}", hint="Check the path.")
     if not yes and data_file(config.folder).exists():
         typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
-    with paused(config.folder), waiting("restoring") as step:
+    with waiting("restoring") as step:
         restored = restore(
             config.folder,
             file.absolute(),
@@ -161,11 +160,7 @@ def _drafting(engine: "MemoryEngine") -> "Drafting":
     """Return what gives an export its name, unless something was forgotten meanwhile."""
     from slowcat_memory.store import drafting
 
-    def epoch() -> int:
-        with engine.snapshot() as snapshot:
-            return snapshot.settled_epoch()
-
-    return partial(drafting, engine.config.folder, epoch)
+    return partial(drafting, engine.config.folder, engine.snapshot)
 
 
 @contextmanager

@@ -29,7 +29,6 @@ from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Memory, Turn
@@ -382,7 +381,7 @@ class Player:
     async def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
         clock.advance(_NIGHT_S)
         await asyncio.to_thread(engine.think, NIGHT_JOBS)
-        found = [one for one in read_graph(engine, SCOPE).relations if one.valid_from != ALWAYS]
+        found = [one for one in engine.graph(SCOPE).relations if one.valid_from != ALWAYS]
         self.facts = sorted(
             found, key=lambda one: (one.valid_to is not None, -one.valid_from.timestamp())
         )
@@ -401,7 +400,7 @@ class Player:
     async def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
         await self._rule("What was true when?")
         for at in moments:
-            true = read_graph(engine, SCOPE, true=at).relations
+            true = engine.graph(SCOPE, true=at).relations
             self.work[at] = " ".join(one.text for one in true if one.kind == "relation/works_as")
             text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
             await self._part(text)

@@ -170,10 +170,8 @@ def people(
 
     Example: [bold]slowcat-memory people Clara[/]
     """
-    from slowcat_memory.engine.search import read_graph
-
     with reading(ctx, scope) as (engine, where):
-        found = read_graph(engine, where).portraits(name or "")
+        found = engine.graph(where).portraits(name or "")
         if not (name or every):
             found = [one for one in found if one.type in ("person", "pet")]
         if not name or as_json or not found:
@@ -188,9 +186,7 @@ def people(
 
 def _nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     """Return the message for an unknown name, or for a memory without people."""
-    from slowcat_memory.engine.search import read_graph
-
-    others = [one.name for one in read_graph(engine, scope).portraits()]
+    others = [one.name for one in engine.graph(scope).portraits()]
     none = "No people are known yet: `slowcat-memory idle` extracts them."
     some = f"No {name} is known; known are {listed(others)}."
     return nothing_in(engine, scope, some if name and others else none)
@@ -240,9 +236,8 @@ def timeline(
 def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memory]":
     """Return the relations of the people with this name; else those with these words."""
     from slowcat_memory.core.text.normalize import fold
-    from slowcat_memory.engine.search import read_graph
 
-    graph, wanted = read_graph(engine, scope), set(fold(about).split())
+    graph, wanted = engine.graph(scope), set(fold(about).split())
     rows = [(one, one.statement) for one in graph.relations]
     if ids := {one.id for one in graph.names.find(about)}:
         return [one for one, said in rows if ids & {said.subject, said.object}]
@@ -255,9 +250,8 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memor
 
 def _relation(engine: "MemoryEngine", scope: str, relation: "Memory") -> Sequence[str | Text]:
     from slowcat_memory.core.graph.portrait import in_words
-    from slowcat_memory.engine.search import read_graph
 
-    words = in_words(relation, read_graph(engine, scope).names)
+    words = in_words(relation, engine.graph(scope).names)
     text = Text(
         _over(words, relation.valid_to, engine.zone), style="dim" if relation.valid_to else ""
     )
@@ -292,11 +286,10 @@ def as_of(
     Example: [bold]slowcat-memory as-of 2025-11-15 "where does Clara live" --known[/]
     """
     from slowcat_memory.core.extraction.evidence import shared
-    from slowcat_memory.engine.search import read_graph
 
     with reading(ctx, scope, words_only=False) as (engine, where):
         at = last_moment(day, engine.clock(), engine.zone, "DATE")
-        true = read_graph(engine, where, true=at, known=at if known else None).relations
+        true = engine.graph(where, true=at, known=at if known else None).relations
         if text:  # those that share a content word with it
             true = [one for one in true if shared(f"{one.text} {one.statement.quote}", text, "")]
         hits = engine.search(text, where, limit or 10, at=at, local=True).hits if text else []

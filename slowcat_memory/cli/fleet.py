@@ -123,8 +123,7 @@ def push(ctx: typer.Context, person: Person, as_json: AsJson = False) -> None:
     with _fleet(ctx) as fleet:
         from slowcat_memory.fleet.operate.push_pull import push as put
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
-        from slowcat_memory.store.disk.folder import WRITER
-        from slowcat_memory.store.disk.locks import is_locked
+        from slowcat_memory.store.sharing import living
 
         person = scope_of_user(person, "PERSON")
         folder = known.existing().config.folder
@@ -133,7 +132,7 @@ def push(ctx: typer.Context, person: Person, as_json: AsJson = False) -> None:
                 f"{folder} has nothing of {person}, but of {listed(known.people)}",
                 hint="Push it under that name: a conversation recalls what was said under its own",
             )
-        if is_locked(folder / WRITER):
+        if living(folder):
             warn(f"A bot has {folder} open: what is said from now on is not in the database.")
         with waiting("storing it"):
             pushed = put(fleet.worker, folder, person, known.config.store)

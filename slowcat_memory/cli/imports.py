@@ -34,7 +34,7 @@ from slowcat_memory.clock import SystemClock
 from slowcat_memory.errors import ProviderError, TranscriptError
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.transfer.import_ import Where
     from slowcat_memory.transfer.reading import Options, Reading
 
@@ -229,7 +229,7 @@ def _ask(question: str) -> str:
 # ------------------------------------------------------------------- import
 
 
-def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> dict[str, Any]:
+def _one(engine: "MemoryEngine", file: SurveyedFile, where: "Where", quiet: bool) -> dict[str, Any]:
     """Import one file, and return what came in."""
     from slowcat_memory.transfer.import_ import Imported, import_reading
 
@@ -274,7 +274,7 @@ def _summary(rows: list[dict[str, Any]], scopes: list[str], beside: list[Transcr
         out().print(f"{much} left out, as no chats: --dry-run lists them", style="dim")
 
 
-def tidy(engine: "Memory", scopes: list[str], quiet: bool) -> bool:
+def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
     """Embed and index the new turns; after a failure they are kept, and found by words only."""
     try:
         if scopes and engine.embedding.state == "needs export":

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.memory import Memory as Verbs
     from slowcat_memory.records import Hit, Memory, Session, Task, Turn
     from slowcat_memory.store import Snapshot
 
@@ -195,7 +194,7 @@ def show(
     return None
 
 
-def as_called(memory: "Verbs", turns: "Iterable[Turn | None]") -> "list[Turn]":
+def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[Turn]":
     """Return the turns that there are, under the present names of those who spoke."""
     from slowcat_memory.core.disclosure import present_name
 
@@ -366,10 +365,10 @@ def _jobs(engine: "MemoryEngine", snapshot: "Snapshot", limit: int | None, as_js
 
 def _stats(engine: "MemoryEngine", as_json: bool) -> None:
     """Print how much is remembered of whom."""
-    from slowcat_memory.owner import who_owns
+    from slowcat_memory.store.sharing import others_of
 
-    found, process = engine.stats(), who_owns(engine.config.folder)
-    found["writer"] = {"pid": process.pid, "program": process.program} if process else None
+    found, others = engine.stats(), others_of(engine.config.folder)
+    found["processes"] = [{"pid": one.pid, "program": one.program} for one in others]
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     with engine.snapshot() as snapshot:
@@ -382,7 +381,7 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
         shown = [f"{n:,} {what}" for what, n in held.items() if what != "last"]
         rows.append((name, ", ".join(shown), f"last on {last}" if last else ""))
     print_entries(rows)
-    used = f", in use by process {process.pid} ({process.program})" if process else ""
+    used = "".join(f", in use by process {one.pid} ({one.program})" for one in others)
     doubt = f" The clock is doubted: {found['clock_doubted']}." if found["clock_doubted"] else ""
     out().print(
         f"{size(found['disk_bytes'])} in {found['path']}{used}. Embedding: {report.source}.{doubt}",

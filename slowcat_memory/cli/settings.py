@@ -15,7 +15,6 @@ from slowcat_memory.errors import StoreError
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.memory import Memory
 
 Scope = Annotated[
     str | None,
@@ -120,7 +119,7 @@ class Settings:
 
     @contextmanager
     def readonly(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
-        """Open the store for reading only; works beside the process that owns it.
+        """Open the store for reading only; works beside an agent.
 
         Args:
             words_only: Do not load the embedding model.
@@ -132,36 +131,17 @@ class Settings:
             yield engine
 
     @contextmanager
-    def engine(self, *, words_only: bool = False) -> "Iterator[Memory]":
-        """Open the store for the duration of a command: own it, or become a client of its owner.
+    def engine(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
+        """Open the store for the duration of a command; works beside an agent.
 
         Args:
             words_only: Do not load the embedding model.
         """
-        from slowcat_memory.engine.availability import KEPT
-        from slowcat_memory.owner import open_memory
-
-        try:
-            memory = open_memory(self._quiet(words_only), client="command")
-        except StoreError as error:
-            error.hint = error.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
-            raise
-        try:
-            _warn_of_recovery(memory)
-            yield memory
-        finally:
-            memory.release()
-
-    @contextmanager
-    def alone(self) -> "Iterator[MemoryEngine]":
-        """Open the store for writing in this process, while its owner pauses."""
         from slowcat_memory.engine import MemoryEngine
-        from slowcat_memory.owner import paused
 
-        with paused(self.config.folder):
-            with closing(MemoryEngine(self._quiet())) as engine:
-                _warn_of_recovery(engine)
-                yield engine
+        with closing(MemoryEngine(self._quiet(words_only))) as engine:
+            _warn_of_recovery(engine)
+            yield engine
 
     def _quiet(self, words_only: bool = False) -> "Config":
         """Return the configuration for a command: without what it does not need."""
@@ -173,7 +153,7 @@ class Settings:
         return config
 
 
-def _warn_of_recovery(engine: "Memory") -> None:
+def _warn_of_recovery(engine: "MemoryEngine") -> None:
     found = engine.opened
     if found.moved_aside:
         rescued = (
@@ -214,7 +194,7 @@ def shown_id(id_: str) -> str:
     return f"turn {number}" if number else id_
 
 
-def nothing_in(engine: "Memory", scope: str, otherwise: str = "") -> str:
+def nothing_in(engine: "MemoryEngine", scope: str, otherwise: str = "") -> str:
     """Return why a list of a scope is empty: its person is unknown, or else ``otherwise``."""
     from slowcat_memory.core.memory import FACT, NOTE
 

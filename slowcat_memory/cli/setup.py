@@ -31,8 +31,8 @@ from slowcat_memory.errors import ProviderError, SlowcatError, StoreDamagedError
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.engine.forget import Overdue
-    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.store.care.health import Health
 
 SIGNS = {"fine": Text("✓", "green"), "note": Text("·", "yellow"), "wrong": Text("✗", "bold red")}
@@ -47,7 +47,7 @@ class Finding(Struct, frozen=True):
     state: Literal["fine", "note", "wrong"]  # "note": worth knowing, but no fault
     found: str  # the result, in a sentence
     hint: str = ""  # what the user can do, "" for nothing
-    repair: "Callable[[Memory], object] | None" = None  # None when only the user can
+    repair: "Callable[[MemoryEngine], object] | None" = None  # None when only the user can
 
 
 def init(
@@ -180,19 +180,19 @@ def _print_findings(findings: "list[Finding]") -> None:
     print_entries(rows)
 
 
-def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
+def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Finding]:
     """Run all checks, through ``memory`` if this process has it open; change nothing."""
-    from slowcat_memory.owner import who_owns
     from slowcat_memory.store.care.health import check_file
+    from slowcat_memory.store.sharing import others_of
 
     config, folder = known.config, known.config.folder
     if not folder.is_dir():
         hint = "Run `slowcat-memory init`, or start your bot"
         return [Finding("store", "note", f"no memory at {folder} yet", hint)]
     findings = [_permissions(folder)]
-    if process := who_owns(folder):
+    for process in others_of(folder):
         found = f"in use by {process.program} (process {process.pid})"
-        findings.append(Finding("owner", "fine", found))
+        findings.append(Finding("process", "fine", found))
     try:
         check_file(folder)
         with nullcontext(memory) if memory else known.readonly() as engine:
@@ -206,7 +206,7 @@ def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
     return [*findings, endpoint(config)]
 
 
-def _inside(engine: "Memory") -> Iterator[Finding]:
+def _inside(engine: "MemoryEngine") -> Iterator[Finding]:
     health, overdue = engine.maintain("check"), engine.maintain("overdue")
     yield from _store(health)
     yield from _indexes(health)
@@ -306,7 +306,7 @@ def _tables(rows: dict[str, int]) -> str:
 def _indexes(health: "Health") -> Iterator[Finding]:
     for bad in health.indexes:
 
-        def seal(engine: "Memory", scope: str = bad.scope) -> None:
+        def seal(engine: "MemoryEngine", scope: str = bad.scope) -> None:
             engine.maintain("seal", scope)
 
         found = f"{bad.scope}: {bad.file} is damaged"
@@ -315,7 +315,7 @@ def _indexes(health: "Health") -> Iterator[Finding]:
         yield Finding("index", "fine", "all indexes are intact")
 
 
-def model(engine: "Memory") -> Finding:
+def model(engine: "MemoryEngine") -> Finding:
     """Check whether the embedding model can be used."""
     from slowcat_memory.providers import export_model
     from slowcat_memory.providers.embedding.model_files import how_to_get, is_on_this_machine
@@ -331,7 +331,7 @@ def model(engine: "Memory") -> Finding:
     return Finding("model", "wrong", report.source, hint, repair)
 
 
-def _vectors(engine: "Memory") -> Finding:
+def _vectors(engine: "MemoryEngine") -> Finding:
     key = engine.embedding.key
     if not key:
         return Finding("vectors", "note", "not used; recall is by words")
@@ -344,7 +344,7 @@ def _vectors(engine: "Memory") -> Finding:
             every += len(ids)
             missing += sum(id_ not in there for id_ in ids)
 
-    def embed(engine: "Memory") -> None:
+    def embed(engine: "MemoryEngine") -> None:
         for scope in scopes:
             engine.maintain("embed", scope)
 
@@ -379,7 +379,7 @@ def endpoint(config: "Config") -> Finding:
     return Finding("LLM", "fine", f"{thinking.url} answers")
 
 
-def _queue(engine: "Memory") -> Iterator[Finding]:
+def _queue(engine: "MemoryEngine") -> Iterator[Finding]:
     with engine.snapshot() as snapshot:
         tasks = snapshot.tasks()
     long_ago = engine.clock() - LONG
@@ -397,7 +397,7 @@ def _queue(engine: "Memory") -> Iterator[Finding]:
         yield Finding("queue", "fine", f"{count(len(tasks), 'task')} waiting")
 
 
-def _retention(engine: "Memory", overdue: "Overdue") -> Iterator[Finding]:
+def _retention(engine: "MemoryEngine", overdue: "Overdue") -> Iterator[Finding]:
     """Check the wall clock, by which data is erased, and for data that should be by now."""
     shown = f"{engine.clock().astimezone(engine.zone):%Y-%m-%d %H:%M}"
     if overdue.doubted:

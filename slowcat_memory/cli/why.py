@@ -238,7 +238,7 @@ def _rederive(
 ) -> None:
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
-    with settings(ctx).existing().alone() as engine:
+    with settings(ctx).existing().engine() as engine:
         try:
             with waiting("replaying") as status:
                 made = rederive(

@@ -10,6 +10,7 @@ from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.open import check_writable
 from slowcat_memory.store.care.restore import Restored, restore
+from slowcat_memory.store.disk.environment import disk_error
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
@@ -31,6 +32,7 @@ __all__ = [
     "backups_of",
     "damaged_folders",
     "data_file",
+    "disk_error",
     "drafting",
     "restore",
 ]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
@@ -58,7 +58,7 @@ class Where(Struct, frozen=True, kw_only=True):
 
 
 def import_file(
-    memory: Memory,
+    memory: MemoryEngine,
     path: Path,
     *,
     scope: str = "",
@@ -96,7 +96,7 @@ def import_file(
 
 
 def import_reading(
-    memory: Memory,
+    memory: MemoryEngine,
     reading: Reading,
     where: Where,
     done: Imported,
@@ -160,7 +160,7 @@ def scope_name(name: str, limit: int = SCOPE_CHARS) -> str:
 
 
 def _log(
-    memory: Memory,
+    memory: MemoryEngine,
     scope: str,
     session: TranscriptSession,
     again: bool,
@@ -175,7 +175,7 @@ def _log(
     done.known_turns += len(session.utterances) - turns
 
 
-def _keep_note(memory: Memory, scope: str, note: Note) -> None:
+def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
     kept = memory.remember(
         note.text,
         scope,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import present_name, renamed
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.records import Memory as Record
@@ -129,7 +129,7 @@ class Stopped(Exception):
     """Idle work that the page began is to end."""
 
 
-Doctor = Callable[[Memory], Sequence[Any]]
+Doctor = Callable[[MemoryEngine], Sequence[Any]]
 """Returns the findings of all checks, with the fields that ``views.health.FINDING`` names."""
 
 
@@ -144,7 +144,12 @@ class PageContext:
     """
 
     def __init__(
-        self, memory: Memory, *, person: str, everyone: bool = False, doctor: Doctor | None = None
+        self,
+        memory: MemoryEngine,
+        *,
+        person: str,
+        everyone: bool = False,
+        doctor: Doctor | None = None,
     ) -> None:
         self.memory, self.person, self.doctor = memory, check_scope(person), doctor
         self.everyone = everyone or memory.config.people.scopes == "one"

@@ -54,7 +54,7 @@ def churn(path: Path, seed: int, rounds: int) -> None:
 def make(path: Path, seed: int, rounds: int) -> None:
     said, died = Child(lambda into: churn(path, seed, rounds)).finish()
     assert not died, said
-    (path / folder.RUNNING).unlink()
+    (path / folder.STATE).unlink()
 
 
 def damage(file: Path, way: str, rng: random.Random) -> None:
@@ -189,7 +189,7 @@ def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str,
         else:
             del body[rng.randrange(size // 10, size) :]
         (copy / folder.DATA).write_bytes(body)
-        (copy / folder.RUNNING).touch()
+        (copy / folder.STATE).touch()
         shutil.copy(base / folder.FORGOTTEN, copy)
         least = turns_in_whole_leaves(copy / folder.DATA) - {*FORGOTTEN}
         found = ask(lambda: salvaged(copy, control))

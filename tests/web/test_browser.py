@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.engine.memory import Memory as MemoryProtocol
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web.context import Undo
@@ -190,7 +190,7 @@ ATTACKS = (
 )
 
 
-def attack(memory: MemoryProtocol) -> None:
+def attack(memory: MemoryEngine) -> None:
     """Store every attack in every place of a memory that a view shows."""
     for n, text in enumerate(ATTACKS):
         turn = Turn(

@@ -71,7 +71,7 @@ def find_intended(said: Utterance, model: IntentModel) -> IntendedCommand | None
     if intent.asks >= _bar(kind, doubts):
         return _with_argument(kind, shared, said)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
-    if kind not in (*_QUESTIONS, *_OWN_WORDS) and intent.asks >= bar:
+    if kind not in _QUESTIONS | _OWN_WORDS and intent.asks >= bar:
         found = _with_argument(kind, False, said)
         return found and found._replace(sure=False)
     return None

@@ -78,11 +78,11 @@ def _empty(key: bytes, value: bytes) -> Known | None:
     scope, _, rest = key.partition(b"\0")
     if len(rest) == 8 and b"\0" in rest and scope.isascii():  # a number: a name has no NUL
         return Known("log_by_scope", keys.id_of(rest))
-    return Known("tombstones", None) if keys.is_memory_tombstone(key) else None
+    return Known("tombstones", None) if keys.is_hashed(key, b"n") else None
 
 
 def _epoch_mark(key: bytes, value: bytes) -> Known | None:
-    if not keys.is_epoch_mark(key):
+    if not keys.is_hashed(key, b"g"):
         return None
     return Known("tombstones", codec.decode(int, key, value))
 

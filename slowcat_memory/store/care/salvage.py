@@ -30,7 +30,8 @@ import lmdb
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.store.care.row_kinds import Known, identify
 from slowcat_memory.store.disk import codec, keys, unerased
-from slowcat_memory.store.disk.envelope import MAX_TABLES, intact, trim_to_record
+from slowcat_memory.store.disk.envelope import intact, trim_to_record
+from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     UNSEEN,
@@ -49,6 +50,7 @@ from slowcat_memory.store.disk.tables import (
     LAST_RUN,
     NEXT_ID,
 )
+from slowcat_memory.store.disk.transaction import open_alone
 
 # Rows of the other tables are made again from these.
 SALVAGED = (
@@ -74,22 +76,12 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         OSError: The file cannot be opened.
         lmdb.Error: The disk refuses the copy.
     """
-    with PageReader(file) as reader, _target(into, max(map_size, 4 * reader.size)) as out:
+    with (
+        PageReader(file) as reader,
+        open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
+    ):
         _Salvage(reader, out, unerased.read(file.parent).tombstones).run()
         out.sync(True)
-
-
-def _target(into: Path, map_size: int) -> lmdb.Environment:
-    """Open the store to copy into: without flushes until the end, and without a lock file."""
-    return lmdb.open(
-        str(into),
-        max_dbs=MAX_TABLES,
-        map_size=map_size,
-        sync=False,
-        lock=False,
-        mode=0o600,
-        lib_version=0,
-    )
 
 
 class _Salvage:
