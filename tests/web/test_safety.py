@@ -119,6 +119,11 @@ def test_a_site_that_embeds_or_fetches_is_refused(client: Client) -> None:
     assert client.ask("GET", "/api/start", Sec_Fetch_Site="same-origin").status == 200
 
 
+def test_brackets_in_brackets_are_no_json_object(client: Client) -> None:
+    answer = client.ask("POST", "/api/mark", b"[" * 60_000, Content_Type="application/json")
+    assert answer.status == 400
+
+
 @pytest.mark.parametrize("path", CHANGES)
 def test_a_form_can_change_nothing(client: Client, path: str) -> None:
     """A form of another site can send a body, but neither our header nor JSON."""
