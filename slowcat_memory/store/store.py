@@ -37,12 +37,11 @@ from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
-from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import locks
-from slowcat_memory.store.disk.folder import FreeSpace
+from slowcat_memory.store.disk.folder import FreeSpace, damaged_folders
 from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.outbox import Outbox

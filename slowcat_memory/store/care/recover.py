@@ -36,7 +36,6 @@ from slowcat_memory.store.blocks.reader import (
 from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.care.backups import backups_of
-from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.forgotten import forget_again
 from slowcat_memory.store.disk import codec, folder, keys, unerased
 from slowcat_memory.store.disk.envelope import FORMAT
@@ -87,7 +86,7 @@ def is_trusted(path: Path) -> bool:
 
 def _take_back(path: Path) -> None:
     """Undo a move of a damaged file that a kill interrupted, where files cannot be linked."""
-    for copy_of_it in sorted(damaged_folders(path), reverse=True)[:1]:
+    for copy_of_it in sorted(folder.damaged_folders(path), reverse=True)[:1]:
         if (copy_of_it / folder.DATA).is_file():
             os.replace(copy_of_it / folder.DATA, folder.data_file(path))
             folder.sync_dir(path)
