@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, Task, WriteBatch
+from slowcat_memory.records import Forget
 from slowcat_memory.web import PageContext, context
 from slowcat_memory.web.context import Undo
 from tests.support.page_client import Client, Events, entered
@@ -214,16 +214,7 @@ def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(
 def test_idle_work_is_held_back_and_let_go(client: Client, running: Running) -> None:
     assert client.done("pause", on=True) == {"paused": True}
     assert client.done("pause", on=False) == {"paused": False}
-
-
-def test_a_page_for_one_person_retries_no_work_of_others(client: Client, running: Running) -> None:
-    memory, dead = running.page.memory, {"job": "facts", "key": "s", "state": "dead"}
-    tasks = [Task(id=f"facts/{who}/s", scope=who, created=MONDAY, **dead) for who in (ANNA, "ben")]
-    memory.apply("test", WriteBatch(tasks=tuple(tasks))).wait()
-    assert client.done("retry", task="facts/ben/s") == {"tasks": 0}
-    assert client.done("retry") == {"tasks": 1}
-    with memory.snapshot() as snapshot:
-        assert [task.scope for task in snapshot.tasks(state="dead")] == ["ben"]
+    assert client.done("retry") == {"tasks": 0}
 
 
 def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Running) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.web import PageContext, open_browser, private_link
 from slowcat_memory.web.page_server import CHANGES, READS
 from tests.support.page_client import Client, entered
-from tests.support.page_memory import ANNA, Running, furnish, page_of
+from tests.support.page_memory import ANNA, MONDAY, Running, furnish, page_of
 from tests.support.rows import each_row
 from tests.support.stores import configured
 
@@ -222,6 +223,11 @@ def test_with_a_scope_for_each_person_the_page_shows_one(tmp_path: Path) -> None
             )
             assert refused.status == 403
         assert client.change("forget/preview", id="chunk/10").value["turns"] == 0
+        dead = {"job": "facts", "key": "s", "created": MONDAY, "state": "dead"}
+        tasks = tuple(Task(id=f"facts/{who}/s", scope=who, **dead) for who in ("anna", "ben"))
+        running.page.memory.apply("test", WriteBatch(tasks=tasks))
+        assert client.done("retry", task="facts/anna/s") == {"tasks": 0}
+        assert client.done("retry") == {"tasks": 1}
 
 
 def test_everyone_is_shown_only_when_asked_for(tmp_path: Path) -> None:
