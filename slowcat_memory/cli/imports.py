@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from slowcat_memory.cli.output import (
     NotFound,
@@ -242,16 +242,13 @@ def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> d
     for fault in faults:
         warn(f"{file.name}: {fault}")
     found = _plain(file)
-    counted = ("turns", "sessions", "notes", "known_turns", "conversations")
-    return (
-        found
-        | {name: getattr(imported, name) for name in counted}
-        | {
-            "read": imported.turns + imported.known_turns + imported.notes,
-            "scopes": sorted(imported.scopes),
-            "unreadable": found["unreadable"] + [fault.message for fault in faults],
-        }
-    )
+    return {
+        **found,
+        **asdict(imported),
+        "read": imported.turns + imported.known_turns + imported.notes,
+        "scopes": sorted(imported.scopes),
+        "unreadable": found["unreadable"] + [fault.message for fault in faults],
+    }
 
 
 def _summary(rows: list[dict[str, Any]], scopes: list[str], beside: list[TranscriptError]) -> None:
@@ -295,7 +292,7 @@ def _import_facts(chosen: Settings, folder: Path, *, embed: bool) -> None:
     from slowcat_memory.transfer.fact_files import import_facts
 
     with chosen.engine(words_only=not embed) as engine:
-        imported = import_facts(engine, folder, chosen.user or "")
+        imported = import_facts(engine, folder, chosen.scope() if chosen.user else "")
         if embed and imported.scopes:
             tidy(engine, imported.scopes, chosen.as_json)
     if chosen.as_json:
