@@ -44,9 +44,7 @@ def remember(
     ctx: typer.Context,
     text: Annotated[str, typer.Argument(help="A statement, in any words.")],
     pin: Annotated[bool, typer.Option("--pin", help="Always include it.")] = False,
-    speaker: Annotated[
-        str, typer.Option(help="The person it is about; by default the user.", show_default=False)
-    ] = "",
+    speaker: Annotated[str, typer.Option(help="The person it is about; by default the user.")] = "",
 ) -> None:
     """Store a statement that was not said in a conversation.
 
@@ -108,7 +106,6 @@ def forget(
         typer.Argument(
             metavar="[WHAT]...",
             help="Turns' numbers and memories' ids; or words: all that mentions them.",
-            show_default=False,
         ),
     ] = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
@@ -274,10 +271,7 @@ def _amount(gone: "Forgotten") -> str:
 def undo(
     ctx: typer.Context,
     number: Annotated[
-        int | None,
-        typer.Argument(
-            metavar="COMMAND", help="Its number; by default the latest.", show_default=False
-        ),
+        int | None, typer.Argument(metavar="COMMAND", help="Its number; by default the latest.")
     ] = None,
     only_list: Annotated[
         bool, typer.Option("--list", help="Only show the latest voice commands.")

@@ -26,11 +26,7 @@ def backup(
     ctx: typer.Context,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            help="The new file; by default in the store's folder.",
-            dir_okay=False,
-            show_default=False,
-        ),
+        typer.Argument(help="The new file; by default in the store's folder.", dir_okay=False),
     ] = None,
 ) -> None:
     """Make a backup.
@@ -58,8 +54,7 @@ def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="A backup, or a copy of a store's folder.")],
     other: Annotated[
-        bool,
-        typer.Option("--other", help="Allow the backup of another memory."),
+        bool, typer.Option("--other", help="Allow the backup of another memory.")
     ] = False,
     yes: Yes = False,
 ) -> None:

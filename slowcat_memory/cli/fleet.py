@@ -76,7 +76,6 @@ def init(
         typer.Option(
             metavar="ROLE",
             help="The database role of the workers; by default the one of \\[fleet] dsn.",
-            show_default=False,
         ),
     ] = "",
 ) -> None:

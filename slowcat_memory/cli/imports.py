@@ -48,9 +48,7 @@ def import_(
     ctx: typer.Context,
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="FILE", help="Transcripts, folders or zip archives.", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="Transcripts, folders or zip archives."),
     ] = None,
     conversation: Annotated[
         list[str] | None, typer.Option(help="Only this conversation of the file; may be repeated.")
@@ -64,12 +62,9 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what the files contain, and import nothing.")
     ] = False,
-    me: Annotated[
-        str, typer.Option(metavar="NAME", help="Your name in the files.", show_default=False)
-    ] = "",
+    me: Annotated[str, typer.Option(metavar="NAME", help="Your name in the files.")] = "",
     date: Annotated[
-        str | None,
-        typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01."),
+        str | None, typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01.")
     ] = None,
     facts: Annotated[
         Path | None,

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
 SHARED = {
     "user": Annotated[
-        str | None,
-        typer.Option("--user", "--scope", help="Whose memory.", metavar="NAME", show_default=False),
+        str | None, typer.Option("--user", "--scope", help="Whose memory.", metavar="NAME")
     ],
     "limit": Annotated[int | None, typer.Option(help="How many at most.", min=1)],
     "as_json": Annotated[bool | None, typer.Option("--json", help="Print JSON only, for scripts.")],

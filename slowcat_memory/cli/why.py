@@ -61,8 +61,7 @@ STAGES = {
 def why(
     ctx: typer.Context,
     turn: Annotated[
-        int | None,
-        typer.Argument(help="A turn's number; by default the latest turn.", show_default=False),
+        int | None, typer.Argument(help="A turn's number; by default the latest turn.")
     ] = None,
 ) -> None:
     """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
@@ -188,13 +187,9 @@ def verdicts(entry: "LedgerEntry") -> list[Verdict]:
 @takes("as_json")
 def replay(
     ctx: typer.Context,
-    turn: Annotated[
-        int | None,
-        typer.Option("--turn", help="The number of a user's turn.", show_default=False),
-    ] = None,
+    turn: Annotated[int | None, typer.Option("--turn", help="The number of a user's turn.")] = None,
     job: Annotated[
-        list[str] | None,
-        typer.Option(help="Rebuild only this job's work. May be repeated."),
+        list[str] | None, typer.Option(help="Rebuild only this job's work. May be repeated.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
