@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from slowcat_memory import transfer
 from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ConfigError, TranscriptError
+from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import memory_config
 
@@ -347,8 +347,6 @@ def test_replay_a_choice_of_conversations(engine: MemoryEngine, tmp_path: Path) 
     assert [t.text for t in logged(engine)] == ["I am ben", "I am Anna Lee"]
     with pytest.raises(TranscriptError, match="no such conversation. It has: Anna Lee, ben"):
         imported(engine, path, conversations=["carl"])
-    with pytest.raises(ConfigError, match="cannot name a scope"):
-        imported(engine, path, scope="No Good")
 
 
 # ------------------------------------------------------------------- out of the log

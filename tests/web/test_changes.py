@@ -75,9 +75,10 @@ def test_what_is_muted_is_not_pinned_until_that_is_taken_back(client: Client) ->
     id_ = fact(client, "cello")["id"]
     client.done("mark", id=id_, pinned=True)
     muted = client.done("mark", id=id_, muted=True)
-    assert (muted["memory"]["pinned"], muted["memory"]["muted"]) == (False, True)
+    assert not muted["memory"]["pinned"]
     client.done("undo", undo=muted["undo"])
-    assert (fact(client, "cello")["pinned"], fact(client, "cello")["muted"]) == (True, False)
+    now = fact(client, "cello")
+    assert now["pinned"] and not now["muted"]
 
 
 def test_what_is_muted_is_listed_and_not_recalled(client: Client, running: Running) -> None:
