@@ -14,12 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from slowcat_memory.cli.output import count, out, printable, short
-from slowcat_memory.cli.why import print_recall
+from slowcat_memory.cli.why import print_recall, recall_of
 from slowcat_memory.config import Config
-from slowcat_memory.core.disclosure import renamed
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import why as ledger_of
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
@@ -201,16 +199,13 @@ class Chat:
     def _why(self) -> None:
         self._memory.flush(_STOP_S)
         with self._memory.snapshot() as snapshot:
-            latest = snapshot.ledger_tail(1) if self._thread.recalled else []
-            recall = ledger_of(snapshot, latest[0].turn) if latest else None
+            recall = recall_of(self._memory, snapshot) if self._thread.recalled else None
         if recall is None:
             self._out.print(Text("No recall yet.", "yellow"))
             return
-        entry, stored = recall
+        entry, memories = recall
         if not entry.offers:
             self._out.print("Nothing was recalled that is likely enough and not in this chat.")
-        called = self._memory.reader(entry.scope, local=True).called
-        memories = {id: renamed(memory, called) for id, memory in stored.items()}
         print_recall(entry, memories, self._memory.zone)
 
 

@@ -16,7 +16,6 @@ from slowcat_memory.cli.output import (
     out,
     print_entries,
     print_json,
-    print_list,
     short,
     size,
     usage,
@@ -24,14 +23,14 @@ from slowcat_memory.cli.output import (
     when,
 )
 from slowcat_memory.cli.settings import (
-    AsJson,
-    Limit,
-    Scope,
+    Settings,
     memory_id,
     nothing_in,
+    print_list,
     reading,
     settings,
     shown_id,
+    takes,
 )
 
 if TYPE_CHECKING:
@@ -53,23 +52,22 @@ VIEWS = {
 MEMORIES = ("notes", "summaries", "episodes", "blocks", "icebreakers")
 KINDS = ("sessions", "turns", *MEMORIES, "jobs", "calls", "stats")
 IMPORTED = "import"  # why an imported session ended, as ``transfer.ingest.REASON``
+MOST = 1000  # memories of one search
 RUNS = 10  # of jobs that are shown
 
 
+@takes("limit", "user", "as_json")
 def search(
     ctx: typer.Context,
     text: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
-    scope: Scope = None,
-    k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
     kind: Annotated[str, typer.Option(help="Only this kind: fact, note, summary, episode, …")] = "",
     why: Annotated[bool, typer.Option("--why", help="Also what each was found by.")] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Find memories, best first: when, what was said and by whom, and how likely it answers.
 
-    Uses the agent's recall, without its deadline.
+    Uses the agent's recall, without its deadline. Ten at most, without --limit.
 
-    Examples: [bold]slowcat-memory search "what is my dog called" --k 3[/],
+    Examples: [bold]slowcat-memory search "what is my dog called" --limit 3[/],
     [bold]slowcat-memory search "the garden" --kind summary[/]
     """
     if not text.strip():
@@ -77,11 +75,13 @@ def search(
     from slowcat_memory.core.render.memory_block import mark_of
     from slowcat_memory.runtime.conversation.audience import guest_scope
 
-    with reading(ctx, scope, words_only=False) as (engine, where):
+    known = settings(ctx)
+    known.limit = min(known.limit or 10, MOST)
+    with reading(ctx, words_only=False) as (engine, where):
         if where != guest_scope(engine.config.people):
             engine.prepare(where)  # a short-lived process has no later answer to be complete
         kinds = (kind,) if kind else ()
-        found = engine.search(text, where, k, kinds=kinds, local=True)
+        found = engine.search(text, where, known.limit, kinds=kinds, local=True)
 
         def entry(hit: "Hit") -> Sequence[str | Text]:
             memory = hit.memory
@@ -94,7 +94,7 @@ def search(
             return when(memory.valid_from, engine.zone)[:10], words, about, by
 
         hits = list(found.hits)
-        if as_json:
+        if known.as_json:
             shown = [{"score": h.score, "views": h.views, "memory": h.memory} for h in hits]
             timed = {"stage": found.stage, "timings_ms": found.timings}
             return print_json({**timed, "hits": shown})
@@ -104,7 +104,7 @@ def search(
         ms = found.timings.get("total", sum(found.timings.values()))
         note = f", found {how} in {ms:.0f} ms"
         none = partial(nothing_in, engine, where, "Nothing found.")
-        print_list(hits, entry, "memory", none, limit=k, note=note)
+        print_list(known, hits, entry, "memory", none, note=note)
         report = engine.embedding
         if report.state in ("needs export", "missing"):
             hint = report.hint or "slowcat-memory init prepares it."
@@ -125,6 +125,7 @@ def found_by(views: dict[str, float]) -> str:
     )
 
 
+@takes("limit", "user", "as_json")
 def show(
     ctx: typer.Context,
     what: Annotated[
@@ -137,9 +138,6 @@ def show(
     last: Annotated[
         int | None, typer.Option("--last", help="Show this many of the latest turns.", min=1)
     ] = None,
-    limit: Limit = None,
-    scope: Scope = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the sessions, the turns of one, one memory with its sources, or all of a kind.
 
@@ -149,16 +147,17 @@ def show(
     Examples: [bold]slowcat-memory show[/], [bold]slowcat-memory show --last 20[/],
     [bold]slowcat-memory show 17[/], [bold]slowcat-memory show summaries[/]
     """
+    known = settings(ctx)
     if last is not None:
-        what, limit = "turns", last
+        what, known.limit = "turns", last
     if what == "stats":
-        with settings(ctx).existing().readonly() as engine:
-            return _stats(engine, as_json)
-    with reading(ctx, scope) as (engine, where), engine.snapshot() as snapshot:
+        with known.existing().readonly() as engine:
+            return _stats(engine, known.as_json)
+    with reading(ctx) as (engine, where), engine.snapshot() as snapshot:
         if what not in KINDS and not _is_session(snapshot, what, where):
-            return _one(engine, snapshot, where, what, as_json)
+            return _one(engine, snapshot, where, what, known.as_json)
         if what == "jobs":
-            return _jobs(engine, snapshot, limit, as_json)
+            return _jobs(known, engine, snapshot)
         rows: Sequence[Any]
         if what == "sessions":
             rows = sorted(snapshot.sessions(where), key=lambda one: (one.started, one.id))
@@ -190,7 +189,7 @@ def show(
         turns = sum(getattr(one, "turns", 0) for one in rows) if what == "sessions" else 0
         note = (f", {count(turns, 'turn')}" if turns else "") + f" in scope {where}"
         none = partial(nothing_in, engine, where, late)
-        print_list(rows, entry, noun, none, as_json, limit, latest_last=True, note=note)
+        print_list(known, rows, entry, noun, none, latest_last=True, note=note)
     return None
 
 
@@ -332,12 +331,12 @@ def _one(
     return None
 
 
-def _jobs(engine: "MemoryEngine", snapshot: "Snapshot", limit: int | None, as_json: bool) -> None:
+def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None:
     """Print the waiting and failed tasks, and the last runs; no texts of memories."""
     from slowcat_memory.idle.forecast import forecast
 
     tasks, runs, zone = snapshot.tasks(), snapshot.runs(RUNS), engine.zone
-    if as_json:
+    if known.as_json:
         return print_json({"tasks": tasks, "runs": runs, "forecast": forecast(snapshot)})
 
     def entry(task: "Task") -> Sequence[str | Text]:
@@ -348,7 +347,7 @@ def _jobs(engine: "MemoryEngine", snapshot: "Snapshot", limit: int | None, as_js
 
     if tasks:
         failed = sorted(tasks, key=lambda task: task.state != "dead")
-        print_list(failed, entry, "task", str, limit=limit)
+        print_list(known, failed, entry, "task", str)
     else:
         out().print("No tasks are waiting.")
     if runs:

@@ -27,7 +27,7 @@ from slowcat_memory.cli.output import (
     warn,
     when,
 )
-from slowcat_memory.cli.settings import Scope, settings
+from slowcat_memory.cli.settings import settings, takes
 from slowcat_memory.cli.setup import endpoint, examine
 from slowcat_memory.errors import ConfigError, how_to_install
 
@@ -90,13 +90,13 @@ def demo(
             raise typer.Exit(FAILED)
 
 
+@takes("user")
 def chat(
     ctx: typer.Context,
     llm_url: Annotated[
         str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
     ] = "",
     model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
-    scope: Scope = None,
 ) -> None:
     """Chat with a model on this machine, with a persistent memory.
 
@@ -110,7 +110,7 @@ def chat(
     from slowcat_memory.cli.chat import run_chat  # with its heavy imports
 
     known = settings(ctx)
-    run_chat(known.config, known.scope(scope), llm_url, model)
+    run_chat(known.config, known.scope(), llm_url, model)
 
 
 # ------------------------------------------------------------------- idle
@@ -230,9 +230,9 @@ def duration(seconds: float) -> str:
 # ------------------------------------------------------------------- ui
 
 
+@takes("user")
 def ui(
     ctx: typer.Context,
-    scope: Scope = None,
     everyone: Annotated[
         bool, typer.Option("--everyone", help="Show every person's memory, not only one's.")
     ] = False,
@@ -253,7 +253,7 @@ def ui(
     from slowcat_memory.web import PageContext, PageServer
 
     known = settings(ctx).existing()
-    person = known.scope(scope)  # before this process has the store open
+    person = known.scope()  # before this process has the store open
     memory = MemoryEngine.acquire(known.config)
     try:
         page = PageContext(memory, person=person, everyone=everyone, doctor=partial(examine, known))
@@ -284,9 +284,9 @@ async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
 # ------------------------------------------------------------------- mcp
 
 
+@takes("user")
 def mcp(
     ctx: typer.Context,
-    scope: Scope = None,
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP instead of standard input and output.")
     ] = False,
@@ -325,7 +325,7 @@ def mcp(
     if token_file and not http:
         raise usage("needs --http", "--token-file")
     known = settings(ctx)
-    whose = known.scope(scope)
+    whose = known.scope()
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:

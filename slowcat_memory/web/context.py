@@ -209,6 +209,10 @@ class PageContext:
         """Return a memory under the present name of its scope's user."""
         return renamed(memory, self.memory.reader(memory.scope, local=True).called)
 
+    def shows(self, scope: str) -> bool:
+        """Return whether the page may show a person's memory; "" stands for work of nobody's."""
+        return self.everyone or scope in ("", self.person)
+
     def scope(self, given: Mapping[str, Any]) -> str:
         """Return the scope that a request names, by default the page's person.
 
@@ -216,7 +220,7 @@ class PageContext:
             Refusal: The page may not show it.
         """
         wanted = given.get("scope") or self.person
-        if wanted != self.person and not self.everyone:
+        if not self.shows(str(wanted)):
             raise Refusal(403, "This page shows one person's memory.")
         return check_scope(str(wanted))
 

@@ -139,7 +139,7 @@ def test_change_remember_is_found_and_repeating_it_changes_nothing(filled) -> No
     first = filled.json("remember", "I am allergic to nuts.", "--pin")
     assert first["id"].startswith("note/") and first["pinned"] is True
     assert filled.json("remember", "I am allergic to nuts.", "--pin")["id"] == first["id"]
-    hit = filled.json("search", "allergic", "--k", "1")["hits"][0]
+    hit = filled.json("search", "allergic", "--limit", "1")["hits"][0]
     assert hit["memory"]["id"] == first["id"]
 
 

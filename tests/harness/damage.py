@@ -23,7 +23,7 @@ from unittest import mock
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import canary_process, erasure, salvage
-from slowcat_memory.store.care.row_kinds import identify
+from slowcat_memory.store.care.salvage import identify
 from slowcat_memory.store.disk import canary, folder, unerased
 from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
 from slowcat_memory.store.disk.unerased import ORDER, Unerased

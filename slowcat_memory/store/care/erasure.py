@@ -24,7 +24,6 @@ from slowcat_memory.records import Forget, Forgotten, Manifest
 from slowcat_memory.store.care import backups, copy
 from slowcat_memory.store.care.backups import Erased
 from slowcat_memory.store.care.copy import Run
-from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import remove_drafts
 from slowcat_memory.store.disk import unerased
 from slowcat_memory.store.disk.environment import Environment
@@ -36,6 +35,7 @@ from slowcat_memory.store.disk.folder import (
     REPLAYING,
     RESTORING,
     SALVAGING,
+    damaged_folders,
     index_folder,
     remove,
     sync_dir,

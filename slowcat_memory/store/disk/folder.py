@@ -40,7 +40,7 @@ SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
 REPLAYING = "replay"  # a copy in which derived records are made again
 DOOMED = "deleted-"  # + a random name: a folder that is being deleted
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
-CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only an explicit command deletes them
+CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only a person deletes them
 
 LOCK_BYTES = 1 << 16  # LMDB's reader table for twice the readers that we allow
 
@@ -333,3 +333,8 @@ class FreeSpace:
             with suppress(OSError):  # closed, or its disk is gone
                 self._scarce = shutil.disk_usage(self._fd).free < self._min_free
         return self._scarce
+
+
+def damaged_folders(path: Path) -> list[Path]:
+    """Return where a folder's damaged stores are; they may hold what was forgotten since."""
+    return [found for found in path.glob(f"{CORRUPT}*") if found.is_dir()]

@@ -109,7 +109,7 @@ def _run(page: PageContext, snapshot: Snapshot, run: Run) -> dict[str, Any]:
         "tokens": run.tokens_in + run.tokens_out,
         "made": run.made,
         "error": run.error,
-        "retry": task is not None and task.state == "dead",
+        "retry": named and task is not None and task.state == "dead",
     }
 
 
