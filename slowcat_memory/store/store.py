@@ -41,7 +41,7 @@ from slowcat_memory.store.care.backups import back_up, back_up_into_store, backu
 from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk.folder import ERASING, IDLE, FreeSpace, damaged_folders
+from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
@@ -344,6 +344,12 @@ class Store:
     def pass_own(self, upto: int) -> set[int]:
         """Return, and forget, the ids up to one that this process gave to events."""
         return self._queue.pass_own(upto)
+
+    @contextmanager
+    def commanding(self) -> Iterator[None]:
+        """One change of the commands' rows at a time, of all processes: their ids rise."""
+        with alone(self.path / COMMANDS, ERASING_S):
+            yield
 
     @contextmanager
     def idle_turn(self) -> Iterator[bool]:

@@ -43,8 +43,7 @@ class UndoLog:
         """
         self._store, self._write, self._index, self._clock = store, write, index, clock
         self._doubt = doubt
-        self._lock = threading.RLock()
-        self._last_id = 0
+        self._lock = threading.Lock()
 
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
@@ -53,7 +52,7 @@ class UndoLog:
 
         Memories with the ids ``instead``, of the same namespace, are retired and stay readable.
         """
-        with self._lock:
+        with self._alone():
             now = self._clock()
             old = self._retired(((memory.scope, id_) for id_ in instead), now)
             hidden = tuple(one.id for one in old)
@@ -80,7 +79,7 @@ class UndoLog:
         Returns:
             The command's row, durable.
         """
-        with self._lock:
+        with self._alone():
             now = self._clock()
             when = {"at": now, "due": now + timedelta(seconds=undo_s)}
             what = {"hidden": tuple(memories), "others": tuple(others), "turns": tuple(turns)}
@@ -103,7 +102,7 @@ class UndoLog:
 
         Arguments as in ``hide``.
         """
-        with self._lock:
+        with self._alone():
             asked = {"turns": tuple(turns), "hidden": tuple(memories), "state": "asked"}
             return self._apply([], self._entry(kind, scope, turn, at=self._clock(), **asked))
 
@@ -117,7 +116,7 @@ class UndoLog:
         Returns:
             The updated row: "done", or "undone".
         """
-        with self._lock:
+        with self._alone():
             if not yes:
                 return self._apply([], replace(entry, state="undone"))
             now = self._clock()
@@ -129,7 +128,7 @@ class UndoLog:
 
         None when it does not exist, or cannot be undone.
         """
-        with self._lock:
+        with self._alone():
             now = self._clock()
             with self._store.snapshot() as snapshot:
                 present = next((e for e in snapshot.commands() if e.id == entry.id), None)
@@ -149,7 +148,7 @@ class UndoLog:
         Nothing can be undone inside the block. Erasing also cleans the commands' rows, in the same
         transaction, so that what a crash interrupts is due again.
         """
-        with self._lock:
+        with self._alone():
             yield self._due()
 
     def has_due(self) -> bool:
@@ -163,11 +162,15 @@ class UndoLog:
             over = (entry for entry in snapshot.commands() if is_due(entry, now))
             return {entry.id: _erasures(entry, snapshot) for entry in over}
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._lock, self._store.commanding():
+            yield
+
     def _entry(self, kind: str, scope: str, turn: int, **more: Any) -> CommandEntry:
-        with self._store.snapshot() as snapshot:  # another process may have written one
+        with self._store.snapshot() as snapshot:
             stored = max((entry.id for entry in snapshot.commands(n=1)), default=0)
-        self._last_id = max(self._last_id, stored) + 1
-        return CommandEntry(id=self._last_id, scope=scope, kind=kind, turn=turn, **more)
+        return CommandEntry(id=stored + 1, scope=scope, kind=kind, turn=turn, **more)
 
     def _retired(self, memories: Iterable[tuple[str, str]], now: datetime) -> list[Memory]:
         with self._store.snapshot() as snapshot:

@@ -26,6 +26,7 @@ GENERATION = "g-"  # + time and process: a folder with a DATA that replaced the 
 FRESH = "g-new-"  # + a random name: a folder with a copy that is about to become a generation
 OPENING = "opening.lock"  # held while one process opens or leaves the store
 ERASING = "erasing.lock"  # held by the process that erases, rewrites or copies
+COMMANDS = "commands.lock"  # held by the process that writes the row of a command
 IDLE = "idle.lock"  # held by the process that does the idle work
 PROCESSES = "processes"  # a locked file of each process that has the store open
 IDS = "ids"  # the next log id, shared by these processes
