@@ -69,12 +69,6 @@ class RuleStandsInError(BadAnswerError):
         self.batch = batch
 
 
-def given_up(batch: WriteBatch, task: Task, error: BadAnswerError) -> WriteBatch:
-    """Return what a rule found, and the task as failed: another model may do it better."""
-    dead = replace(task, state="dead", not_before=None, error=error.message)
-    return replace(batch, tasks=(*batch.tasks, dead), retask=True)
-
-
 class Trigger(Struct, frozen=True):
     """When a job is planned; any one condition suffices.
 
