@@ -7,17 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import ground
-from slowcat_memory.core.summaries.prompt import (
-    DAY,
-    META,
-    SESSION,
-    TOPIC,
-    WEEK,
-    WINDOW,
-    Reflection,
-    check_reply,
-    instruction,
-)
+from slowcat_memory.core.summaries.prompt import SESSION, Reflection, check_reply, instruction
 from slowcat_memory.core.summaries.summary import (
     Subject,
     SummaryText,
@@ -91,12 +81,6 @@ def test_check_reply_fields_are_short_few_and_said():
     assert told.topics == ("moving", "rent", "x") or told.topics == ("moving", "rent")
     assert told.entities == ("Lisbon", "Max") and told.tone == ""
     assert told.relationship == "Anna trusts Nora with it."
-
-
-def test_instruction_distinguishes_purposes():
-    asked = [one.asks for one in (SESSION, WINDOW, META, DAY, WEEK, TOPIC)]
-    for one in asked:
-        assert sum(other in instruction(SESSION) for other in asked) == 1 and asked.count(one) == 1
 
 
 def test_instruction_persona_cannot_break_out_of_its_line():

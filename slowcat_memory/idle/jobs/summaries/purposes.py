@@ -414,17 +414,17 @@ PURPOSES = {
         read=_read_window, due=_windows_due, follow_up=_after_window,
     ),
     "meta": SummaryPurpose(
-        job="meta_summary", prompt=prompt.META, rank=48,
+        job="meta_summary", prompt=prompt.ROLLUP, rank=48,
         read=_read_meta, due=_metas_due,
     ),
     "day": SummaryPurpose(
-        job="rollups", prompt=prompt.DAY, rank=55, read=_read_period,
+        job="rollups", prompt=prompt.ROLLUP, rank=55, read=_read_period,
     ),
     "week": SummaryPurpose(
-        job="rollups", prompt=prompt.WEEK, rank=60, read=_read_period,
+        job="rollups", prompt=prompt.ROLLUP, rank=60, read=_read_period,
     ),
     "topic": SummaryPurpose(
-        job="topics", prompt=prompt.TOPIC, rank=71, read=_read_topic,
+        job="topics", prompt=prompt.ROLLUP, rank=71, read=_read_topic,
         rules_apart=True,
     ),
 }  # fmt: skip
