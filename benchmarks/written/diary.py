@@ -86,7 +86,7 @@ class Relation(Item, frozen=True, kw_only=True):
 class Wrong(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a small model writes about a turn; the fields that its ``kind`` has are filled."""
 
-    kind: Literal["fact", "entity", "relation", "context", "question", "note", "episode", "summary"]
+    kind: Literal["fact", "entity", "relation", "context", "question", "note", "summary"]
     fault: str
     text: str = ""
     type: str = ""
@@ -164,13 +164,6 @@ class TopicSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     conversations: tuple[str, ...]
 
 
-class ProfileValue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The value of a profile's field, and the exchange that says it."""
-
-    value: str
-    turn: str
-
-
 class BlockLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A good line of a block, true from a day until another."""
 
@@ -178,15 +171,6 @@ class BlockLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: str
     since: date
     until: date | None = None
-
-
-class Thread(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An open matter, and the good words to ask about it."""
-
-    turn: str
-    opens: date
-    text: str
-    closes: date | None = None
 
 
 class Change(Struct, frozen=True, forbid_unknown_fields=True):
@@ -243,9 +227,7 @@ class Diary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     days: tuple[DaySummary, ...] = ()
     weeks: tuple[WeekSummary, ...] = ()
     topics: tuple[TopicSummary, ...] = ()
-    profile: dict[str, ProfileValue] = {}
     lines: tuple[BlockLine, ...] = ()
-    threads: tuple[Thread, ...] = ()
     changes: tuple[Change, ...] = ()
     same: tuple[Same, ...] = ()
     apart: tuple[Apart, ...] = ()
@@ -326,8 +308,6 @@ def _unknown(named: Sequence[tuple[str, str]], known: Sequence[str]) -> list[str
 def _turns_named(diary: Diary) -> list[tuple[str, str]]:
     return [
         *((one.id, id) for _, one in diary.exchanges() for id in one.answers),
-        *((f"profile {name}", one.turn) for name, one in diary.profile.items()),
-        *((f"thread {one.text!r}", one.turn) for one in diary.threads),
         *((f"question {one.text!r}", id) for one in diary.questions for id in one.gold + one.old),
     ]
 
