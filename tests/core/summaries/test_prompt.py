@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -19,7 +18,6 @@ from slowcat_memory.core.summaries.summary import (
     replacing,
     summary,
 )
-from slowcat_memory.core.summaries.topics import bags
 from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.records import Made, Turn
 from tests.support.rows import each_row
@@ -147,12 +145,6 @@ def test_conversations_join_sessions_with_a_short_silence_between():
 )
 def test_prompt_stretches_of_what_is_not_covered(covered, due):
     assert due_runs(range(8), covered, 3) == due
-
-
-def test_bags_are_unit_vectors_that_know_what_is_alike():
-    rows = bags([["dog", "max"], ["dog", "max", "vet"], ["nurse", "shift"], []])
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
-    assert rows[0] @ rows[1] > 0.5 > abs(rows[0] @ rows[2])
 
 
 @pytest.mark.parametrize(

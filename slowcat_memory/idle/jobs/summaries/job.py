@@ -36,7 +36,6 @@ from slowcat_memory.core.summaries.summary import (
     replacing,
     summary,
     text_of,
-    topic_name,
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
@@ -114,9 +113,9 @@ class SummaryJob:
         return self._plan(self.name, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Make one summary, cluster the topics again, or group the windows of a session."""
+        """Make one summary, find the topics, or group the windows of a session."""
         if self.name == "topics" and task.key == GROUP_TOPICS:
-            return await group_sessions(task.scope, context)
+            return group_sessions(task.scope, context)
         if self.name == "meta_summary" and task.key.endswith(f"/{GROUP_WINDOWS}"):
             return group_windows(task, context)
         kind = task.key.partition("/")[0]  # of a period: "day/2026-05-12"
@@ -180,7 +179,7 @@ def _plan_periods(job: str, context: JobContext) -> Plan | None:
 
 
 def _plan_topics(job: str, context: JobContext) -> Plan | None:
-    """Cluster all topics again after a forget, or with a new LLM."""
+    """Find all topics again after a forget, or with a new LLM."""
     with context.snapshot() as snapshot:
         before = snapshot.cursor(job)
         cursor = Cursor(name=job, position=0, note=_mark(snapshot, context))
@@ -218,8 +217,8 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
         return _batch((), again)
     if not text.text:  # nothing but orders was said
         return _batch(archived(old, now) if old else (), again)
-    if purpose is PURPOSES["topic"]:
-        subject = replace(subject, name=topic_name(text))
+    if purpose is PURPOSES["topic"] and old is not None:
+        subject = replace(subject, name=next(iter(text.topics), old.facets.get("name", "")))
     made = summary(subject, text, Made(job=purpose.job, version=VERSION), now)
     return _batch(replacing(made, old, now), again, purpose.follow_up(made, task, context))
 

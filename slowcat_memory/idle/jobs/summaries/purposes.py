@@ -36,7 +36,7 @@ from slowcat_memory.idle.jobs.session_log import may_see, visible_turns
 from slowcat_memory.records import Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-GROUP_TOPICS = "group"  # key of the task that clusters sessions
+GROUP_TOPICS = "group"  # key of the task that finds topics
 GROUP_WINDOWS = "group"  # end of the key of the task that finds a session's due meta summaries
 MIN_PARTS = 2  # fewer summaries get no summary of their own
 TOPIC_PARTS = 24  # the latest sessions of a topic used for its summary
