@@ -156,14 +156,6 @@ class WeekSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     summary: str
 
 
-class TopicSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A good topic."""
-
-    name: str
-    summary: str
-    conversations: tuple[str, ...]
-
-
 class BlockLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A good line of a block, true from a day until another."""
 
@@ -226,7 +218,6 @@ class Diary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     persona: str = ""
     days: tuple[DaySummary, ...] = ()
     weeks: tuple[WeekSummary, ...] = ()
-    topics: tuple[TopicSummary, ...] = ()
     lines: tuple[BlockLine, ...] = ()
     changes: tuple[Change, ...] = ()
     same: tuple[Same, ...] = ()
@@ -290,8 +281,6 @@ def check(diary: Diary) -> list[str]:
         *_repeated(conversations, "conversation"),
         *(fault for conversation, one in diary.exchanges() for fault in _of_turn(conversation, one)),
         *_unknown(_turns_named(diary), exchanges), *_unknown(_facts_named(diary), facts),
-        *_unknown([(f"topic {t.name}", id) for t in diary.topics for id in t.conversations],
-                  conversations),
         *_of_order(diary),
         *(f"week {week.monday}: no Monday" for week in diary.weeks if week.monday.weekday()),
     ]  # fmt: skip

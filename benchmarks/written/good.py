@@ -119,18 +119,7 @@ class GoodModel:
             return of_conversation(_most_shown(spots))
         parts = [c for line in shown.lines if (c := self.reader.conversation_of(line))]
         parts = list({c.id: c for c in parts}.values())
-        if request.job == "topics":
-            return self._topic(parts)
         return self._period(shown.days, parts)
-
-    def _topic(self, parts: Sequence[Conversation]) -> dict[str, Any]:
-        ids = {one.id for one in parts}
-        best = max(
-            self.diary.topics, key=lambda one: len(ids & set(one.conversations)), default=None
-        )
-        if best is None or not ids & set(best.conversations):
-            return _sum_of(parts)
-        return {"summary": best.summary, "topics": [best.name], "key": f"topic {best.name}"}
 
     def _period(self, days: Sequence[date], parts: Sequence[Conversation]) -> dict[str, Any]:
         """Return the summary of a day or of a week; that of the conversations if it has none."""

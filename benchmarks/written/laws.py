@@ -74,7 +74,7 @@ def questions_kept(found: Found) -> Iterator[Case]:
 
 
 def summaries_kept(found: Found) -> Iterator[Case]:
-    """Right summaries of conversations, days, weeks and topics are kept."""
+    """Right summaries of conversations, days and weeks are kept."""
     jobs = {call.job for call in found.played.calls}
     for job in sorted(jobs):
         own = [call for call in found.played.calls if call.job == job]

@@ -68,11 +68,11 @@ WINDOW = Purpose(
     max_tokens=256,
     temperature=0.5,
 )
-# Of summaries: of the parts of a long conversation, of a day, of a week, of a topic.
+# Of summaries: of the parts of a long conversation, of a day, of a week.
 ROLLUP = Purpose(
     asks='"summary": two to five sentences on all of these conversations, or parts of one, of which '
     "the record holds summaries: what happened, how it developed, what stays open.\n"
-    f"{_FIELDS}\nThe first of the topics is the name that all of it goes by, in two to four words.",
+    f"{_FIELDS}",
     sentences=7,
     words=160,
     max_tokens=512,

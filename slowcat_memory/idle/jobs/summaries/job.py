@@ -58,7 +58,6 @@ from slowcat_memory.idle.jobs.session_log import (
     read_sessions,
 )
 from slowcat_memory.idle.jobs.summaries.purposes import (
-    GROUP_TOPICS,
     GROUP_WINDOWS,
     PURPOSES,
     SummaryInput,
@@ -114,7 +113,7 @@ class SummaryJob:
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Make one summary, find the topics, or group the windows of a session."""
-        if self.name == "topics" and task.key == GROUP_TOPICS:
+        if self.name == "topics":
             return group_sessions(task.scope, context)
         if self.name == "meta_summary" and task.key.endswith(f"/{GROUP_WINDOWS}"):
             return group_windows(task, context)
@@ -179,7 +178,7 @@ def _plan_periods(job: str, context: JobContext) -> Plan | None:
 
 
 def _plan_topics(job: str, context: JobContext) -> Plan | None:
-    """Find all topics again after a forget, or with a new LLM."""
+    """Find all topics again after a forget."""
     with context.snapshot() as snapshot:
         before = snapshot.cursor(job)
         cursor = Cursor(name=job, position=0, note=_mark(snapshot, context))
@@ -207,7 +206,7 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
         )
     if not is_stale(old, subject.digest, llm=context.llm is not None):
         return WriteBatch()
-    by_rule_stands = purpose.rules_apart or not is_stale(old, subject.digest, llm=False)
+    by_rule_stands = not is_stale(old, subject.digest, llm=False)
     text, again = (
         (only, ())
         if only is not None
@@ -217,8 +216,6 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
         return _batch((), again)
     if not text.text:  # nothing but orders was said
         return _batch(archived(old, now) if old else (), again)
-    if purpose is PURPOSES["topic"] and old is not None:
-        subject = replace(subject, name=next(iter(text.topics), old.facets.get("name", "")))
     made = summary(subject, text, Made(job=purpose.job, version=VERSION), now)
     return _batch(replacing(made, old, now), again, purpose.follow_up(made, task, context))
 

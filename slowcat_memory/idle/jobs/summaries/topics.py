@@ -1,14 +1,11 @@
 """Recurring topics: the sessions whose summaries share a subject, a name or a thing.
 
-Grouping needs no LLM. A topic gets a name and a summary by rule at once; with an LLM, its summary
-becomes due when the topic changed.
+A topic is called by its subject, and has the sentences about it of these summaries: no LLM is asked.
 """
 
 import hashlib
 from collections.abc import Container, Mapping, Sequence
 from itertools import islice
-
-from msgspec.structs import replace
 
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.summaries.options import TopicsOptions
@@ -26,22 +23,17 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.idle.job import JobContext
-from slowcat_memory.idle.jobs.summaries.purposes import (
-    PURPOSES,
-    TOPIC_PARTS,
-    session_summaries,
-    topic_subject,
-)
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.idle.jobs.summaries.purposes import session_summaries, topic_subject
+from slowcat_memory.records import Made, Memory, WriteBatch
 
+PARTS = 24  # the latest sessions of a topic used for its summary
 LATEST = 50  # turns whose speakers are no subjects
 
 
 def group_sessions(scope: str, context: JobContext) -> WriteBatch:
     """Find the topics of a scope's sessions.
 
-    The batch has new and changed topics with a summary by rule, removed topics, and the tasks for
-    the summaries by an LLM.
+    The batch has new and changed topics, and those that are gone.
     """
     with context.snapshot() as snapshot:
         sessions = session_summaries(snapshot, scope)
@@ -49,25 +41,19 @@ def group_sessions(scope: str, context: JobContext) -> WriteBatch:
         latest = islice(snapshot.latest_turns(scope), LATEST)
         speakers = {word for turn in latest for word in fold(turn.speaker).split()}
     found = shared_subjects(sessions, old, speakers, context.options)
-    now, llm = context.now, context.llm is not None
-    memories, tasks = list[Memory](), list[Task]()
+    now, memories = context.now, list[Memory]()
     live = {_id(name): (name, parts) for name, parts in found.items()}
     for id, (name, parts) in live.items():
-        subject = topic_subject(id, tuple(one.id for one in parts), parts)
+        subject = topic_subject(id, name, parts)
         before = old.get(id)
         if is_stale(before, subject.digest, llm=False):
-            made = _summary_by_rule(replace(subject, name=name), parts, context)
+            made = _summary_by_rule(subject, parts, context)
             memories += replacing(made, before, now) if made.text else ()
-        elif not is_stale(before, subject.digest, llm=llm):
-            continue
-        if llm:
-            tasks.append(PURPOSES["topic"].task(scope, id.rpartition("/")[2], now))
     gone = [memory for id, memory in old.items() if id not in live]
     memories += [history for memory in gone for history in archived(memory, now)]
     return WriteBatch(
         memories=tuple(memories),
         drop=tuple((memory.scope, memory.id) for memory in gone),
-        tasks=tuple(tasks),
     )
 
 
@@ -110,9 +96,9 @@ def _is_known(ids: set[str], found: Mapping[str, Sequence[Memory]]) -> bool:
 
 
 def _summary_by_rule(subject: Subject, parts: Sequence[Memory], context: JobContext) -> Memory:
-    lines = [as_turn(memory, n) for n, memory in enumerate(parts[-TOPIC_PARTS:], start=1)]
-    text = by_rule.of_summaries(lines, context.zone, Tokenizer())
-    made = Made(job=PURPOSES["topic"].job, version=VERSION)
+    lines = [as_turn(memory, n) for n, memory in enumerate(parts[-PARTS:], start=1)]
+    text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=subject.name)
+    made = Made(job="topics", version=VERSION)
     return summary(subject, text, made, context.now)
 
 
