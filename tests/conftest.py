@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from slowcat_memory.config import Config
 from slowcat_memory.index.build.generation import Build
@@ -18,6 +19,8 @@ from tests.support.stores import build_in_a_fork, configured
 os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
 os.environ["SLOWCAT_IDLE_LLM__URL"] = ""  # no test looks for an LLM at the ports of this machine
 open_llm.__defaults__ = ((),)
+settings.register_profile("unhurried", deadline=None)  # no test depends on how fast a machine is
+settings.load_profile("unhurried")
 SHARED_MEMORY = Path("/dev/shm")
 if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30:
     # A disk takes 10 ms for each commit, which is most of the time of a test that writes.

@@ -86,7 +86,7 @@ class Relation(Item, frozen=True, kw_only=True):
 class Wrong(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a small model writes about a turn; the fields that its ``kind`` has are filled."""
 
-    kind: Literal["fact", "entity", "relation", "context", "question", "note", "summary"]
+    kind: Literal["fact", "entity", "relation", "context", "question", "note", "episode", "summary"]
     fault: str
     text: str = ""
     type: str = ""
