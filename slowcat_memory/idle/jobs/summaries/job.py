@@ -99,12 +99,16 @@ class SummaryJob:
     """One job; see ``idle.job.Job``."""
 
     version = VERSION
-    needs: Needs = "llm or rules"
 
     def __init__(
-        self, name: str, trigger: Trigger, plan: PlanJob, options: type[Struct] = SummariesOptions
+        self,
+        name: str,
+        trigger: Trigger,
+        plan: PlanJob,
+        options: type[Struct] = SummariesOptions,
+        needs: Needs = "llm or rules",
     ) -> None:
-        self.name, self.trigger, self.Options = name, trigger, options
+        self.name, self.trigger, self.Options, self.needs = name, trigger, options, needs
         self._plan = plan
         self._purposes = {key: row for key, row in PURPOSES.items() if row.job == name}
 
@@ -343,6 +347,12 @@ SUMMARY_JOBS = {
         SummaryJob("window_summary", replace(_AFTER_SESSIONS, turns=5), _plan_sessions),
         SummaryJob("meta_summary", _AFTER_SESSIONS, _plan_sessions),
         SummaryJob("rollups", _AFTER_SESSIONS, _plan_periods),
-        SummaryJob("topics", replace(_AFTER_SESSIONS, every_s=3600.0), _plan_topics, TopicsOptions),
+        SummaryJob(
+            "topics",
+            replace(_AFTER_SESSIONS, every_s=3600.0),
+            _plan_topics,
+            TopicsOptions,
+            "nothing",
+        ),
     )
 }
