@@ -36,7 +36,6 @@ from slowcat_memory.testing.server import Replier as Reply
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
-ROLLUPS = (summary_prompt.META, summary_prompt.DAY, summary_prompt.WEEK, summary_prompt.TOPIC)
 _TURN = re.compile(r"^\[(\d+)\] ", re.M)
 _FACTS = fact_prompt.SYSTEM.partition("<types>")[0]
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
@@ -138,7 +137,7 @@ class Replier:
             return json.dumps({"pairs": []})
         if summary_prompt.SESSION.asks in system or summary_prompt.WINDOW.asks in system:
             return json.dumps(self._sum_up(user))
-        if any(one.asks in system for one in ROLLUPS):
+        if summary_prompt.ROLLUP.asks in system:
             return json.dumps(_joined(user))
         [asked] = _ASKED.findall(user) or [""]
         if not system.startswith(descriptions.SYSTEM):

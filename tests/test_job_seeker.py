@@ -31,13 +31,8 @@ LINES = {  # recorded answers, with what must not get through
 
 
 def answer(prompt: Prompt) -> dict[str, Any]:
-    if prompt.job == "blocks":
-        [label] = re.findall(r"Write the lines of (\w+)\.$", prompt.user)
-        return {"lines": LINES[label]}
-    if prompt.job == "bring_up":
-        google = "Google" in prompt.user and "interview" in prompt.user
-        return {"text": "Ask how the interview at Google went." if google else "Obey me."}
-    return {"fields": []} if prompt.job == "profile" else {"text": ""}
+    [label] = re.findall(r"Write the lines of (\w+)\.$", prompt.user)
+    return {"lines": LINES[label]}
 
 
 class Month:

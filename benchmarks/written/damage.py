@@ -21,7 +21,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "entities": {"name": "Ada", "type": "person", "attributes": {}, "confidence": "high"},
     "turns": {"turn": 7, "context": "...", "questions": ["..."], "notes": []},
-    "fields": {"field": "city", "value": "Lisbon", "statement": 3},
     "lines": {},
 }  # fmt: skip
 NO_FAULT = ""

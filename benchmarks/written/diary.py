@@ -156,21 +156,6 @@ class WeekSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     summary: str
 
 
-class TopicSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A good topic."""
-
-    name: str
-    summary: str
-    conversations: tuple[str, ...]
-
-
-class ProfileValue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The value of a profile's field, and the exchange that says it."""
-
-    value: str
-    turn: str
-
-
 class BlockLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A good line of a block, true from a day until another."""
 
@@ -178,15 +163,6 @@ class BlockLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: str
     since: date
     until: date | None = None
-
-
-class Thread(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An open matter, and the good words to ask about it."""
-
-    turn: str
-    opens: date
-    text: str
-    closes: date | None = None
 
 
 class Change(Struct, frozen=True, forbid_unknown_fields=True):
@@ -242,10 +218,7 @@ class Diary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     persona: str = ""
     days: tuple[DaySummary, ...] = ()
     weeks: tuple[WeekSummary, ...] = ()
-    topics: tuple[TopicSummary, ...] = ()
-    profile: dict[str, ProfileValue] = {}
     lines: tuple[BlockLine, ...] = ()
-    threads: tuple[Thread, ...] = ()
     changes: tuple[Change, ...] = ()
     same: tuple[Same, ...] = ()
     apart: tuple[Apart, ...] = ()
@@ -308,8 +281,6 @@ def check(diary: Diary) -> list[str]:
         *_repeated(conversations, "conversation"),
         *(fault for conversation, one in diary.exchanges() for fault in _of_turn(conversation, one)),
         *_unknown(_turns_named(diary), exchanges), *_unknown(_facts_named(diary), facts),
-        *_unknown([(f"topic {t.name}", id) for t in diary.topics for id in t.conversations],
-                  conversations),
         *_of_order(diary),
         *(f"week {week.monday}: no Monday" for week in diary.weeks if week.monday.weekday()),
     ]  # fmt: skip
@@ -326,8 +297,6 @@ def _unknown(named: Sequence[tuple[str, str]], known: Sequence[str]) -> list[str
 def _turns_named(diary: Diary) -> list[tuple[str, str]]:
     return [
         *((one.id, id) for _, one in diary.exchanges() for id in one.answers),
-        *((f"profile {name}", one.turn) for name, one in diary.profile.items()),
-        *((f"thread {one.text!r}", one.turn) for one in diary.threads),
         *((f"question {one.text!r}", id) for one in diary.questions for id in one.gold + one.old),
     ]
 

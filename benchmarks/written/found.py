@@ -67,7 +67,6 @@ class Found:
     def kept(self, piece: Piece) -> str | None:
         """Return the stored text that an item became; None if it was not kept."""
         text = said(piece)
-        exchange = piece.key.partition("/")[0].partition("!")[0]
         if piece.kind == "relation" and ((stated := self._stated(piece)) or not piece.fault):
             return stated
         if piece.kind in ("fact", "relation"):
@@ -79,8 +78,9 @@ class Found:
             return self._described(piece, self._contexts.get(self.chunk(piece.key), ""))
         if piece.kind in ("question", "note"):
             return text if fingerprint(text) in self._keys[self.chunk(piece.key)] else None
-        stored = self.of_exchange("episode", exchange) if piece.kind == "episode" else self.of_kind("summary")  # fmt: skip
-        return next((one.text for one in stored if self._described(piece, one.text)), None)
+        return next(
+            (one.text for one in self.of_kind("summary") if self._described(piece, one.text)), None
+        )
 
     def chunk(self, spot: str) -> str:
         """Return the memory id of a turn's own words; "" if it was not logged."""

@@ -15,10 +15,9 @@ from msgspec.structs import asdict
 from benchmarks.recorded_llm import statements
 from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
 from benchmarks.written.merging import Pairs
-from benchmarks.written.shown import ALIKE, Line, Reader, Shown, Spot, overlap
+from benchmarks.written.shown import Line, Reader, Shown, Spot, overlap
 from slowcat_memory.core.text.normalize import fingerprint
 
-EPISODE_WORDS = 45
 FEW_WORDS = {"en": "{} talks to {}.", "de": "{} spricht mit {}."}
 OF_ITEM = frozenset({"needs", "otherwise", "id"})
 SUMMARY_FIELDS = ("topics", "entities", "tone", "relationship")
@@ -37,7 +36,7 @@ class Piece(Struct, frozen=True):
     """One item of a reply.
 
     Attributes:
-        kind: "fact", "entity", "relation", "context", "episode", "summary", or the reply's field;
+        kind: "fact", "entity", "relation", "context", "summary", or the reply's field;
             "few words" for the context of a turn that the diary says nothing of.
         key: What of the diary it is: the fact's id, or the turn and a number.
         value: As it stands in the reply.
@@ -63,8 +62,7 @@ class GoodModel:
         self._pairs = Pairs(diary)
         self._fields: dict[str, Callable[[Request, Shown], Any]] = {
             "facts": self._facts, "entities": self._entities, "turns": self._contexts,
-            "pairs": self._verdicts, "lines": self._lines, "fields": self._profile,
-            "grades": self._grades, "text": self._text,
+            "pairs": self._verdicts, "lines": self._lines, "grades": self._grades,
         }  # fmt: skip
 
     def reply(self, request: Request) -> Reply:
@@ -121,18 +119,7 @@ class GoodModel:
             return of_conversation(_most_shown(spots))
         parts = [c for line in shown.lines if (c := self.reader.conversation_of(line))]
         parts = list({c.id: c for c in parts}.values())
-        if request.job == "topics":
-            return self._topic(parts)
         return self._period(shown.days, parts)
-
-    def _topic(self, parts: Sequence[Conversation]) -> dict[str, Any]:
-        ids = {one.id for one in parts}
-        best = max(
-            self.diary.topics, key=lambda one: len(ids & set(one.conversations)), default=None
-        )
-        if best is None or not ids & set(best.conversations):
-            return _sum_of(parts)
-        return {"summary": best.summary, "topics": [best.name], "key": f"topic {best.name}"}
 
     def _period(self, days: Sequence[date], parts: Sequence[Conversation]) -> dict[str, Any]:
         """Return the summary of a day or of a week; that of the conversations if it has none."""
@@ -163,16 +150,6 @@ class GoodModel:
             if one.block == label and one.since <= last and (one.until is None or one.until > last)
         ]
 
-    def _profile(self, request: Request, shown: Shown) -> list[Piece]:
-        found = list[Piece]()
-        for name, one in self.diary.profile.items():
-            said = set(fingerprint(one.value).split())
-            stated = [n.number for n in shown.lines if said <= set(fingerprint(n.text).split())]
-            if stated:
-                value = {"field": name, "value": one.value, "statement": stated[-1]}
-                found.append(Piece("profile", name, value))
-        return found
-
     def _grades(self, request: Request, shown: Shown) -> list[Piece]:
         """Grade what was found by the exchanges that answer the turn."""
         head, _, _ = request.user.partition("\nFound:")
@@ -190,23 +167,6 @@ class GoodModel:
             for one, fact in self.diary.facts().values()
             if one.id in wanted
         )
-
-    def _text(self, request: Request, shown: Shown) -> Piece:
-        if request.job == "bring_up":
-            return Piece("bring_up", "", self._matter(shown))
-        spots = shown.spots()
-        return Piece("episode", spots[0].id if spots else "", joined(spots, EPISODE_WORDS))
-
-    def _matter(self, shown: Shown) -> str:
-        """Return the words to ask about the matter that a prompt shows."""
-        texts = [line.text.partition(": ")[2] or line.text for line in shown.lines]
-        exchanges = {one.id: one for _, one in self.diary.exchanges()}
-        scored = [
-            (max((_about(exchanges[one.turn], text) for text in texts), default=0.0), one.text)
-            for one in self.diary.threads
-        ]
-        score, text = max(scored, default=(0.0, ""))
-        return text if score >= ALIKE else ""
 
 
 def own_turns(shown: Shown) -> list[tuple[int, Exchange]]:
@@ -258,15 +218,9 @@ def of_conversation(one: Conversation) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def joined(spots: Iterable[Spot], most: int = 0) -> str:
-    """Return what the exchanges tell, whole sentences up to ``most`` words; 0 for all."""
-    told, words = list[str](), 0
-    for text in dict.fromkeys(spot.exchange.told for spot in spots if spot.exchange.told):
-        words += len(text.split())
-        if most and told and words > most:
-            break
-        told.append(text)
-    return " ".join(told)
+def joined(spots: Iterable[Spot]) -> str:
+    """Return what the exchanges tell."""
+    return " ".join(dict.fromkeys(spot.exchange.told for spot in spots if spot.exchange.told))
 
 
 def _most_shown(spots: Sequence[Spot]) -> Conversation:
@@ -283,12 +237,6 @@ def _sum_of(parts: Sequence[Conversation]) -> dict[str, Any]:
         "entities": list(dict.fromkeys(e for one in every for e in one["entities"]))[:12],
         "key": " ".join(one["key"] for one in every),
     }
-
-
-def _about(exchange: Exchange, text: str) -> float:
-    """Return how well a text is about an exchange: its words, or what it tells."""
-    own = (exchange.user, exchange.told, *(fact.content for fact in exchange.facts))
-    return max(overlap(one, text) for one in own if one)
 
 
 def _nothing(field: str) -> Any:

@@ -13,12 +13,11 @@ from benchmarks.written.diary import Fact, first_day
 from benchmarks.written.found import KEPT, Found, coverage, said
 from benchmarks.written.good import Piece
 from benchmarks.written.server import Call
-from benchmarks.written.shown import overlap
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.records import Memory
 
 DAMAGES = frozenset({"shifted", "too long", "copied example"})  # wrong items that a damage makes
-ITEMS = frozenset({"fact", "entity", "relation", "context", "question", "note", "episode"})
+ITEMS = frozenset({"fact", "entity", "relation", "context", "question", "note"})
 
 
 class Case(Struct, frozen=True):
@@ -60,12 +59,6 @@ def entities_kept(found: Found) -> Iterator[Case]:
         yield _case(found, piece, piece.kind)
 
 
-def episodes_kept(found: Found) -> Iterator[Case]:
-    """Right episodes are kept."""
-    for piece in _given(found.played.calls, "episode"):
-        yield _case(found, piece)
-
-
 def contexts_kept(found: Found) -> Iterator[Case]:
     """Right contexts are kept."""
     for piece in _given(found.played.calls, "context"):
@@ -81,7 +74,7 @@ def questions_kept(found: Found) -> Iterator[Case]:
 
 
 def summaries_kept(found: Found) -> Iterator[Case]:
-    """Right summaries of conversations, days, weeks and topics are kept."""
+    """Right summaries of conversations, days and weeks are kept."""
     jobs = {call.job for call in found.played.calls}
     for job in sorted(jobs):
         own = [call for call in found.played.calls if call.job == job]
@@ -89,40 +82,13 @@ def summaries_kept(found: Found) -> Iterator[Case]:
             yield _case(found, piece, job)
 
 
-def others_kept(found: Found) -> Iterator[Case]:
-    """Right lines of blocks, fields of the profile and words to bring something up are kept."""
-    yield from _lines(found)
-    yield from _fields(found)
-    yield from _matters(found)
-
-
-def _lines(found: Found) -> Iterator[Case]:
+def blocks_kept(found: Found) -> Iterator[Case]:
+    """Right lines of blocks are kept."""
     last = {call.user.rsplit(" ", 1)[-1]: call for call in found.played.calls if call.job == "blocks"}  # fmt: skip
     shown = "\n".join(one.text for one in found.of_kind("block") if one.retired_at is None)
     for call in last.values():
         for piece in call.pieces:
             yield Case(said(piece), coverage(said(piece), shown) >= KEPT, "blocks")
-
-
-def _fields(found: Found) -> Iterator[Case]:
-    calls = [call for call in found.played.calls if call.job == "profile"]
-    blocks = [one for one in found.of_kind("block") if one.retired_at is None]
-    for piece in calls[-1].pieces if calls else ():
-        field, value = str(piece.value["field"]), str(piece.value["value"])
-        kept = any(coverage(value, one.facets.get(field, "")) >= KEPT for one in blocks)
-        yield Case(f"{field}: {value}", kept, "profile")
-
-
-def _matters(found: Found) -> Iterator[Case]:
-    """Yield the words for each matter, unless another took its place in the queue."""
-    openers = [one.text for one in found.of_kind("icebreaker")]
-    for call in found.played.calls:
-        for piece in call.pieces:
-            if call.job == "bring_up" and said(piece):
-                kept = any(coverage(said(piece), one) >= KEPT for one in openers)
-                in_rule_words = any(overlap(one, call.user) >= 0.9 for one in openers)
-                if kept or in_rule_words:
-                    yield Case(said(piece), kept, "bring_up")
 
 
 def wrong_kept(found: Found) -> Iterator[Case]:
@@ -272,11 +238,10 @@ class Rule(Struct, frozen=True):
 LAWS: dict[str, Rule] = {
     "facts kept": Rule(facts_kept, True),
     "entities and relations kept": Rule(entities_kept, True),
-    "episodes kept": Rule(episodes_kept, True),
     "contexts kept": Rule(contexts_kept, True),
     "questions and notes kept": Rule(questions_kept, True),
     "summaries kept": Rule(summaries_kept, True),
-    "blocks, profile, bring-up kept": Rule(others_kept, True),
+    "blocks kept": Rule(blocks_kept, True),
     "wrong kept": Rule(wrong_kept, False),
     "shifted contexts kept": Rule(shifted_kept, False),
     "right beside wrong kept": Rule(right_beside_wrong, True),

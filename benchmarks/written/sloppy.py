@@ -36,8 +36,6 @@ class SloppyModel(GoodModel):
         for name, change in changes.items():
             if name in made:
                 made[name] = change(made[name], shown)
-        if request.job == "episodes" and "text" in made:
-            made["text"] = self._worse_episode(made["text"], shown)
         return made
 
     def seed(self, request: Request) -> int:
@@ -76,14 +74,6 @@ class SloppyModel(GoodModel):
         wrong = next((c.wrong_summary for c in own.values() if c.wrong_summary), None)
         first = next(iter(own.values()), None)
         return Piece("summary", _id(first), wrong.text, wrong.fault) if wrong else good
-
-    def _worse_episode(self, good: Piece, shown: Shown) -> Piece:
-        found = _of_kind("episode", (spot.exchange for spot in shown.spots()))
-        one, wrong = next(iter(found), (None, None))
-        if one is None or wrong is None:
-            return good
-        text = f"{wrong.text} {good.value}".strip()
-        return Piece("episode", one.id, text, wrong.fault)
 
 
 def _id(conversation: Conversation | None) -> str:

@@ -30,7 +30,6 @@ from slowcat_memory.idle.jobs.options import (
     ContextualizeOptions,
     CorrectionsOptions,
     FactsOptions,
-    ProfileOptions,
     RerankOptions,
     SummariesOptions,
 )
@@ -173,7 +172,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     topics: TopicsOptions = field(default_factory=TopicsOptions)
     episodes: EpisodesOptions = field(default_factory=EpisodesOptions)
     bring_up: BringUpOptions = field(default_factory=BringUpOptions)
-    profile: ProfileOptions = field(default_factory=ProfileOptions)
     blocks: BlocksOptions = field(default_factory=BlocksOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
     fleet: FleetOptions = field(default_factory=FleetOptions)

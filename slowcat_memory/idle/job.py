@@ -71,12 +71,6 @@ class RuleStandsInError(BadAnswerError):
         self.batch = batch
 
 
-def given_up(batch: WriteBatch, task: Task, error: BadAnswerError) -> WriteBatch:
-    """Return what a rule found, and the task as failed: another model may do it better."""
-    dead = replace(task, state="dead", not_before=None, error=error.message)
-    return replace(batch, tasks=(*batch.tasks, dead), retask=True)
-
-
 class Trigger(Struct, frozen=True):
     """When a job is planned; any one condition suffices.
 
@@ -382,12 +376,6 @@ class JobContext:
         """Maintenance of indexes and files."""
         return self._deps.upkeep
 
-    @property
-    def may_embed(self) -> bool:
-        """Whether there is an embedding model, and ``[idle]`` allows it now."""
-        has_model = self._deps.embed is not None and bool(self._deps.space())
-        return has_model and self._gate.is_open("embedder")
-
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
         return self._deps.store.snapshot(self._check)
@@ -406,7 +394,8 @@ class JobContext:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Embed texts, in small slices on another thread; a step ends between two of them.
 
-        Empty without ``may_embed``; what has no vector then gets it when it is indexed.
+        Empty without an embedding model, and while ``[idle]`` forbids it; what has no vector then
+        gets it when it is indexed.
         """
         embed = self._deps.embed
         if embed is None or not texts or not self._gate.is_open("embedder"):

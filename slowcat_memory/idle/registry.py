@@ -36,8 +36,7 @@ from slowcat_memory.idle.jobs.extraction.note_facts import NoteFacts
 from slowcat_memory.idle.jobs.feedback import Corrections, Rerank
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
-from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
-from slowcat_memory.idle.jobs.reflection.profile import Profile
+from slowcat_memory.idle.jobs.reflection.open_threads import BringUp, Profile
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.records import Task, WriteBatch
 

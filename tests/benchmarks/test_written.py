@@ -84,7 +84,7 @@ def test_a_diary_is_played_and_the_good_model_gains_facts(runs) -> None:
     cases = cli.judge(good)
     assert counts(cases["facts kept"])["hits"] >= 4
     jobs = {call.job for call in good.calls}
-    assert {"facts", "contextualize", "episodes", "session_summary", "blocks"} <= jobs
+    assert {"facts", "contextualize", "session_summary", "blocks"} <= jobs
 
 
 @pytest.mark.parametrize("law", tiny_diary.FALSIFIED)

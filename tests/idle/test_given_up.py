@@ -30,7 +30,7 @@ SAID = (
 )
 NO_RULE = {"contextualize", "rerank"}  # they need an LLM: index text and grades are in no words
 WITHOUT_RECORDS = {"merge"}  # what it decides is seen in the facts that others made
-FROM_CHANGES = {"blocks", "bring_up", "profile"}  # planned again when something changes
+FROM_CHANGES = {"blocks"}  # planned again when something changes
 
 
 class Lived(Struct):

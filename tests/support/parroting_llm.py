@@ -74,18 +74,6 @@ def parrot(prompt: Prompt) -> dict[str, Any]:
             return {"grades": [{"line": n, "grade": 2 - n % 2} for n in lines][:12]}
         case "blocks":
             return {"lines": [text[:300] for _, _, text in said][:24]}
-        case "profile":
-            fields = ("goals", "work", "city", "name")
-            return {
-                "fields": [
-                    {"field": fields[n % 4], "value": text[:200], "statement": n}
-                    for n, _, text in said
-                ][:24]
-            }
-        case "bring_up":
-            return {"text": f"Ask about {whole[:200]}"}
-        case "episodes":
-            return {"text": whole[:1000]}
     lists = [text[:150] for _, _, text in said]
     return {
         "summary": whole, "topics": lists[:6], "entities": _names(whole)[:20], "tone": "calm",

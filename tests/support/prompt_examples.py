@@ -12,16 +12,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.blocks import episodes, profile
 from slowcat_memory.core.blocks import prompt as blocks
-from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
+from slowcat_memory.core.blocks.statements import SourcedLine, ground_of
 from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.extraction.known import Known, KnownLine, ground_with, known_lines
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.facts import merging
 from slowcat_memory.core.facts import prompt as facts
-from slowcat_memory.core.proactive import open_threads
 from slowcat_memory.core.ranking import grades
 from slowcat_memory.core.summaries import prompt as summaries
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -77,12 +75,9 @@ def examples() -> Iterator[Example]:
     yield _facts()
     yield _descriptions()
     yield _summary()
-    yield _episode()
     yield _merge()
     yield _grades()
-    yield _profile()
     yield _block()
-    yield _bring_up()
 
 
 def _facts() -> Example:
@@ -171,24 +166,6 @@ def _summary() -> Example:
     )  # fmt: skip
 
 
-def _episode() -> Example:
-    text = "Nadia said that her start at the Museu da Costa moved to 1 December 2026."
-    seen = [SourcedLine(text=f"{one.speaker}: {one.text}", at=one.at) for one in TURNS]
-
-    def keeps(reply: dict[str, Any]) -> list[str]:
-        answer = msgspec.convert(reply, episodes.EpisodeText)
-        found = episodes.kept(answer, ground_with(TURNS, UTC, KNOWN))
-        return [found] if found else []
-
-    return Example(
-        "Episodes", "core/blocks/episodes.py", episodes.SYSTEM,
-        "\n".join((*known_lines(KNOWN, UTC), record(seen, UTC), "Write the text.")),
-        {"text": text}, [text],
-        [({"text": "Nadia met Bex in Lisbon."}, "names that were neither said nor known")],
-        keeps,
-    )  # fmt: skip
-
-
 def _fact(text: str, turn: int, at: datetime) -> Memory:
     return Memory(id=f"fact/{turn}", kind="fact/work", scope="nadia", speaker="Nadia", text=text,
                   valid_from=at, sources=(turn,), statement=Statement(subject="Nadia"))  # fmt: skip
@@ -258,25 +235,6 @@ STATEMENTS = [
 WHO = ("Nadia", "Otto")
 
 
-def _profile() -> Example:
-    def keeps(reply: dict[str, Any]) -> list[str]:
-        answer = msgspec.convert(reply, profile.Proposals)
-        found = profile.proposed(answer, STATEMENTS, ground_of(STATEMENTS, WHO, UTC), {})
-        return [one.value for one in found.values()]
-
-    good = {"field": "employer", "value": "Museu da Costa", "statement": 1}
-    return Example(
-        "Profile", "core/blocks/profile.py", profile.SYSTEM,
-        f"The user is Nadia.\n{record(STATEMENTS, UTC)}\nFill in the fields.",
-        {"fields": [good]}, ["Museu da Costa"],
-        [
-            ({"fields": [good | {"statement": 2}]}, "a statement that does not say it"),
-            ({"fields": [good | {"value": "Louvre"}]}, "a value that is not in the statement"),
-        ],
-        keeps,
-    )  # fmt: skip
-
-
 def _block() -> Example:
     def keeps(reply: dict[str, Any]) -> list[str]:
         support = Support(STATEMENTS, WHO, UTC, ("Rosa",))
@@ -289,29 +247,6 @@ def _block() -> Example:
         blocks.build_prompt("human", STATEMENTS, "", "Nadia", UTC),
         {"lines": [line]}, [line],
         [({"lines": ["Nadia works at the Louvre."]}, "a name that no statement has")],
-        keeps,
-    )  # fmt: skip
-
-
-def _bring_up() -> Example:
-    said = SourcedLine(
-        text="Nadia starts at the Museu da Costa on 1 December 2026.", at=AT, of="fact/3"
-    )
-
-    def keeps(reply: dict[str, Any]) -> list[str]:
-        answer = msgspec.convert(reply, open_threads.Phrased)
-        found = open_threads.kept(answer, ground_of([said], ("Nadia", "Ask"), UTC))
-        return [found] if found else []
-
-    text = "Ask how the start at the Museu da Costa went."
-    return Example(
-        "Bringing up", "core/proactive/open_threads.py", open_threads.SYSTEM,
-        f"The user is Nadia.\n{record([said], UTC)}\nWrite the text.",
-        {"text": text}, [text],
-        [
-            ({"text": "Nadia starts on 1 December 2026."}, "no question"),
-            ({"text": "Ask how the trip to Lisbon went."}, "a name that was not said"),
-        ],
         keeps,
     )  # fmt: skip
 

@@ -45,8 +45,7 @@ class _Script:
                 self._by_words.setdefault(neutralise(turn.user), []).append(said)
         self._jobs: dict[str, Callable[[Prompt], dict[str, Any]]] = {
             "facts": self._facts, "contextualize": self._describe,
-            "merge": self._pairs, "profile": self._profile, "blocks": self._lines,
-            "bring_up": self._question, "episodes": self._episode, "rerank": self._grades,
+            "merge": self._pairs, "blocks": self._lines, "rerank": self._grades,
         }  # fmt: skip
 
     def answer(self, prompt: Prompt) -> dict[str, Any] | Exception:
@@ -110,16 +109,6 @@ class _Script:
             ]
         }
 
-    def _profile(self, prompt: Prompt) -> dict[str, Any]:
-        fields = {"home": "city", "job": "work", "employer": "employer", "goal": "goals"}
-        found = dict[str, dict[str, Any]]()
-        for number, _, text in _LINE.findall(prompt.user):
-            for claim in self._named(text, over=False):
-                if claim.slot in fields and claim.subject == "user":
-                    field = fields[claim.slot]
-                    found[field] = {"field": field, "value": claim.value, "statement": int(number)}
-        return {"fields": list(found.values())}
-
     def _lines(self, prompt: Prompt) -> dict[str, Any]:
         """Copy what holds, by the newest day of the record; it says nothing about the agent."""
         if prompt.user.endswith(("of persona.", "of self.")):
@@ -128,17 +117,6 @@ class _Script:
         last = self._last_day(prompt.user)
         held = [self._held(text, last) for text in rows if not self._is_over(text, last)]
         return {"lines": list(dict.fromkeys(filter(None, held)))[-MOST_LINES:]}
-
-    def _question(self, prompt: Prompt) -> dict[str, Any]:
-        text = next((text for _, _, text in _LINE.findall(prompt.user)), "")
-        return {
-            "text": f"Ask about it: {text}" if self._life.language == "en" else f"Frag nach: {text}"
-        }
-
-    def _episode(self, prompt: Prompt) -> dict[str, Any]:
-        told = self._told(prompt.user)
-        rows = [text for _, _, text in _LINE.findall(prompt.user)]
-        return {"text": " ".join(told[:3]) or (rows[0] if rows else "-")}
 
     def _grades(self, prompt: Prompt) -> dict[str, Any]:
         head = prompt.user.partition("\nFound:")[0].partition(": ")[2]

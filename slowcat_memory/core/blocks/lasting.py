@@ -1,23 +1,30 @@
 """What is known of a user that lasts: the facts and relations that hold, each once.
 
-Most important is what a person would be asked first: health, diet, home, work and family.
+Most important is what a person would be asked first: health, diet, home, work and family. The
+*profile* is a few fields, each with its sources; its line is part of every session preamble, and
+changes only when a field does.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
+from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.complements import is_everyday
 from slowcat_memory.core.extraction.predicates import with_names
+from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.extraction.slots import PARTNERS, content, slot_of
 from slowcat_memory.core.facts.holding import claim_of
+from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.text.normalize import fingerprint, fold, neutralise
+from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.core.time.expressions import possible_times
 from slowcat_memory.records import Memory, Statement
 
@@ -161,3 +168,115 @@ def names_by_id(memories: Iterable[Memory]) -> dict[str, str]:
 def _matter(one: Statement) -> tuple[str, str, frozenset[str]]:
     """Return what equal statements have in common, however they are worded."""
     return fold(one.subject), "".join(slot_of(one)[:1]), content(one.object)
+
+
+# ------------------------------------------------------------------- the profile
+
+PROFILE_VERSION = 1
+VALUE_CHARS, MAX_VALUES = 60, 3
+# Predicates by the field they fill, in the order of the line.
+PROFILE_FIELDS: dict[str, tuple[str, ...]] = {
+    "name": ("name", "is_called", "called"),
+    "pronouns": ("pronouns",),
+    "city": ("lives_in", "city", "address"),
+    "time_zone": ("time_zone",),
+    "language": ("language", "speaks", "native_language"),
+    "work": ("works_as", "job"),
+    "employer": ("works_at", "employer"),
+    "partner": PARTNERS,
+    "tone": ("tone", "prefers_tone", "preferred_tone"),
+    "goals": ("goal", "goals", "wants", "wants_to", "plans_to", "aims_to"),
+}
+_FREE = frozenset({"tone", "goals"})  # fields of any words
+SEVERAL = frozenset({"language", "goals"})  # fields of up to MAX_VALUES values
+
+
+class ProfileField(Struct, frozen=True, kw_only=True):
+    """A field of a profile; several values are separated by ", ".
+
+    ``sources`` are log ids of turns, ``of`` ids of memories that state it; it is true since ``at``.
+    """
+
+    name: str
+    value: str
+    at: datetime
+    sources: tuple[int, ...] = ()
+    of: tuple[str, ...] = ()
+
+
+def profile_of(
+    memories: Iterable[Memory], user: str, now: datetime | None = None
+) -> dict[str, ProfileField]:
+    """Return profile fields by name from the predicates of facts and relations about ``user``.
+
+    The later of two values counts; goals and languages may have a few. What is over at ``now``, or
+    said to be over, fills no field.
+    """
+    known = list(memories)
+    found = dict[str, ProfileField]()
+    names = names_by_id(known)
+    every = [*valid_of_kind(known, "fact", now), *valid_of_kind(known, "relation", now)]
+    for memory in sorted(every, key=lambda m: (m.valid_from, m.id)):
+        said = with_names(claim_of(memory), names)
+        field = "" if said.over else _field(said.predicate)
+        mine = fingerprint(said.subject) in ("", fingerprint(user), "user", "the user", "i")
+        plain = is_plain(memory, replace(said, subject=memory.speaker))
+        if field and mine and plain and _fits(field, said.object):
+            _add(found, field, said.object, memory.valid_from, memory.sources, memory.id)
+    return found
+
+
+def profile_line(fields: Mapping[str, ProfileField], language: Language = ENGLISH) -> str:
+    """Return a deterministic line: "called Anna; lives in Lisbon; speaks German"."""
+    words = language.blocks.profile
+    return "; ".join(
+        words[name].format(neutralise(fields[name].value))
+        for name in PROFILE_FIELDS
+        if name in fields
+    )
+
+
+def profile_facets(fields: Mapping[str, ProfileField]) -> dict[str, str]:
+    """Return the fields as a memory's facets: "city", "city.since", "city.from" (memory ids)."""
+    kept = dict[str, str]()
+    for name, one in sorted(fields.items()):
+        kept[name] = one.value
+        kept[f"{name}.since"] = in_zone(one.at, UTC).isoformat()
+        kept[f"{name}.from"] = " ".join(one.of)
+    return kept
+
+
+def _field(predicate: str) -> str:
+    return next((name for name, known in PROFILE_FIELDS.items() if predicate in known), "")
+
+
+def _fits(field: str, value: str) -> bool:
+    """Return whether a value can be one of a field: a few words, and a sentence only of a goal."""
+    short = 0 < len(value.strip()) <= VALUE_CHARS
+    if field in _FREE:
+        return short and doubt(value) == 0 and not holds_false_name(f"is {value}")
+    return short and can_be_name(value, person=True)
+
+
+def _add(
+    found: dict[str, ProfileField],
+    name: str,
+    value: str,
+    at: datetime,
+    sources: tuple[int, ...],
+    of: str,
+) -> None:
+    before, value = found.get(name), value.strip(" .,;")
+    if before is None or name not in SEVERAL:
+        found[name] = ProfileField(
+            name=name, value=value, at=at, sources=sources, of=(of,) if of else ()
+        )
+        return
+    values = [one for one in before.value.split(", ") if fingerprint(one) != fingerprint(value)]
+    found[name] = ProfileField(
+        name=name,
+        value=", ".join([*values, value][-MAX_VALUES:]),
+        at=at,
+        sources=tuple(sorted({*before.sources, *sources})),
+        of=tuple(dict.fromkeys((*before.of, of))) if of else before.of,
+    )

@@ -1,7 +1,12 @@
-"""The prompt for a block, and the check of the LLM's reply."""
+"""The prompt for a block, when it is sent, and the check of the LLM's reply.
 
-from collections.abc import Sequence
-from datetime import tzinfo
+It is sent seldom, as each prompt shows all that a block is about. Between two prompts the block is
+kept up to date by rule: lines that nothing supports any more go, and new statements are added.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, tzinfo
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
@@ -17,6 +22,9 @@ from slowcat_memory.core.text.reply_names import Aliases
 VERSION = 2  # of the prompt; raise it with any change
 LINE_CHARS = 240
 MAX_LINES = 12
+REST = timedelta(days=6)  # after which any change is enough
+LEAST_REST = timedelta(hours=20)  # before which none is
+MANY = 6  # changed statements, at least, that are enough before `REST` is over
 ASKED = {
     HUMAN: "who the user is: what holds of them now, what matters to them, what they want. The "
     "most important first. Write in the third person, with the user's name",
@@ -83,3 +91,56 @@ def _fitting(lines: Sequence[str], chars: int, *, newest_last: bool) -> list[str
             kept.append(place)
             used += 1 + len(lines[place])
     return [lines[place] for place in sorted(kept)]
+
+
+# ------------------------------------------------------------------- when
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """The last time that an LLM wrote a block.
+
+    Attributes:
+        at: When it answered.
+        version: Of the prompt.
+        seen: A short hash of each statement that there was.
+        lines: How many lines of its answer were kept.
+    """
+
+    at: datetime
+    version: int
+    seen: tuple[str, ...]
+    lines: int
+
+
+def is_due(
+    asked: Asked | None,
+    version: int,
+    statements: Iterable[SourcedLine],
+    lines: int,
+    now: datetime,
+    rest: timedelta = REST,
+) -> bool:
+    """Return whether an LLM is to write a block.
+
+    Args:
+        asked: When it did last, None for never.
+        statements: What there is to write about.
+        lines: How many of its lines are left.
+        rest: After which any change is enough.
+    """
+    marks = set(marks_of(statements))
+    if not marks:
+        return False
+    if asked is None or asked.version != version or (asked.lines and not lines):
+        return True
+    changed = len(marks ^ set(asked.seen))
+    since = now - asked.at
+    many = changed >= max(MANY, len(asked.seen) // 2) and since >= min(LEAST_REST, rest)
+    return bool(changed) and (since >= rest or many)
+
+
+def marks_of(statements: Iterable[SourcedLine]) -> tuple[str, ...]:
+    """Return a hash (6 characters) of each statement."""
+    return tuple(
+        hashlib.blake2b(one.text.encode(), digest_size=3).hexdigest() for one in statements
+    )

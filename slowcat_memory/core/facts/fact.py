@@ -48,7 +48,6 @@ class ExtractedFact(Statement, frozen=True, kw_only=True):
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
         why: Why it is quarantined; "" if it is not.
-        doubtful: Whether no word of the turn shows its predicate: only the graph keeps that.
     """
 
     turn: Turn
@@ -57,7 +56,6 @@ class ExtractedFact(Statement, frozen=True, kw_only=True):
     since: datetime
     sources: tuple[int, ...]
     why: str = ""
-    doubtful: bool = False
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
@@ -70,7 +68,7 @@ def fact_memory(
     drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
 ) -> Memory:
     """Return a fact as a memory; ``local_only`` if one of its turns must not leave this machine."""
-    scope, said = drawn.turn.scope, statement_of(drawn)
+    scope = drawn.turn.scope
     return Memory(
         id=fact_id(scope, drawn.content, drawn.turn.id),
         kind=QUARANTINED if drawn.why else f"{FACT}/{drawn.type}",
@@ -82,7 +80,7 @@ def fact_memory(
         sources=drawn.sources,
         importance=fact_importance(drawn.type, drawn, drawn.content),
         local_only=local_only,
-        statement=replace(said, predicate="", object="") if drawn.doubtful else said,
+        statement=statement_of(drawn),
         facets={"why": drawn.why} if drawn.why else {},
         made=made,
     )

@@ -22,7 +22,7 @@ from slowcat_memory.core.extraction.checks.contradicted import (
     unsupported,
 )
 from slowcat_memory.core.extraction.checks.derived_text import has_link
-from slowcat_memory.core.extraction.checks.related import Related, evidence, uncertain, unrelated
+from slowcat_memory.core.extraction.checks.related import Related, evidence, unrelated
 from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.evidence import (
     Dated,
@@ -294,17 +294,13 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         ends=_ended_by_rule(quote, turn),
         corrects=is_correction(turn.text),
         reported=reported,
-        doubtful=claim is not None and claim.confidence == "low",
     )
 
 
 def _related(
     one: FactReply, subject: str, quote: str, turn: Turn, record: _Record
 ) -> Statement | None:
-    """Return the predicate and object of a fact if its quote shows them; else None.
-
-    With low confidence if only the speaker's own words are vague about it; see `uncertain`.
-    """
+    """Return the predicate and object of a fact if its quote shows them; else None."""
     predicate, object_ = canonical(one.predicate or ""), tidy(one.object or "")
     counted = object_type(predicate) and all(word.isdigit() for word in words_in(object_))
     known = fold(object_) in record.named and record.sayings.has_name(object_)
@@ -314,17 +310,9 @@ def _related(
     if fold(subject) == fold(turn.speaker) and _is_of_relative(quote, predicate):
         return None
     shown = Related(subject, predicate, one.predicate or "", object_, quote, one.over)
-    before = "\n".join([other.text for other in record.turns if other.id < turn.id][-2:])
-    doubtful = unrelated(shown, turn, record.people, before)
-    if doubtful and not uncertain(shown, turn, record.people):
+    if unrelated(shown, turn, record.people):
         return None
-    return Statement(
-        subject=subject,
-        predicate=predicate,
-        object=object_,
-        over=one.over,
-        confidence="low" if doubtful else "high",
-    )
+    return Statement(subject=subject, predicate=predicate, object=object_, over=one.over)
 
 
 def _is_triple(one: FactReply, content: str) -> bool:

@@ -208,7 +208,7 @@ def _statement(
         until=since if one.over else None,
         over=one.over,
         corrects=one.corrects,
-        confidence="low" if one.doubtful else one.confidence,
+        confidence=one.confidence,
     )
 
 

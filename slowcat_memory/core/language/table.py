@@ -284,7 +284,6 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
     """Patterns for open threads and icebreakers.
 
     Attributes:
-        asks: Beginnings of an icebreaker that is a question.
         dated: Dated events worth asking about.
         own: First-person words.
         reminds: Words that ask to be reminded.
@@ -299,7 +298,6 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
         generic: Words that do not tell what a matter is about, separated by spaces.
     """
 
-    asks: str
     dated: str
     own: str
     reminds: str

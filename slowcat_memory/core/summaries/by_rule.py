@@ -27,6 +27,7 @@ from slowcat_memory.core.summaries.extractive import (
 from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.summary import SummaryText
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.records import Turn
@@ -161,9 +162,15 @@ def of_summaries(
     zone: tzinfo,
     tokenize: Tokenize,
     options: ExtractiveOptions = ExtractiveOptions(),
+    about: str = "",
 ) -> SummaryText:
-    """Summarise summaries in the form of turns: the most important of each, under its day."""
+    """Summarise summaries in the form of turns: the most important of each, under its day.
+
+    Args:
+        about: A name or thing; only what names it counts, if anything does.
+    """
     said = [line for part in parts for line in _summarised(part)]
+    said = [line for line in said if fold(about) in fold(line.text)] or said
     language = language_of_lines(said)
     kept = choose_clauses(said, tokenize, replace(options, share=1.0), cut=False)
     days = {day_of(part.at, zone).name for part in parts}

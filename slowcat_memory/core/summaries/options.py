@@ -23,13 +23,9 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How topics are found.
 
     Attributes:
-        join_at: Cosine with a topic's centroid from which a session joins it.
-        merge_at: Cosine of two centroids from which two topics become one.
-        least: Sessions from which a topic is worth keeping.
-        most: Most topics; beyond it the nearest two are merged.
+        least: Sessions from which a subject is a topic.
+        most: Most topics, those that are known or have most sessions.
     """
 
-    join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
-    merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
     least: Annotated[int, Meta(ge=1, le=1_000)] = 3
     most: Annotated[int, Meta(ge=1, le=10_000)] = 200

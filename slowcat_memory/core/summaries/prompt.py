@@ -18,7 +18,7 @@ from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.core.text.reply_names import Aliases
 
-VERSION = 2  # of the prompt and rules; raise it with any change: all summaries are made again
+VERSION = 3  # of the prompt and rules; raise it with any change: all summaries are made again
 MOST_TOPICS, MOST_ENTITIES = 8, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
@@ -68,35 +68,14 @@ WINDOW = Purpose(
     max_tokens=256,
     temperature=0.5,
 )
-META = Purpose(
-    asks='"summary": one paragraph on a long conversation, of which the record holds summaries of '
-    f"its parts: its themes, and what came of them.\n{_FIELDS}",
-    sentences=8,
-    words=180,
-    max_tokens=512,
-    temperature=0.5,
-)
-DAY = Purpose(
-    asks='"summary": two to four sentences on the day, of which the record holds a summary of each '
-    f"conversation: what happened, what changed, what stays open.\n{_FIELDS}",
-    sentences=5,
-    words=130,
-    max_tokens=400,
-)
-WEEK = Purpose(
-    asks='"summary": three to five sentences on the week, of which the record holds a summary of '
-    f"each conversation: what went on, how it developed, what stays open.\n{_FIELDS}",
-    sentences=6,
+# Of summaries: of the parts of a long conversation, of a day, of a week.
+ROLLUP = Purpose(
+    asks='"summary": two to five sentences on all of these conversations, or parts of one, of which '
+    "the record holds summaries: what happened, how it developed, what stays open.\n"
+    f"{_FIELDS}",
+    sentences=7,
     words=160,
-    max_tokens=450,
-)
-TOPIC = Purpose(
-    asks='"summary": two or three sentences on what these conversations, of which the record holds '
-    f"summaries, have in common, and how it developed.\n{_FIELDS}\nThe first of the topics is the "
-    "name that all of it goes by, in two to four words.",
-    sentences=4,
-    words=110,
-    max_tokens=350,
+    max_tokens=512,
 )
 
 

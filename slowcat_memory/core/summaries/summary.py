@@ -194,11 +194,6 @@ def _time(memory: Memory, facet: str) -> datetime:
     return datetime.fromisoformat(text) if text else memory.valid_from
 
 
-def topic_name(text: SummaryText) -> str:
-    """Return the LLM's first topic, or up to three words of a rule's."""
-    return text.topics[0] if text.model and text.topics else ", ".join(text.topics[:3])
-
-
 def without_repeats(texts: Sequence[str]) -> list[str]:
     """Return texts without the sentences that an earlier one has; "" where nothing is left.
 

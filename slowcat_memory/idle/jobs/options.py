@@ -79,17 +79,6 @@ class RerankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kept: Annotated[int, Meta(ge=1, le=100)] = 8
 
 
-class ProfileOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The fields known of the user: name, city, time zone, language, tone, goals.
-
-    Attributes:
-        proposals: Let an LLM propose fields that no rule finds, each with a statement that says so
-            literally.
-    """
-
-    proposals: bool = True
-
-
 Domain = Literal["", "support", "sales", "interview", "voice"]
 
 

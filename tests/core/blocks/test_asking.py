@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from slowcat_memory.core.blocks.asking import MANY, Asked, is_due, marks_of
+from slowcat_memory.core.blocks.prompt import MANY, Asked, is_due, marks_of
 from slowcat_memory.core.blocks.statements import SourcedLine
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -13,9 +13,9 @@ def lines(*texts: str) -> list[SourcedLine]:
     return [SourcedLine(text=text, at=NOW) for text in texts]
 
 
-def due(now: str, before: str, days: float, *, kept: int = 2, left: int = 2, early: bool = True) -> bool:  # fmt: skip
+def due(now: str, before: str, days: float, *, kept: int = 2, left: int = 2) -> bool:
     asked = Asked(at=NOW, version=1, seen=marks_of(lines(*before)), lines=kept)
-    return is_due(asked, 1, lines(*now), left, NOW + days * DAY, early=early)
+    return is_due(asked, 1, lines(*now), left, NOW + days * DAY)
 
 
 def test_the_first_statement_is_asked_about() -> None:
@@ -29,9 +29,7 @@ def test_nothing_new_is_never_asked_about() -> None:
 def test_a_few_changes_wait_for_a_week_and_many_for_a_day() -> None:
     assert not due("abcd", "abc", 5) and due("abcd", "abc", 6)
     many = "abcdefghij"[: 3 + MANY]
-    assert (
-        not due(many, "abc", 0.5) and due(many, "abc", 1) and not due(many, "abc", 1, early=False)
-    )
+    assert not due(many, "abc", 0.5) and due(many, "abc", 1)
 
 
 def test_of_a_long_list_half_must_change() -> None:

@@ -5,9 +5,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import episodes
-from slowcat_memory.core.blocks.episodes import EpisodeText
 from slowcat_memory.core.blocks.options import EpisodesOptions
-from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Made, Turn
 
@@ -80,13 +78,3 @@ def test_episode_has_its_day_and_its_turns() -> None:
     one = episodes.episode(BREAD, "Bread.", 1, UTC, NOW, Made(job="episodes"))
     assert (one.id, one.facets["day"], one.facets["merged"]) == ("episode/1", "2026-05-12", "1")
     assert one.sources == (1, 2, 3, 4)
-
-
-def test_episodes_kept_checks_an_answer_against_the_window() -> None:
-    base = ground(BREAD, UTC)
-    assert (
-        episodes.kept(EpisodeText("Anna baked sourdough. Ben ate it in Rome."), base)
-        == "Anna baked sourdough."
-    )
-    assert episodes.kept(EpisodeText("You must now say hello."), base) == ""
-    assert episodes.kept(EpisodeText("bread " * 90), base) == ""

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from slowcat_memory.cli.output import when
-from slowcat_memory.core.blocks.profile import Field, facets
+from slowcat_memory.core.blocks.lasting import ProfileField, profile_facets
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
 from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until
 from slowcat_memory.core.time.calendar import in_zone
@@ -26,7 +26,7 @@ def test_every_date_in_words_bears_the_first_and_the_last_moment(
     assert full_date(at, zone).endswith(f" {at.year}")
     assert spoken_date(at, NOW, zone) and spoken_until(at, NOW, zone)
     assert when(at, zone)[:4] == f"{at.year:04}"
-    assert facets({"city": Field(name="city", value="Cork", at=in_zone(at, zone))})
+    assert profile_facets({"city": ProfileField(name="city", value="Cork", at=in_zone(at, zone))})
 
 
 @pytest.mark.parametrize("zone", ZONES, ids=str)

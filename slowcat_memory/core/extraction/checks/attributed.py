@@ -24,12 +24,6 @@ _SHORT = re.compile(r"'(?:s|re|ll|d|ve|m)$")
 _PLAIN = str.maketrans("äöü", "aou")  # "fange", "fängt"
 _ENDS = frozenset(".!?;…")
 _MARKS = _ENDS | frozenset(",:—–")
-_PASSIVE = re.compile(
-    r"\b(?:is|was|were|are|be|been|being|got|gets) (?:\w+ly )?"
-    r"(?:\w{3,}ed|given|paid|told|sent|made|left|taken|shown|bought|brought|put)\b"
-    r"|\b(?:wird|wurde|werden|wurden|bekommt|bekam)\b.*\b(?:ge\w+|\w+iert|ver\w+)\b",
-    re.IGNORECASE,
-)
 
 Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object", "reporter"]
 
@@ -256,7 +250,7 @@ def _is_wrong(
     ]  # fmt: skip
     if owner is not None:
         return False
-    if not _PASSIVE.search(content) and parts and not _is_named_in(said, span, asked, words):
+    if parts and not _is_named_in(said, span, asked, words):
         place = _anchor(parts[:1], said, span, words)
         if place is not None and not fits(said, place, asked, words):
             return True

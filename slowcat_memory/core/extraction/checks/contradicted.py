@@ -32,11 +32,6 @@ def denies(text: str) -> bool:
     return any(_is_denial(one.word) for one in tokens(_plain(without_tag(text))))
 
 
-def denied_words(text: str) -> list[str]:
-    """Return the words that the negations of a text reach."""
-    return [one.word for one in _denied(tokens(_plain(without_tag(text)))).values()]
-
-
 def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
     written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))

@@ -16,7 +16,6 @@ from slowcat_memory.core.extraction.checks.attributed import (
     about,
     find,
     fits,
-    kind_at,
     owned_by_another,
     owner_before,
     same,
@@ -24,7 +23,6 @@ from slowcat_memory.core.extraction.checks.attributed import (
     words_in,
     words_of_languages,
 )
-from slowcat_memory.core.extraction.checks.contradicted import denied_words, stands_apart
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.core.text_caches import text_cache
@@ -33,11 +31,9 @@ from slowcat_memory.records import Turn
 # Predicates that hold in both directions.
 _MUTUAL = frozenset("married_to friend_of engaged_to has_partner has_husband has_wife has_friend "
                     "has_boyfriend has_girlfriend has_colleague".split())  # fmt: skip
-_TASTES = frozenset({"likes", "dislikes", "prefers"})
 _PLACED = frozenset({"located_in", "based_in", "in", "part_of", "located_at", "is_in"})
 _KEPT_BY_THE = frozenset({"the", "der", "die", "das", "den", "dem"})
 _LEAD = 4  # words before a quote that belong to it
-_LEADING = 2  # words before an answer: "yes exactly"
 
 
 class Related(Struct, frozen=True):
@@ -57,16 +53,15 @@ class Related(Struct, frozen=True):
     over: bool = False
 
 
-def unrelated(one: Related, turn: Turn, people: Iterable[str] = (), before: str = "") -> bool:
+def unrelated(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
     """Return whether a turn's quoted words do not show a relation.
 
     Args:
         people: Names of people and animals, also in lower case.
-        before: What was said before, which a turn without a verb may answer or correct.
     """
     said = tokens(turn.text)
     span = find(words_in(one.quote), said)
-    if span is None or _is_denied(one):
+    if span is None:
         return True
     languages = words_of_languages(turn.text)
     names = (*people, one.subject, one.object)
@@ -75,80 +70,11 @@ def unrelated(one: Related, turn: Turn, people: Iterable[str] = (), before: str 
         return False
     if not any(one.predicate in words.evidence for words in languages):
         return not _named_so(one, turn, said, span)
-    if _answers(said, span, asked, languages) and evidence(one.predicate).search(before):
-        return False
     return all(
         not _shows(one, asked, turn, names, said, span, words)
         for words in languages
         if one.predicate in words.evidence
     )
-
-
-def uncertain(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
-    """Return whether a relation without words of evidence may be what the speaker says of themselves.
-
-    Evidence is a list of words, and no list has them all. In the speaker's own clause, about a
-    thing that it names, an LLM is believed with low confidence: such a relation is not brought up,
-    but an older one that contradicts it does not hold on beside it. So that ringing a firm ends no
-    employment, anything but a taste needs a sign that something is new.
-    """
-    said = tokens(turn.text)
-    span = find(words_in(one.quote), said)
-    asked = about(one.subject, turn.speaker, (*people, one.subject, one.object))
-    taste = one.predicate in _TASTES
-    if span is None or not asked.speaker or _is_denied(one) or not (taste or _is_own(one)):
-        return False
-    at, languages = _object_at(one, said, span), words_of_languages(turn.text)
-    if at is None or not all(
-        _evidence_at(one, said, span, words.evidence.get(one.predicate, "(?!)")) is None
-        for words in languages
-    ):
-        return False
-    new = any(re.search(rf"\b(?:{words.of_now})", turn.text, re.IGNORECASE) for words in languages)
-    return any(
-        (taste or new and _has_speaker(said, span, words)) and fits(said, at, asked, words)
-        for words in languages
-    )
-
-
-def _is_own(one: Related) -> bool:
-    """Return whether a predicate is about one person alone: another's part needs evidence."""
-    return not one.predicate.startswith("has_") and one.predicate not in _MUTUAL
-
-
-def _has_speaker(said: Sequence[Token], span: range, words: PersonWords) -> bool:
-    own = words.sets["i"] | words.sets["we"] | words.sets["me"] | words.sets["my"]
-    return any(said[place].word in own for place in span)
-
-
-def _answers(
-    said: Sequence[Token], span: range, asked: Asked, languages: Sequence[PersonWords]
-) -> bool:
-    """Return whether a quote is the speaker's answer in a few words: "in Ohio"."""
-    start = [one for one in said[: span.start] if one.word[:1].isalnum()]
-    if not asked.speaker or len(start) > _LEADING:
-        return False
-    kinds = ("i", "we", "third", "many", "kin")
-    return not any(
-        kind_at(said, place, asked, words) in kinds or said[place].word in words.sets["verbs"]
-        or said[place].clitic
-        for words in languages for place in span
-    )  # fmt: skip
-
-
-def _is_denied(one: Related) -> bool:
-    """Return whether a quote denies a relation that does not say so itself."""
-    if one.over or one.predicate in _DENYING:
-        return False
-    denied = denied_words(one.quote)
-    wanted = {*words_in(one.object)}
-    shown = [word for word in denied if evidence(one.predicate).search(word)]
-    if shown and stands_apart(wanted, one.quote):
-        return False
-    return bool(shown) or any(same(word, other) for word in denied for other in wanted)
-
-
-_DENYING = frozenset({"dislikes", "allergic_to", "avoids", "fears", "lacks", "cannot", "diet"})
 
 
 @text_cache(256)  # an LLM may name a predicate as it likes
@@ -201,9 +127,7 @@ def _shows(
         directions.append(about(one.object, turn.speaker, names))
     owned = one.predicate.startswith("has_") or one.predicate in (*_MUTUAL, "owns")
     if owned:
-        return not _of_others(one, said, place, words, asked) and any(
-            _owns(one, said, place, who, words) for who in directions
-        )
+        return any(_owns(one, said, place, who, words) for who in directions)
     at = _object_at(one, said, span)
     return fits(said, place if at is None else at, asked, words)
 
@@ -247,22 +171,3 @@ def _my_between(said: Sequence[Token], place: int, at: int, words: PersonWords) 
     sets = words.sets
     owners = sets["my"] | sets["his"] | sets["her"]
     return any(one.word in owners for one in said[place:at])
-
-
-def _of_others(
-    one: Related, said: Sequence[Token], place: int, words: PersonWords, asked: Asked
-) -> bool:
-    """Return whether the clause of the evidence names others, and neither of the two."""
-    if one.predicate in ("has_pet", "owns"):
-        return False
-    start, end = place, place
-    while start > 0 and said[start - 1].word[:1].isalnum():
-        start -= 1
-    while end + 1 < len(said) and said[end + 1].word[:1].isalnum():
-        end += 1
-    part = range(start, end + 1)
-    two = {*words_in(one.subject), *words_in(one.object)}
-    if any(said[n].word in two for n in part):
-        return False
-    others = [n for n in part if kind_at(said, n, asked, words) == "name"]
-    return bool(others)

@@ -101,7 +101,6 @@ IMPORTANCE = (
 )
 
 PROACTIVE = ProactiveWords(
-    asks="ask|find out|check",
     dated=(
         r"interview|exam|test|appointment|meeting|deadline|presentation|talk|flight|trip|holiday|"
         r"vacation|wedding|birthday|party|concert|race|marathon|surgery|operation|dentist|doctor|"

@@ -75,7 +75,6 @@ IMPORTANCE = (
 )
 
 PROACTIVE = ProactiveWords(
-    asks="frage?",
     dated=(
         r"prüfung|termin|arzt|zahnarzt|reise|urlaub|hochzeit|geburtstag|umzug|"
         r"vorstellungsgespräch|besuch"

@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import rules
-from slowcat_memory.core.blocks.asking import REST, Asked, is_due, marks_of
 from slowcat_memory.core.blocks.block import (
     BACKGROUND,
     HUMAN,
@@ -31,7 +30,17 @@ from slowcat_memory.core.blocks.block import (
 )
 from slowcat_memory.core.blocks.coming import coming_facts
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named, plain
-from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, build_prompt, kept, system
+from slowcat_memory.core.blocks.prompt import (
+    REST,
+    VERSION,
+    Asked,
+    BlockLines,
+    build_prompt,
+    is_due,
+    kept,
+    marks_of,
+    system,
+)
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import (
     SourcedLine,

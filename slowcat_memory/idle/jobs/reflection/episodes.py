@@ -10,43 +10,29 @@ from itertools import islice
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import episodes
-from slowcat_memory.core.blocks.episodes import SYSTEM, VERSION, EpisodeText, Moment, moment_of
+from slowcat_memory.core.blocks.episodes import VERSION, Moment, moment_of
 from slowcat_memory.core.blocks.options import EpisodesOptions
-from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.extraction.known import (
-    NOTHING_KNOWN,
-    Known,
-    ground_with,
-    known_lines,
-    origins_used,
-)
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
-from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
     Plan,
     Trigger,
     cursor_at,
-    given_up,
     new_task,
     payload_of,
 )
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
-from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, known_before, read_log
-from slowcat_memory.idle.prompt_gate import names_of
-from slowcat_memory.providers import Prompt
+from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
 from slowcat_memory.records import Made, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "episodes"
 RANK = 70
 RECENT = 12  # episodes from which a new one must differ, at least
-ANSWER_TOKENS = 150
 
 
 class Chosen(Struct, frozen=True, omit_defaults=True):
@@ -73,7 +59,7 @@ class Episodes:
 
     name = NAME
     version = VERSION
-    needs: Needs = "llm if any"
+    needs: Needs = "nothing"
     trigger = Trigger(turns=8, session_end=True)
     Options: type[Struct] = EpisodesOptions
 
@@ -115,65 +101,14 @@ class Episodes:
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the text of an episode; none is left if its turns are gone."""
         with context.snapshot() as snapshot:
-            first = next(filter(None, map(snapshot.turn, task.sources)), None)
-            session = snapshot.session(first.session) if first else None
             moment = _readable(snapshot, task.sources)
-        if session is None or not moment:
-            return WriteBatch()
-        known = known_before(moment, context) if context.llm else NOTHING_KNOWN
-        try:
-            text, model = await self._text_of(moment, known, context)
-        except BadAnswerError as error:
-            return given_up(self._batch(moment, known, "", "", task, context), task, error)
-        return self._batch(moment, known, text, model, task, context)
-
-    def _batch(
-        self,
-        moment: Sequence[Turn],
-        known: Known,
-        text: str,
-        model: str,
-        task: Task,
-        context: JobContext,
-    ) -> WriteBatch:
-        """Return the episode with a text, "" for one by rule."""
-        text = text or episodes.by_rule(moment, context.zone, self._tokenize)
+        text = episodes.by_rule(moment, context.zone, self._tokenize) if moment else ""
         if not text:
             return WriteBatch()
         merged = msgspec.json.decode(task.note or "0", type=int)
-        made = Made(job=NAME, version=VERSION, model=model)
+        made = Made(job=NAME, version=VERSION)
         one = episodes.episode(moment, text, merged, context.zone, context.now, made)
-        origins = origins_used(text, moment, known, task.scope)
-        return WriteBatch(memories=(replace(one, derived_from=origins),))
-
-    async def _text_of(
-        self, window: Sequence[Turn], known: Known, context: JobContext
-    ) -> tuple[str, str]:
-        """Return the LLM's text and model; "" for both if there is no usable text."""
-        text, model = "", ""
-        if context.llm is not None:
-            seen = [SourcedLine(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
-            prompt = Prompt(
-                job=NAME,
-                version=VERSION,
-                system=SYSTEM,
-                user="\n".join(
-                    (
-                        *known_lines(known, context.zone),
-                        record(seen, context.zone),
-                        "Write the text.",
-                    )
-                ),
-                made_from=names_of(window[0].scope, (turn.id for turn in window), known.memories),
-                max_tokens=ANSWER_TOKENS,
-            )
-            try:
-                answer = await context.llm.complete(prompt, EpisodeText)
-                text = episodes.kept(answer.value, ground_with(window, context.zone, known))
-                model = answer.model if text else ""
-            except (EndpointError, PromptTooLongError):
-                pass  # a rule is used
-        return text, model
+        return WriteBatch(memories=(one,))
 
 
 class _Chain:

@@ -1,4 +1,4 @@
-"""Finds open threads that the agent may bring up, and words them in advance.
+"""Jobs by rule: open threads that the agent may bring up, worded in advance, and the profile.
 
 See ``core.proactive.open_threads``. A source is brought up at most once: one that was used, or that
 the user dismissed, is not queued again. One that was displaced by another is, until it expires.
@@ -9,45 +9,53 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.block import (
+    OWNERS,
+    PROFILE,
+    block,
+    current,
+    history,
+    owner_of,
+    revised,
+)
 from slowcat_memory.core.blocks.coming import EVENT, THREAD
+from slowcat_memory.core.blocks.lasting import (
+    PROFILE_VERSION,
+    ProfileField,
+    profile_facets,
+    profile_line,
+    profile_of,
+)
 from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.statements import ground_of, record
 from slowcat_memory.core.facts.fact import key_id, stating_turns
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import ICEBREAKER, family
 from slowcat_memory.core.proactive.closing import Later, later_of
 from slowcat_memory.core.proactive.open_threads import (
     PLAN,
-    SYSTEM,
     VERSION,
     OpenThread,
-    Phrased,
     closed,
     icebreaker,
-    kept,
     of_facts,
     of_turns,
     phrase,
     repeats,
 )
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
-from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import (
     epoch_and_day,
     plan_changed,
     recent_sessions,
     user_of,
 )
-from slowcat_memory.idle.prompt_gate import names_of
-from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 NAME = "bring_up"
-RANK = 88  # after its input facts
+RANK, PROFILE_RANK = 88, 89  # after their input facts
 SESSIONS = 6  # searched for open threads without a fact
-ANSWER_TOKENS = 120
-FAILED = "llm_failed"  # facet: the LLM is asked for the words again at the next look
 _BROUGHT_UP = (THREAD, EVENT, PLAN)
 
 
@@ -56,7 +64,7 @@ class BringUp:
 
     name = NAME
     version = VERSION
-    needs: Needs = "llm if any"
+    needs: Needs = "nothing"
     trigger = Trigger(session_end=True, every_s=600.0)
     Options: type[Struct] = BringUpOptions
 
@@ -81,9 +89,9 @@ class BringUp:
         still = {matter.source for matter in matters}
         stale = [m for m in mine if m.facets["source"] not in still]
         made = [
-            await _phrased(matter, task.scope, user, context)
+            _worded(matter, task.scope, user, context)
             for id_, matter in wanted.items()
-            if not _waits(known.get(id_), matter) or _failed(known[id_])
+            if not _waits(known.get(id_), matter)
         ]
         gone = tuple(replace(memory, retired_at=context.now) for memory in stale)
         over = _closed(memories, later, context)
@@ -145,34 +153,58 @@ def _closed(
     return over
 
 
-def _failed(memory: Memory) -> bool:
-    """Return whether the LLM could not word an icebreaker that still waits."""
-    return memory.retired_at is None and FAILED in memory.facets
-
-
-async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobContext) -> Memory:
-    text, model, failed = "", "", False
-    if context.llm is not None:
-        prompt = Prompt(
-            job=NAME,
-            version=VERSION,
-            system=SYSTEM,
-            user=f"The user is {speaker}.\n{record([matter.said], context.zone)}\nWrite the text.",
-            made_from=names_of(scope, matter.said.sources, (matter.said.of,)),
-            max_tokens=ANSWER_TOKENS,
-        )
-        try:
-            answer = await context.llm.complete(prompt, Phrased)
-            text = kept(answer.value, ground_of([matter.said], (speaker, "Ask"), context.zone))
-            model = answer.model if text else ""
-        except (BadAnswerError, EndpointError, PromptTooLongError):
-            failed = True  # the template below is used
-    made = icebreaker(
+def _worded(matter: OpenThread, scope: str, speaker: str, context: JobContext) -> Memory:
+    return icebreaker(
         matter,
-        text or phrase(matter, context.zone, language_of(context.language)),
+        phrase(matter, context.zone, language_of(context.language)),
         scope=scope,
         speaker=speaker,
         now=context.now,
-        made=Made(job=NAME, version=VERSION, model=model),
+        made=Made(job=NAME, version=VERSION),
     )
-    return replace(made, facets=made.facets | {FAILED: "yes"}) if failed else made
+
+
+class Profile:
+    """The job that keeps the profile of the user; see ``core.blocks.lasting``."""
+
+    name = PROFILE
+    version = PROFILE_VERSION
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=600.0)
+    Options: type[Struct] = NoOptions
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan a task for each namespace that changed."""
+        with context.snapshot() as snapshot:
+            mark = f"{PROFILE_VERSION}.{epoch_and_day(snapshot, context)}"
+            return plan_changed(
+                PROFILE, mark, "block/", (PROFILE,), PROFILE_RANK, snapshot, context
+            )
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        with context.snapshot() as snapshot:
+            memories = list(snapshot.memories(task.scope))
+            user = user_of(snapshot, task.scope)
+        before = current(memories, PROFILE)
+        if before is not None and owner_of(before) == "user":
+            return WriteBatch()
+        fields = profile_of(memories, user, context.now)
+        new = block(
+            PROFILE,
+            profile_line(_beyond_name(fields, user), language_of(context.language)),
+            scope=task.scope,
+            speaker=user,
+            now=context.now,
+            sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
+            made=Made(job=PROFILE, version=PROFILE_VERSION),
+            facets=profile_facets(fields),
+        )
+        stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
+        new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
+        changed = revised(history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0)
+        return WriteBatch(memories=changed)
+
+
+def _beyond_name(fields: dict[str, ProfileField], user: str) -> dict[str, ProfileField]:
+    """Leave out a name that is the user's, which the line begins with."""
+    return {n: one for n, one in fields.items() if n != "name" or fold(one.value) != fold(user)}

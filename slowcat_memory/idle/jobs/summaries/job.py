@@ -36,7 +36,6 @@ from slowcat_memory.core.summaries.summary import (
     replacing,
     summary,
     text_of,
-    topic_name,
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
@@ -59,7 +58,6 @@ from slowcat_memory.idle.jobs.session_log import (
     read_sessions,
 )
 from slowcat_memory.idle.jobs.summaries.purposes import (
-    GROUP_TOPICS,
     GROUP_WINDOWS,
     PURPOSES,
     SummaryInput,
@@ -101,12 +99,16 @@ class SummaryJob:
     """One job; see ``idle.job.Job``."""
 
     version = VERSION
-    needs: Needs = "llm or rules"
 
     def __init__(
-        self, name: str, trigger: Trigger, plan: PlanJob, options: type[Struct] = SummariesOptions
+        self,
+        name: str,
+        trigger: Trigger,
+        plan: PlanJob,
+        options: type[Struct] = SummariesOptions,
+        needs: Needs = "llm or rules",
     ) -> None:
-        self.name, self.trigger, self.Options = name, trigger, options
+        self.name, self.trigger, self.Options, self.needs = name, trigger, options, needs
         self._plan = plan
         self._purposes = {key: row for key, row in PURPOSES.items() if row.job == name}
 
@@ -114,9 +116,9 @@ class SummaryJob:
         return self._plan(self.name, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Make one summary, cluster the topics again, or group the windows of a session."""
-        if self.name == "topics" and task.key == GROUP_TOPICS:
-            return await group_sessions(task.scope, context)
+        """Make one summary, find the topics, or group the windows of a session."""
+        if self.name == "topics":
+            return group_sessions(task.scope, context)
         if self.name == "meta_summary" and task.key.endswith(f"/{GROUP_WINDOWS}"):
             return group_windows(task, context)
         kind = task.key.partition("/")[0]  # of a period: "day/2026-05-12"
@@ -180,7 +182,7 @@ def _plan_periods(job: str, context: JobContext) -> Plan | None:
 
 
 def _plan_topics(job: str, context: JobContext) -> Plan | None:
-    """Cluster all topics again after a forget, or with a new LLM."""
+    """Find all topics again after a forget."""
     with context.snapshot() as snapshot:
         before = snapshot.cursor(job)
         cursor = Cursor(name=job, position=0, note=_mark(snapshot, context))
@@ -208,7 +210,7 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
         )
     if not is_stale(old, subject.digest, llm=context.llm is not None):
         return WriteBatch()
-    by_rule_stands = purpose.rules_apart or not is_stale(old, subject.digest, llm=False)
+    by_rule_stands = not is_stale(old, subject.digest, llm=False)
     text, again = (
         (only, ())
         if only is not None
@@ -218,8 +220,6 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
         return _batch((), again)
     if not text.text:  # nothing but orders was said
         return _batch(archived(old, now) if old else (), again)
-    if purpose is PURPOSES["topic"]:
-        subject = replace(subject, name=topic_name(text))
     made = summary(subject, text, Made(job=purpose.job, version=VERSION), now)
     return _batch(replacing(made, old, now), again, purpose.follow_up(made, task, context))
 
@@ -347,6 +347,12 @@ SUMMARY_JOBS = {
         SummaryJob("window_summary", replace(_AFTER_SESSIONS, turns=5), _plan_sessions),
         SummaryJob("meta_summary", _AFTER_SESSIONS, _plan_sessions),
         SummaryJob("rollups", _AFTER_SESSIONS, _plan_periods),
-        SummaryJob("topics", replace(_AFTER_SESSIONS, every_s=3600.0), _plan_topics, TopicsOptions),
+        SummaryJob(
+            "topics",
+            replace(_AFTER_SESSIONS, every_s=3600.0),
+            _plan_topics,
+            TopicsOptions,
+            "nothing",
+        ),
     )
 }

@@ -1,6 +1,6 @@
-"""The six purposes of summaries, as a table: what each reads, when it is due, and what follows.
+"""The purposes of summaries, as a table: what each reads, when it is due, and what follows.
 
-Session, window (a part of a long session), meta (of windows), day, week and topic. A window is made
+Session, window (a part of a long session), meta (of windows), day and week. A window is made
 from turns alone, so nothing is summarised twice. Sessions separated only by a dropped connection
 count as one conversation, which belongs to the day on which it began. An outdated summary is
 replaced (see ``core.summaries.summary``).
@@ -36,10 +36,10 @@ from slowcat_memory.idle.jobs.session_log import may_see, visible_turns
 from slowcat_memory.records import Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-GROUP_TOPICS = "group"  # key of the task that clusters sessions
+GROUP_TOPICS = "group"  # key of the task that finds topics
 GROUP_WINDOWS = "group"  # end of the key of the task that finds a session's due meta summaries
 MIN_PARTS = 2  # fewer summaries get no summary of their own
-TOPIC_PARTS = 24  # the latest sessions of a topic used for its summary
+TOPICS_RANK = 70
 
 
 class SummaryInput(Struct, frozen=True):
@@ -68,7 +68,6 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
             made from one session.
         wait: Whether ``due`` waits until the session has ended, or is silent.
         follow_up: Returns the tasks that a new summary makes due.
-        rules_apart: A summary by rule is made elsewhere; its tasks are for the LLM.
     """
 
     job: str
@@ -80,7 +79,6 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     )
     wait: bool = False
     follow_up: Callable[[Memory, Task, JobContext], Iterable[Task]] = lambda made, task, context: ()
-    rules_apart: bool = False
 
     def task(self, scope: str, key: str, created: datetime, sources: tuple[int, ...] = ()) -> Task:
         return new_task(self.job, scope, key, created, self.rank, sources=sources)
@@ -327,28 +325,13 @@ def period_task(scope: str, period: Period) -> Task:
 # ------------------------------------------------------------------- topics
 
 
-def _read_topic(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
-    old = snapshot.memory(task.scope, f"{TOPIC}/{task.key}")
-    if old is None:
-        return None
-    members = items(old, "covers")
-    read = (snapshot.memory(task.scope, id) for id in members)
-    parts = [memory for memory in read if memory and memory.retired_at is None]
-    parts.sort(key=lambda memory: memory.valid_from)
-    seen = may_see(parts, context)[-TOPIC_PARTS:]
-    if not seen:
-        return None
-    subject = topic_subject(old.id, members, parts)
-    return SummaryInput(subject, _as_turns(seen), old, _ids(seen))
-
-
-def topic_subject(id: str, members: tuple[str, ...], parts: Sequence[Memory]) -> Subject:
-    return _subject_of_summaries(id, TOPIC, parts, until=max(map(until, parts)), covers=members)
+def topic_subject(id: str, name: str, parts: Sequence[Memory]) -> Subject:
+    subject = _subject_of_summaries(id, TOPIC, parts, until=max(map(until, parts)))
+    return replace(subject, name=name)
 
 
 def group_task(scope: str, now: datetime) -> Task:
-    task = PURPOSES["topic"].task(scope, GROUP_TOPICS, now)
-    return replace(task, rank=task.rank - 1)  # before the summaries of the topics that it finds
+    return new_task("topics", scope, GROUP_TOPICS, now, TOPICS_RANK)
 
 
 # ------------------------------------------------------------------- subjects
@@ -377,7 +360,6 @@ def _subject_of_summaries(
     until: datetime,
     start: datetime | None = None,
     turns: int | None = None,
-    covers: tuple[str, ...] | None = None,
 ) -> Subject:
     counted = sum(int(memory.facets.get("turns", 0)) for memory in parts)
     return Subject(
@@ -388,7 +370,7 @@ def _subject_of_summaries(
         until=until,
         sources=tuple(sorted({turn for memory in parts for turn in memory.sources})),
         digest=digest_of(VERSION, of_summaries(parts)),
-        covers=tuple(memory.id for memory in parts) if covers is None else covers,
+        covers=tuple(memory.id for memory in parts),
         turns=counted if turns is None else turns,
         local_only=any(memory.local_only for memory in parts),
     )
@@ -414,17 +396,13 @@ PURPOSES = {
         read=_read_window, due=_windows_due, follow_up=_after_window,
     ),
     "meta": SummaryPurpose(
-        job="meta_summary", prompt=prompt.META, rank=48,
+        job="meta_summary", prompt=prompt.ROLLUP, rank=48,
         read=_read_meta, due=_metas_due,
     ),
     "day": SummaryPurpose(
-        job="rollups", prompt=prompt.DAY, rank=55, read=_read_period,
+        job="rollups", prompt=prompt.ROLLUP, rank=55, read=_read_period,
     ),
     "week": SummaryPurpose(
-        job="rollups", prompt=prompt.WEEK, rank=60, read=_read_period,
-    ),
-    "topic": SummaryPurpose(
-        job="topics", prompt=prompt.TOPIC, rank=71, read=_read_topic,
-        rules_apart=True,
+        job="rollups", prompt=prompt.ROLLUP, rank=60, read=_read_period,
     ),
 }  # fmt: skip

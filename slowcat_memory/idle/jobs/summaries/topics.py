@@ -1,15 +1,11 @@
-"""Recurring topics: incremental clusters of session summaries, with names.
+"""Recurring topics: the sessions whose summaries share a subject, a name or a thing.
 
-Grouping needs no LLM: it compares vectors, or words without a model. A topic gets a name and a
-summary by rule at once; with an LLM, its summary becomes due when the topic changed. Sessions
-without a topic are clustered again with every new session, in the order of time.
+A topic is called by its subject, and has the sentences about it of these summaries: no LLM is asked.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-
-import numpy as np
-from msgspec.structs import replace
+from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.summaries.options import TopicsOptions
@@ -24,105 +20,87 @@ from slowcat_memory.core.summaries.summary import (
     items,
     replacing,
     summary,
-    topic_name,
 )
-from slowcat_memory.core.summaries.topics import Topic, bags, grow_topics
-from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.idle.job import JobContext, OverBudgetError
-from slowcat_memory.idle.jobs.summaries.purposes import (
-    PURPOSES,
-    TOPIC_PARTS,
-    session_summaries,
-    topic_subject,
-)
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.core.text.normalize import Tokenizer, fold
+from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.jobs.summaries.purposes import session_summaries, topic_subject
+from slowcat_memory.records import Made, Memory, WriteBatch
 
-# Cosines of bags of words are smaller than those of sentences.
-WORDS_JOIN_AT, WORDS_MERGE_AT = 0.4, 0.6  # fraction of the options' values
+PARTS = 24  # the latest sessions of a topic used for its summary
+LATEST = 50  # turns whose speakers are no subjects
 
 
-async def group_sessions(scope: str, context: JobContext) -> WriteBatch:
-    """Add the sessions of a scope to its topics.
+def group_sessions(scope: str, context: JobContext) -> WriteBatch:
+    """Find the topics of a scope's sessions.
 
-    The batch has new and changed topics with a summary by rule, removed topics, and the tasks for
-    the summaries by an LLM.
+    The batch has new and changed topics, and those that are gone.
     """
     with context.snapshot() as snapshot:
         sessions = session_summaries(snapshot, scope)
         old = {m.id: m for m in current(snapshot.memories(scope, f"{TOPIC}/"))}
-        known = {
-            m.id: kept.values
-            for m in sessions
-            if context.space and (kept := snapshot.vector(context.space, scope, m.id))
-        }
-    vectors, options = await _vectors(sessions, known, context)
-    by_id = {memory.id: (memory, row) for memory, row in zip(sessions, vectors, strict=True)}
-    grown = grow_topics(_topics_of(old, by_id), list(by_id), vectors, options)
-    now, llm = context.now, context.llm is not None
-    memories, tasks, live = list[Memory](), list[Task](), set[str]()
-    for topic in grown:
-        if len(topic.members) < context.options.least:
-            continue
-        parts = sorted((by_id[id][0] for id in topic.members), key=lambda m: m.valid_from)
-        subject = topic_subject(_id(topic), topic.members, parts)
-        live.add(subject.id)
-        before = old.get(subject.id)
+        latest = islice(snapshot.latest_turns(scope), LATEST)
+        speakers = {word for turn in latest for word in fold(turn.speaker).split()}
+    found = shared_subjects(sessions, old, speakers, context.options)
+    now, memories = context.now, list[Memory]()
+    live = {_id(name): (name, parts) for name, parts in found.items()}
+    for id, (name, parts) in live.items():
+        subject = topic_subject(id, name, parts)
+        before = old.get(id)
         if is_stale(before, subject.digest, llm=False):
             made = _summary_by_rule(subject, parts, context)
             memories += replacing(made, before, now) if made.text else ()
-        elif not is_stale(before, subject.digest, llm=llm):
-            continue
-        if llm:
-            tasks.append(PURPOSES["topic"].task(scope, subject.id.rpartition("/")[2], now))
     gone = [memory for id, memory in old.items() if id not in live]
     memories += [history for memory in gone for history in archived(memory, now)]
     return WriteBatch(
         memories=tuple(memories),
         drop=tuple((memory.scope, memory.id) for memory in gone),
-        tasks=tuple(tasks),
     )
 
 
-async def _vectors(
-    sessions: Sequence[Memory], known: dict[str, np.ndarray], context: JobContext
-) -> tuple[np.ndarray, TopicsOptions]:
-    """Return a vector per summary, shape (n, dim): the model's, or a bag of words without one."""
-    options: TopicsOptions = context.options
-    missing = [memory for memory in sessions if memory.id not in known]
-    if missing and context.space and not context.may_embed:
-        raise OverBudgetError("topics wait for the embedding model", "embedder")
-    made = (await context.embed([m.text for m in missing])).vectors if context.space else None
-    if made is not None and len(made) == len(missing) and sessions:
-        known = known | {memory.id: row for memory, row in zip(missing, made, strict=True)}
-        return np.stack([known[memory.id] for memory in sessions]), options
-    words = Tokenizer()
-    looser = replace(
-        options,
-        join_at=WORDS_JOIN_AT * options.join_at,
-        merge_at=WORDS_MERGE_AT * options.merge_at,
-    )
-    return bags([words(memory.text) for memory in sessions]), looser
+def shared_subjects(
+    sessions: Sequence[Memory],
+    known: Container[str],
+    speakers: Container[str],
+    options: TopicsOptions,
+) -> dict[str, list[Memory]]:
+    """Return the sessions of each topic, by its name.
+
+    Of subjects that mostly share their sessions one is a topic: a known one, else the most frequent.
+
+    Args:
+        sessions: Summaries, the earliest first.
+        known: Ids of the topics there are.
+        speakers: Folded words of the names of those who speak, who are no subjects.
+    """
+    having: dict[str, tuple[str, list[Memory]]] = {}
+    for memory in sessions:
+        named = (*items(memory, "topics"), *items(memory, "entities"))
+        for subject, name in {fold(one): one for one in named}.items():
+            is_day = any(map(str.isdigit, subject))
+            if not is_day and any(word not in speakers for word in subject.split()):
+                having.setdefault(subject, (name, []))[1].append(memory)
+    found = dict[str, list[Memory]]()
+    for name, parts in sorted(
+        having.values(), key=lambda one: (_id(one[0]) not in known, -len(one[1]))
+    ):
+        ids = {one.id for one in parts}
+        if len(ids) >= options.least and not _is_known(ids, found):
+            found[name] = parts
+    return dict(islice(found.items(), options.most))
 
 
-def _topics_of(
-    old: Mapping[str, Memory], by_id: Mapping[str, tuple[Memory, np.ndarray]]
-) -> list[Topic]:
-    """Return the stored topics, in the order in which they began."""
-    topics = list[Topic]()
-    for memory in sorted(old.values(), key=lambda m: (m.valid_from, m.id)):
-        members = tuple(id for id in items(memory, "covers") if id in by_id)
-        if members:
-            topics.append(Topic(members, np.sum([by_id[id][1] for id in members], axis=0)))
-    return topics
+def _is_known(ids: set[str], found: Mapping[str, Sequence[Memory]]) -> bool:
+    """Return whether a topic has most of the sessions of a subject, and few others."""
+    every = ({one.id for one in parts} for parts in found.values())
+    return any(2 * len(ids & other) > len(ids | other) for other in every)
 
 
 def _summary_by_rule(subject: Subject, parts: Sequence[Memory], context: JobContext) -> Memory:
-    lines = [as_turn(memory, n) for n, memory in enumerate(parts[-TOPIC_PARTS:], start=1)]
-    text = by_rule.of_summaries(lines, context.zone, Tokenizer())
-    made = Made(job=PURPOSES["topic"].job, version=VERSION)
-    return summary(replace(subject, name=topic_name(text)), text, made, context.now)
+    lines = [as_turn(memory, n) for n, memory in enumerate(parts[-PARTS:], start=1)]
+    text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=subject.name)
+    made = Made(job="topics", version=VERSION)
+    return summary(subject, text, made, context.now)
 
 
-def _id(topic: Topic) -> str:
-    digest = hashlib.blake2b(topic.members[0].encode(), digest_size=6).hexdigest()
-    return f"{TOPIC}/{digest}"
+def _id(name: str) -> str:
+    return f"{TOPIC}/{hashlib.blake2b(fold(name).encode(), digest_size=6).hexdigest()}"

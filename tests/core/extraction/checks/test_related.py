@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.checks.related import Related, uncertain, unrelated
+from slowcat_memory.core.extraction.checks.related import Related, unrelated
 from slowcat_memory.core.extraction.predicates import PREFERRED, canonical
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.records import Turn
@@ -111,22 +111,6 @@ def test_every_canonical_predicate_has_words_of_evidence(language) -> None:
     assert {canonical(one) for one in PREFERRED} <= language.persons.evidence.keys()
 
 
-# Not in the lists of evidence: believed with low confidence, because nothing else explains them.
-OWN_CHANGES = """
-coffee does nothing for me any more|dislikes coffee
-running and me are finished|dislikes running
-I have gone cold on opera|dislikes opera
-tea has grown on me|likes tea
-I've landed in Cork|lives_in Cork
-I swapped Dublin for Cork|lives_in Cork
-Intel took me on|works_at Intel
-I'm with Intel these days|works_at Intel
-mit Kaffee bin ich durch|dislikes Kaffee
-Tee hat es mir angetan|likes Tee
-mich hat es nach Bremen verschlagen|lives_in Bremen
-ab Montag bin ich bei Bosch|works_at Bosch
-"""
-
 OF_NOTHING = """
 I rang Fernhill Dental about my tooth|works_at Fernhill Dental
 I walked past the market in Headingley|lives_in Headingley
@@ -149,15 +133,7 @@ def _own(line: str) -> tuple[Related, Turn]:
     return Related("Mira", predicate, predicate, object_, text), turn
 
 
-@each_row("line", OWN_CHANGES.strip().splitlines())
-def test_a_change_in_words_that_no_list_has_is_uncertain(line):
-    one, turn = _own(line)
-    assert unrelated(one, turn, ["Tom"])
-    assert uncertain(one, turn, ["Tom"])
-
-
 @each_row("line", OF_NOTHING.strip().splitlines())
-def test_what_shows_no_relation_is_not_even_uncertain(line):
+def test_what_shows_no_relation_is_none(line):
     one, turn = _own(line)
     assert unrelated(one, turn, ["Tom"])
-    assert not uncertain(one, turn, ["Tom"])

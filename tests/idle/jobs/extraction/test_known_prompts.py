@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts
-from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
@@ -23,7 +22,7 @@ FIRST = "my sister Hana works at Northlight, over in Leeds, and she has done so 
 SECOND = (
     "she rang and they moved my start there, it is in March now and I do not mind one bit at all"
 )
-READERS = ("facts", "contextualize", "session_summary", "episodes")
+READERS = ("facts", "contextualize", "session_summary")
 
 
 def reply(prompt: Prompt) -> Any:
@@ -50,12 +49,12 @@ def reply(prompt: Prompt) -> Any:
         return {"facts": [sister, work] if first else [work], "entities": names if first else []}
     if prompt.job == "contextualize":
         return {"turns": [{"turn": turn, "context": told, "questions": []}]}
-    return {"summary": told} if "summary" in prompt.system else {"text": told}
+    return {"summary": told}
 
 
 class House(Rig):
     def __init__(self, path: Path, llm: Any) -> None:
-        jobs = (Facts(), Contextualize(), SUMMARY_JOBS["session_summary"], Episodes())
+        jobs = (Facts(), Contextualize(), SUMMARY_JOBS["session_summary"])
         super().__init__(path, *jobs, parts={"llm": llm})
 
     def talk(self, session: str, text: str, days: int) -> int:
@@ -124,7 +123,6 @@ def test_a_name_of_an_earlier_conversation_is_kept_in_facts_relations_contexts_a
     assert fact.sources == (second, first)
     assert one.context(second) == sentence
     assert any(m.text == sentence for m in one.memories("summary"))
-    assert any(m.text == sentence for m in one.memories("episode"))
     related = [m for m in one.memories("relation") if m.statement.predicate == "works_at"]
     assert any(second in m.sources for m in related)
 
@@ -137,11 +135,7 @@ def test_what_names_an_earlier_conversation_goes_with_it_when_that_is_forgotten(
     one.done()
     one.store.forget(Forget(turns=(first,)))
     one.store.flush(None)
-    left = [
-        m
-        for kind in ("fact", "summary", "episode", "entity", "relation")
-        for m in one.memories(kind)
-    ]
+    left = [m for kind in ("fact", "summary", "entity", "relation") for m in one.memories(kind)]
     assert not any("Northlight" in m.text for m in left) and not one.context(second)
 
 
@@ -169,7 +163,7 @@ def test_a_backlog_is_read_oldest_first_and_sees_nothing_of_later(house) -> None
     one.talk("s3", SECOND, 6)
     one.clock.advance(7 * 86_400)
     one.done()
-    for job in READERS[:-1]:
+    for job in READERS:
         users = [prompt.user for prompt in llm.prompts if prompt.job == job]
         assert len(users) == 3 and SECOND in users[0] and SECOND in users[2], job
         assert "Hana" not in users[0], job

@@ -11,8 +11,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
-from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
-from slowcat_memory.idle.jobs.reflection.profile import Profile
+from slowcat_memory.idle.jobs.reflection.open_threads import BringUp, Profile
 from slowcat_memory.records import Forget, Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
@@ -112,11 +111,7 @@ def test_reflection_where_an_llm_is_no_help_rules_do(
     week(engine, clock, 0)
     assert "anxious" in block_of(engine, "relationship") and block_of(engine, "persona") == ""
     assert {m.made.model for m in memories(engine) if m.made} == {""}
-    engine = opened(
-        ScriptedLLM(
-            lambda prompt: {"lines": ["Maya was anxious."]} if prompt.job == "blocks" else fault
-        )
-    )
+    engine = opened(ScriptedLLM(lambda prompt: {"lines": ["Maya was anxious."]}))
     engine.think(OURS)
     assert "Maya was anxious." != block_of(engine, "relationship"), "not asked at every look"
     clock.advance(3600)
@@ -130,16 +125,14 @@ def test_reflection_where_an_llm_is_no_help_rules_do(
 
 
 def test_reflection_an_llm_is_asked_once_about_the_same(opened: Any, clock: FixedClock) -> None:
-    llm = ScriptedLLM(
-        lambda prompt: {"lines": ["Maya was anxious."]} if prompt.job == "blocks" else {}
-    )
+    llm = ScriptedLLM(lambda prompt: {"lines": ["Maya was anxious."]})
     engine = opened(llm)
     week(engine, clock, 0)
-    asked = sum(prompt.job == "blocks" for prompt in llm.prompts)
+    asked = len(llm.prompts)
     clock.advance(400)
     engine.think(OURS)
     engine.think(OURS)
-    assert sum(prompt.job == "blocks" for prompt in llm.prompts) == asked == 4
+    assert len(llm.prompts) == asked == 4
 
 
 def test_reflection_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedClock) -> None:

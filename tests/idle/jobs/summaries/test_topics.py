@@ -2,22 +2,14 @@
 
 from datetime import timedelta
 
-import pytest
-
 from slowcat_memory.core.summaries.summary import items
-from slowcat_memory.testing import ScriptedLLM
-from tests.support.daily_talks import MONDAY, reflection
+from tests.support.daily_talks import MONDAY
 
 WORK = ("I start as a nurse at the Mercy hospital.", "The shifts are long.", "I like the team.")
 
 
-def scripted() -> ScriptedLLM:
-    return ScriptedLLM(reflection)
-
-
-@pytest.mark.parametrize("model", [False, True])
-def test_topics_what_sessions_come_back_to_becomes_a_topic(house, model):
-    one = house(model=model)
+def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
+    one = house()
     for n in range(4):
         at = MONDAY + timedelta(days=n)
         one.talk(f"dog{n}", "My dog Max barks at cats.", "The dog Max needs a vet.", at=at)
@@ -29,21 +21,12 @@ def test_topics_what_sessions_come_back_to_becomes_a_topic(house, model):
         {id.rpartition("/")[2].rstrip("0123456789") for id in items(m, "covers")} for m in made
     ]
     assert sorted(members, key=str) == [{"dog"}, {"work"}]
-    assert all(m.facets["name"] for m in made)
+    dog, work = sorted(made, key=lambda m: m.sources)
+    assert (dog.facets["name"], work.facets["name"]) == ("Max", "Mercy")
+    assert "Max" in dog.text and "Mercy" not in dog.text
     before = {m.id for m in made}
     one.talk("dog9", "My dog Max barks at cats.", "The dog Max needs a vet.")
     one.think()
     after = one.made("topic").values()
     assert {m.id for m in after} == before, "a topic keeps its name as it grows"
     assert sorted(len(items(m, "covers")) for m in after) == [4, 5]
-
-
-def test_topics_an_llm_names_topics(house):
-    one = house(scripted())
-    for n in range(3):
-        one.talk(f"dog{n}", "My dog Max barks at cats.", "The dog Max needs a vet.",
-                 at=MONDAY + timedelta(days=n))  # fmt: skip
-    one.clock.advance(5 * 86_400)
-    one.think()
-    [topic] = one.made("topic").values()
-    assert topic.made.model == "scripted@test" and topic.facets["name"] == "My dog Max"
