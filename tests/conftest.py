@@ -23,8 +23,6 @@ settings.load_profile("any machine")
 os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
 os.environ["SLOWCAT_IDLE_LLM__URL"] = ""  # no test looks for an LLM at the ports of this machine
 open_llm.__defaults__ = ((),)
-settings.register_profile("unhurried", deadline=None)  # no test depends on how fast a machine is
-settings.load_profile("unhurried")
 SHARED_MEMORY = Path("/dev/shm")
 if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30:
     # A disk takes 10 ms for each commit, which is most of the time of a test that writes.
