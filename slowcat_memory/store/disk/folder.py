@@ -95,7 +95,8 @@ def _make(path: Path) -> None:
             sync_dir(path.parent)
     except OSError as error:
         raise StoreUnsafeError(
-            f"cannot make {path.resolve()}: {error.strerror}", hint="Is its disk mounted?"
+            f"cannot make {path.resolve()}: {error.strerror}",
+            hint="Mount its disk, or choose another folder.",
         ) from error
 
 
