@@ -14,7 +14,7 @@
 #   make test-fleet   workers that share a PostgreSQL (from a package, or SLOWCAT_TEST_DSN): about 40 minutes
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       the wheel and the source archive, in dist/
-#   make failover     owners of a shared memory are killed 300 times, while clients talk
+#   make failover     processes that share a memory are killed 300 times, while others talk
 #   make docs         what is generated: config.toml, docs/command-line.md, figures, output in README
 #   make docs-site    the documentation as a site, in build/site
 #   make clean        forget the environments

@@ -4,7 +4,7 @@ The sentences are templates of ``data/intents`` (expanded with a seed), the word
 ``tests/data/commands``, the own list ``data/commands.tsv``, and of the unseen lists the half "tuned"
 alone. What is no command is learned from talk too: the tuned halves of generated lives, and of data
 folders (RealMem and MADial; LoCoMo only judges, see benchmarks.commands) whole turns and their
-sentences, without those that the grammar reads. scikit-learn is of the extra ``[bench]``; using
+sentences, of as many words as are judged. scikit-learn is of the extra ``[bench]``; using
 the model needs NumPy alone.
 
     python -m benchmarks.intents            # five-fold cross-validation over all but templates and talk
@@ -28,8 +28,7 @@ import numpy as np
 from benchmarks import common, datasets
 from benchmarks.lives.making.generate import generate
 from benchmarks.unseen import lists
-from slowcat_memory.core.commands.composition import Utterance, compose
-from slowcat_memory.core.commands.intent import MOST_WORDS, SURE, words_of
+from slowcat_memory.core.commands.intent import READ, SURE, words_of
 from slowcat_memory.core.commands.intent_model import FILE, NONE, ROWS, Intent, IntentModel, rows
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import LANGUAGES, Language
@@ -118,19 +117,15 @@ def talk(language: Language, folders: Sequence[Path] = ()) -> list[Example]:
         for line in datasets.lines(datasets.load(folder).conversations):
             said += [turn["text"] for one in line["sessions"] for turn in one["turns"]]
     parts = (part for text in said for part in (text, *sentences(text)))
-    table = language.commands.composed
-    return [
-        Example("talk", part, NONE)
-        for part in dict.fromkeys(parts)
-        if 1 < len(words_of(part)) <= MOST_WORDS and compose(Utterance(part, table)) is None
-    ]
+    distinct = dict.fromkeys(parts)
+    return [Example("talk", part, NONE) for part in distinct if len(words_of(part)) in READ]
 
 
 def features(examples: Sequence[Example], language: Language) -> Any:
     """Return a sparse matrix of shape (n, ``ROWS``)."""
     from scipy.sparse import csr_matrix
 
-    table, places, values, ends = language.commands.composed, list[int](), list[float](), [0]
+    table, places, values, ends = language.commands.intents, list[int](), list[float](), [0]
     for example in examples:
         found = rows(words_of(example.sentence), table)
         places += found
@@ -151,8 +146,8 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
 
 
 def write(model: IntentModel, file: Path) -> None:
-    """Write weights as whole numbers from -127 to 127 with a scale for each kind."""
-    scale = np.abs(model.weights).max(axis=0) / 127
+    """Write weights as whole numbers from -125 to 125 with a scale for each kind."""
+    scale = np.abs(model.weights).max(axis=0) / 125
     np.savez_compressed(
         file,
         kinds=np.array(model.kinds),
@@ -172,9 +167,7 @@ def cross_validated(language: Language, banked: Sequence[Example]) -> list[tuple
         model = fit([*banked, *rest], language)
         for one, at in zip(others, fold, strict=True):
             if at == k:
-                judged.append(
-                    (one, model.judge(words_of(one.sentence), language.commands.composed))
-                )
+                judged.append((one, model.judge(words_of(one.sentence), language.commands.intents)))
     return judged
 
 

@@ -1,7 +1,7 @@
 """How long until a turn is on disk, alone and while three other processes talk into the same store?
 
 Each process says a turn every tenth of a second and waits until it is durable; four of them open one
-store, as four bots on a machine do. With an owner, the first one writes for all.
+store, as four bots on a machine do, and each writes by itself.
 
     python -m benchmarks.shared_appends --turns 300
 
@@ -61,7 +61,7 @@ def measure(processes: int, turns: int) -> dict[str, float]:
 
 def talk(folder: Path, name: str, turns: int) -> list[float]:
     """Say turns at the pace of talk; return how long each took to be durable, in milliseconds."""
-    memory = Member(common.configuration(folder), name=name)
+    memory = Member(common.configuration(folder))
     memory.start(WAIT_S)
     now = datetime.now(UTC)
     memory.append(SessionEdge(session=name, scope=name, kind="start", at=now)).wait(WAIT_S)

@@ -14,8 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, Needs, Plan, Trigger
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions

@@ -18,7 +18,7 @@ from benchmarks.tables import fill
 ROOT = Path(__file__).parent.parent
 README, TALK = ROOT / "README.md", ROOT / "docs_site" / "talk.txt"
 SHOWN = (
-    'slowcat-memory search "what is my dog called" --k 1',
+    'slowcat-memory search "what is my dog called" --limit 1',
     "slowcat-memory facts",
     'slowcat-memory as-of 2026-05-01 "Lisbon"',
 )

@@ -69,11 +69,7 @@ class StoreError(SlowcatError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the store for writing: ``pid``, 0 when unknown."""
-
-    def __init__(self, message: str, *, hint: str = "", pid: int = 0) -> None:
-        super().__init__(message, hint=hint)
-        self.pid = pid
+    """A process, another one or this, has the store."""
 
 
 class StoreUnsafeError(StoreError):

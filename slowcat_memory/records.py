@@ -215,6 +215,7 @@ class Cursor(Struct, frozen=True, kw_only=True):
     name: str  # its owner
     position: int  # the last position that is done
     note: str = ""  # its owner's own data, for example a file's fingerprint
+    in_log: bool = True  # the position is a log id: a late event moves it back
 
 
 class TrustedTime(Struct, frozen=True, kw_only=True):
@@ -469,6 +470,7 @@ class MemoryEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str = ""  # for "stored" and "recalled"
     turn: int = 0  # log id of the turn, for "stored" and "recalled"
     at: datetime | None = None  # when it happened
+    origin: str = ""  # "another process", or "" for this one
 
     @property
     def memory(self) -> str:

@@ -9,18 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from slowcat_memory.config import Config
 from slowcat_memory.index.build.generation import Build
 from slowcat_memory.providers import EmbedderOptions, export_model, open_llm, open_query_embedder
 from tests.support.stores import build_in_a_fork, configured
 
+settings.register_profile(  # nothing is judged by time: a busy machine is no fault
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
 os.environ["SLOWCAT_IDLE_LLM__URL"] = ""  # no test looks for an LLM at the ports of this machine
 open_llm.__defaults__ = ((),)
-settings.register_profile("unhurried", deadline=None)  # no test depends on how fast a machine is
-settings.load_profile("unhurried")
 SHARED_MEMORY = Path("/dev/shm")
 if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30:
     # A disk takes 10 ms for each commit, which is most of the time of a test that writes.

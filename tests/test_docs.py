@@ -21,7 +21,7 @@ from slowcat_memory.cli.app import app
 from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS, load
 from slowcat_memory.config.loader import build
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.processor import HybridContextualMemoryProcessor as Processor
@@ -59,7 +59,7 @@ def test_docs_the_page_of_commands_is_what_the_program_says() -> None:
 
 def test_docs_the_page_of_commands_lists_every_command_in_the_order_of_the_help() -> None:
     listed = re.findall(r"^\| \[`([a-z-]+)`\]", command_page.page(), re.M)
-    help_ = CliRunner().invoke(app, ["--help"]).output
+    help_ = CliRunner().invoke(app, ["--help", "--all"]).output
     assert listed == re.findall(r"^│ ([a-z][a-z-]*)  +[A-Z]", help_, re.M)
     assert set(listed) == set(COMMANDS)
 
@@ -172,7 +172,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.M | re.S)
 
 
 # What a name in an example stands for.
-STANDS_FOR = {"memory": Processor, "engine": Memory}
+STANDS_FOR = {"memory": Processor, "engine": MemoryEngine}
 
 
 OF_EXAMPLES = {"config", "engine"}  # of ``Memory``: attributes that only an instance has

@@ -19,7 +19,6 @@ import slowcat_memory
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import (
@@ -148,7 +147,9 @@ NO_ANSWER = {
 
 
 def test_exits_every_method_of_the_engine_is_an_exit_or_none() -> None:
-    methods = {name for name in (*vars(Engine), *vars(MemoryEngine)) if not name.startswith("_")}
+    methods = {
+        name for name in (*vars(MemoryEngine), *vars(MemoryEngine)) if not name.startswith("_")
+    }
     assert methods - NO_EXIT == set(ENGINE_EXITS)
 
 

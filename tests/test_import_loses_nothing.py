@@ -1,4 +1,4 @@
-"""Import: two people's sessions of one name, ids that begin anew, bad lines, names in any script."""
+"""Import: two people's sessions of one name, ids that begin anew, bad lines."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import memory_config
-from slowcat_memory.transfer.import_ import scope_name
 from tests.harness import import_trips
 
 
@@ -114,14 +113,6 @@ def test_odd_values_cost_nothing_but_themselves(
 ) -> None:
     assert imported(engine, tmp_path / "chat.jsonl", {"text": "said", **odd}) == []
     assert texts(engine, "user") == ["said"]
-
-
-def test_scopes_made_from_names_never_collide() -> None:
-    names = ["Анна", "Ольга", "李雷", "É", "é.", "a" * 65, "a" * 66, "Anna", "Anna!", "an na", "-"]
-    scopes = [scope_name(name) for name in names]
-    assert len(set(scopes)) == len(names)
-    assert all(0 < len(scope) <= 64 for scope in scopes)
-    assert scope_name("Anna") == "anna" and scope_name("Анна") == scope_name("АННА")
 
 
 def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from slowcat_memory.idle.scheduler.results import batch_of
 from slowcat_memory.idle.scheduler.step import StepResult
 from slowcat_memory.mcp import answers, memory_server
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.records import Task
 from slowcat_memory.web import safety
@@ -126,14 +125,6 @@ def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
     availability._call(fail, SAID)
 
 
-def owner_server(home: Home, patch: pytest.MonkeyPatch) -> None:
-    engine = home.open()
-    patch.setattr(OwnerServer, "_listen", fail)
-    server = OwnerServer(engine, home.path, on_server=fail, on_pause=fail)
-    server.start()
-    server.stop()
-
-
 def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
     lease: Any = SimpleNamespace(forget_epoch=0, snapshot_upto=0)
     database: Any = None
@@ -154,7 +145,7 @@ def mcp(home: Home, patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "provoke",
     [guard, indexer, idle_result, page, page_undo, writer, writer_listeners, listener,
-     owner_server, shipper, mcp],
+     shipper, mcp],
     ids=lambda provoke: provoke.__name__,
 )  # fmt: skip
 def test_logs_a_failure_is_located_and_quotes_nobody(

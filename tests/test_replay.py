@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from slowcat_memory import transfer
 from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ConfigError, TranscriptError
+from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import memory_config
 
@@ -336,24 +336,17 @@ def test_replay_odd_utterances_are_kept_as_far_as_they_can_be(
     ]
 
 
-def test_replay_scopes_by_conversation_and_a_choice_of_them(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
+def test_replay_a_choice_of_conversations(engine: MemoryEngine, tmp_path: Path) -> None:
     rows = [
         {"conversation_id": name, "sessions": [{"turns": [{"text": f"I am {name}"}]}]}
         for name in ("Anna Lee", "ben")
     ]
     path = lines(tmp_path, *rows)
-    done = imported(engine, path, scope="x-{conversation}")
-    assert done.scopes == {"x-anna-lee", "x-ben"}
-    assert [t.text for t in logged(engine, "x-ben")] == ["I am ben"]
     assert imported(engine, path, conversations=["ben"]).turns == 1
     assert imported(engine, path, conversations=["Anna Lee"]).turns == 1
     assert [t.text for t in logged(engine)] == ["I am ben", "I am Anna Lee"]
     with pytest.raises(TranscriptError, match="no such conversation. It has: Anna Lee, ben"):
         imported(engine, path, conversations=["carl"])
-    with pytest.raises(ConfigError, match="cannot name a scope"):
-        imported(engine, path, scope="No Good")
 
 
 # ------------------------------------------------------------------- out of the log

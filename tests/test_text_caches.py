@@ -19,9 +19,9 @@ KEYED_BY_NOTHING_SAID = {
     "graph.known_names._function_words", "language.__init__.language_of", "language.data.compiled",
     "language.data.read_words", "llm.server.schema_of", "llm.server.schema_text",
     "llm.reply_fields.shape_of", "processor.activity._effect", "processor.frames._handler",
-    "protocol.verbs.verb", "query.asked_facts._others", "query.asked_facts._rules",
+    "query.asked_facts._others", "query.asked_facts._rules",
     "ranking.token_codes.rotation", "render.attribution._of_classes",
-    "runtime.first_turn.compile_patterns", "summaries.extractive._patterns",
+    "recall.service.compile_patterns", "summaries.extractive._patterns",
     "summaries.extractive._chatter",
 }  # fmt: skip
 

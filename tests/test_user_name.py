@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.cli.app import app
 from slowcat_memory.config import Config
-from slowcat_memory.engine.search import read_graph
 from slowcat_memory.tools.handlers import Call, ToolCalls
 from slowcat_memory.web import PageContext, verbs
 from slowcat_memory.web.views import know, said
@@ -73,7 +72,7 @@ DOORS: dict[str, Callable[[MemoryEngine], str]] = {
             for kinds in ((), ("fact",), ("summary",))
         ]
     ),
-    "people": lambda engine: str(read_graph(engine, "user").portraits()),
+    "people": lambda engine: str(engine.graph("user").portraits()),
     "tools": by_tools,
     "mcp": lambda engine: str(asking(engine, by_mcp, every=True)),
     "page": by_page,

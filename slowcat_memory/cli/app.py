@@ -18,6 +18,7 @@ from slowcat_memory.errors import SlowcatError
 UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
 NO_ARGUMENTS = "NoArgsIsHelpError"  # a subclass of it, whose message is the help page
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
+FIRST = frozenset("demo chat search ui why facts forget import init mcp doctor backup".split())
 
 
 def print_error(error: Any) -> None:
@@ -43,7 +44,14 @@ def print_error(error: Any) -> None:
 
 
 class Commands(TyperGroup):
-    """Turns errors into one line and an exit code."""
+    """Lists the commands needed first, and turns errors into one line and an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; ``--help`` lists a dozen commands, ``--help --all`` every one."""
+        every = "--all" in args[-2:] and bool({"-h", "--help"} & {*args[-2:]})
+        for name, command in self.commands.items():
+            command.hidden = not (every or ctx.resilient_parsing or name in FIRST)
+        return super().parse_args(ctx, [arg for arg in args if arg != "--all" or not every])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors become one line on stderr and exit code 1."""
@@ -114,15 +122,14 @@ def options(
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", is_eager=True, callback=_version),
+        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
     """Long-term memory for local voice agents. Nothing leaves this machine.
 
     Start with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
-    own. Every command has help, and works while an agent is running:
-    [bold]slowcat-memory search --help[/].
+    own. Every command works while an agent is running, and has help of its own;
+    [bold]slowcat-memory --help --all[/] lists them all.
     """
     _set_up_log(debug)
     ctx.obj = Settings(config.expanduser() if config else None, path, debug, user)

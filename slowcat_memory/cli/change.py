@@ -25,10 +25,10 @@ from slowcat_memory.cli.output import (
     warn,
     when,
 )
-from slowcat_memory.cli.settings import AsJson, Scope, Yes, memory_id, settings
+from slowcat_memory.cli.settings import Yes, memory_id, settings, takes
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import CommandEntry, Forget, Forgotten
 
 SAMPLE = 8  # rows of turns, and rows of notes and facts, in a preview
@@ -39,15 +39,12 @@ _ID = re.compile(r"[0-9]+|[a-z_]+/\S+")
 _LIST = "`slowcat-memory undo --list` shows the latest and until when each can be"
 
 
+@takes("user", "as_json")
 def remember(
     ctx: typer.Context,
     text: Annotated[str, typer.Argument(help="A statement, in any words.")],
     pin: Annotated[bool, typer.Option("--pin", help="Always include it.")] = False,
-    speaker: Annotated[
-        str, typer.Option(help="The person it is about; by default the user.", show_default=False)
-    ] = "",
-    scope: Scope = None,
-    as_json: AsJson = False,
+    speaker: Annotated[str, typer.Option(help="The person it is about; by default the user.")] = "",
 ) -> None:
     """Store a statement that was not said in a conversation.
 
@@ -60,25 +57,21 @@ def remember(
     if not clean(text)[0]:
         raise usage("the text is empty", "TEXT")
     known = settings(ctx)
-    where, people = known.scope(scope), known.people
+    where, people = known.scope(), known.people
     with known.engine(words_only=True) as memory:
         kept = memory.remember(text, where, speaker=speaker, pinned=pin)
-    if as_json:
-        return print_json(kept)
-    done(f"Kept for {kept.scope} as {kept.id}.")
+    known.report(kept, f"Kept for {kept.scope} as {kept.id}.")
     if people and where not in people:
         warn(f"{where} is new to this memory, which is that of {listed(people)}.")
-    return None
 
 
+@takes("user", "as_json")
 def mark(
     ctx: typer.Context,
     how: Annotated[
         Literal["pin", "mute", "local", "off"], typer.Argument(metavar="MARK", help="The mark.")
     ],
     what: Annotated[str, typer.Argument(metavar="ID", help="A turn's number or a memory's id.")],
-    scope: Scope = None,
-    as_json: AsJson = False,
 ) -> None:
     """Pin a memory, mute it, keep it on this machine; off removes its marks.
 
@@ -88,7 +81,7 @@ def mark(
     Examples: [bold]slowcat-memory mark pin 17[/], [bold]slowcat-memory mark off note/0a1b2c[/]
     """
     known = settings(ctx).existing()
-    where, off = known.scope(scope), {"pinned": False, "muted": False, "local_only": False}
+    where, off = known.scope(), {"pinned": False, "muted": False, "local_only": False}
     marks, words = {
         "pin": ({"pinned": True}, "Pinned"),
         "mute": ({"muted": True}, "Muted"),
@@ -102,9 +95,10 @@ def mark(
     if changed is None:
         hint = "`slowcat-memory show --last 20` and `search` show the numbers and ids"
         raise NotFound(f"there is no memory {what!r} of {where}", hint=hint)
-    return print_json(changed) if as_json else done(f"{words}:", short(changed.text))
+    known.report(changed, f"{words}:", short(changed.text))
 
 
+@takes("user", "as_json")
 def forget(
     ctx: typer.Context,
     what: Annotated[
@@ -112,14 +106,12 @@ def forget(
         typer.Argument(
             metavar="[WHAT]...",
             help="Turns' numbers and memories' ids; or words: all that mentions them.",
-            show_default=False,
         ),
     ] = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
     speaker: Annotated[str | None, typer.Option(help="Said by this speaker.")] = None,
     session: Annotated[str | None, typer.Option(help="Said in this session.")] = None,
-    scope: Scope = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Everything of everybody, or of --user.")
     ] = False,
@@ -130,7 +122,6 @@ def forget(
         ),
     ] = False,
     yes: Yes = False,
-    as_json: AsJson = False,
 ) -> None:
     """Delete for good: turns, everything derived from them, and their bytes on disk.
 
@@ -151,7 +142,7 @@ def forget(
         ids, about = [], " ".join(ids)
     conditions = (*ids, since, until, speaker, session)
     _check(about, any(conditions), everything)
-    where = known.scope(scope) if scope or known.user else ""
+    where = known.scope() if known.user else ""
     with known.engine(words_only=True) as memory:
         now, zone = memory.clock(), memory.zone
         order = Forget(
@@ -176,7 +167,7 @@ def forget(
             _print_preview(memory, preview)
             typer.confirm(_question(memory.config.folder, keep_backups), abort=True, err=True)
         gone = memory.forget(order, keep_backups=keep_backups)
-    return print_json(gone) if as_json else _print_forgotten(gone)
+    return print_json(gone) if known.as_json else _print_forgotten(gone)
 
 
 def _check(about: str, others: bool, everything: bool) -> None:
@@ -188,7 +179,7 @@ def _check(about: str, others: bool, everything: bool) -> None:
         )
 
 
-def _mentioning(memory: "Memory", about: str, where: str) -> "Forget":
+def _mentioning(memory: "MemoryEngine", about: str, where: str) -> "Forget":
     """Return the order to delete all turns and memories that mention something, by words."""
     from slowcat_memory.core.commands.mentions import mentions
     from slowcat_memory.core.text.normalize import Tokenizer
@@ -206,7 +197,7 @@ def _mentioning(memory: "Memory", about: str, where: str) -> "Forget":
     )
 
 
-def _print_preview(memory: "Memory", preview: "Forgotten") -> None:
+def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     """Print what would be deleted: the turns and notes as text, the rest in numbers."""
     derived = [key for key in preview.memories if _kind(key[1]) != "chunk"]
     readable = [key for key in derived if _kind(key[1]) in READABLE]
@@ -276,20 +267,16 @@ def _amount(gone: "Forgotten") -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else "nothing"
 
 
+@takes("user", "as_json")
 def undo(
     ctx: typer.Context,
     number: Annotated[
-        int | None,
-        typer.Argument(
-            metavar="COMMAND", help="Its number; by default the latest.", show_default=False
-        ),
+        int | None, typer.Argument(metavar="COMMAND", help="Its number; by default the latest.")
     ] = None,
     only_list: Annotated[
         bool, typer.Option("--list", help="Only show the latest voice commands.")
     ] = False,
-    scope: Scope = None,
     yes: Yes = False,
-    as_json: AsJson = False,
 ) -> None:
     """Undo a voice command, such as "forget that" or "remember that…".
 
@@ -302,20 +289,20 @@ def undo(
     from slowcat_memory.runtime.commands.undo_log import UNDOABLE
 
     known = settings(ctx).existing()
-    where = known.scope(scope)
+    where = known.scope()
     with known.engine(words_only=True) as engine:
         with engine.snapshot() as snapshot:
             every = snapshot.commands(where)
         if only_list:
             latest = every[:LAST]
-            return print_json(latest) if as_json else _print_commands(engine, latest, out())
+            return print_json(latest) if known.as_json else _print_commands(engine, latest, out())
         chosen = [
             one
             for one in every
             if one.state == "done" and one.kind in UNDOABLE and number in (None, one.id)
         ]
         if not chosen:
-            if number is None and as_json:
+            if number is None and known.as_json:
                 return print_json(None)
             which = (
                 f"voice command {number} cannot be undone" if number else "there is nothing to undo"
@@ -327,10 +314,12 @@ def undo(
         undone = engine.undo(chosen[0])
     if undone is None:
         raise NotFound(f"voice command {chosen[0].id} cannot be undone", hint=_LIST)
-    return print_json(undone) if as_json else done(f"Undone: {undone.kind.replace('_', ' ')}.")
+    return known.report(undone, f"Undone: {undone.kind.replace('_', ' ')}.")
 
 
-def _print_commands(memory: "Memory", commands: "Sequence[CommandEntry]", console: Any) -> None:
+def _print_commands(
+    memory: "MemoryEngine", commands: "Sequence[CommandEntry]", console: Any
+) -> None:
     if not commands:
         return warn("No voice commands so far.")
     rows = []

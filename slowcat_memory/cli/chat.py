@@ -14,12 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from slowcat_memory.cli.output import count, out, printable, short
-from slowcat_memory.cli.why import print_recall
+from slowcat_memory.cli.why import print_recall, recall_of
 from slowcat_memory.config import Config
-from slowcat_memory.core.disclosure import renamed
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine import Memory
-from slowcat_memory.engine.search import why as ledger_of
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
@@ -50,7 +48,7 @@ _STOP_S = 10.0
 
 def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
     """Chat until the user leaves; ``llm_url`` and ``model`` are "" for the configured ones."""
-    from slowcat_memory.owner import open_memory
+    from slowcat_memory.engine import MemoryEngine
 
     config, console = _for_user(config, scope), out()
     server = choose_server(llm_url or config.llm.url, config.llm.allow_remote)
@@ -64,7 +62,7 @@ def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
 
     for logger_name in SILENT:
         logger.disable(logger_name)
-    memory = open_memory(config, client="chat")
+    memory = MemoryEngine.acquire(config)
     try:
         _greet(console, memory, server, name)
         with ChatThread(memory, server.url, name) as thread:
@@ -82,7 +80,7 @@ class ChatThread:
     The main thread reads the user's lines, so Ctrl-C reaches it at once.
     """
 
-    def __init__(self, memory: Memory, llm_url: str, llm_model: str) -> None:
+    def __init__(self, memory: MemoryEngine, llm_url: str, llm_model: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
         user_id = memory.config.memory.user_id
@@ -148,7 +146,7 @@ class ChatThread:
 class Chat:
     """Reads lines: messages for the model, and commands that start with a slash."""
 
-    def __init__(self, console: Console, memory: Memory, thread: ChatThread) -> None:
+    def __init__(self, console: Console, memory: MemoryEngine, thread: ChatThread) -> None:
         self._out, self._memory, self._thread = console, memory, thread
 
     def _prompt(self) -> str:
@@ -201,16 +199,13 @@ class Chat:
     def _why(self) -> None:
         self._memory.flush(_STOP_S)
         with self._memory.snapshot() as snapshot:
-            latest = snapshot.ledger_tail(1) if self._thread.recalled else []
-            recall = ledger_of(snapshot, latest[0].turn) if latest else None
+            recall = recall_of(self._memory, snapshot) if self._thread.recalled else None
         if recall is None:
             self._out.print(Text("No recall yet.", "yellow"))
             return
-        entry, stored = recall
+        entry, memories = recall
         if not entry.offers:
             self._out.print("Nothing was recalled that is likely enough and not in this chat.")
-        called = self._memory.reader(entry.scope, local=True).called
-        memories = {id: renamed(memory, called) for id, memory in stored.items()}
         print_recall(entry, memories, self._memory.zone)
 
 
@@ -224,7 +219,7 @@ def _for_user(config: Config, scope: str) -> Config:
     return replace(config, memory=replace(known, user_id=scope, user_name=name))
 
 
-def _greet(console: Console, engine: Memory, server: ModelServer, model: str) -> None:
+def _greet(console: Console, engine: MemoryEngine, server: ModelServer, model: str) -> None:
     scope = engine.config.memory.user_id
     with engine.snapshot() as snapshot:
         sessions = list(snapshot.sessions(scope))

@@ -143,7 +143,7 @@ def _comment(text: str, indent: str = "") -> list[str]:
 # ------------------------------------------------------------------- config check, config show
 
 
-def print_checked(known: Settings, as_json: bool) -> None:
+def print_checked(known: Settings) -> None:
     """Print every option that is not at its default, and the source of its value.
 
     Raises:
@@ -156,7 +156,7 @@ def print_checked(known: Settings, as_json: bool) -> None:
         warn(f"Search is by words only: {report.source}. {report.hint}")
     changed, used = list(_changed_options(known)), file_to_read(known.file, os.environ)
     _check_effect(known.config, {option["knob"] for option in changed})
-    if as_json:
+    if known.as_json:
         preset = known.config.preset
         return print_json({"file": str(used or ""), "preset": preset, "changed": changed})
     if used:

@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.output import count, done, out, print_json, size, usage, waiting, warn
-from slowcat_memory.cli.settings import AsJson, Scope, Yes, settings
+from slowcat_memory.cli.output import count, size, usage, waiting, warn
+from slowcat_memory.cli.settings import Yes, settings, takes
 from slowcat_memory.errors import StoreError
 
 if TYPE_CHECKING:
@@ -21,17 +21,13 @@ if TYPE_CHECKING:
     from slowcat_memory.transfer.fact_files import Drafting
 
 
+@takes("as_json")
 def backup(
     ctx: typer.Context,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            help="The new file; by default in the store's folder.",
-            dir_okay=False,
-            show_default=False,
-        ),
+        typer.Argument(help="The new file; by default in the store's folder.", dir_okay=False),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a backup.
 
@@ -44,43 +40,41 @@ def backup(
     """
     from slowcat_memory.store import Store
 
-    config = settings(ctx).existing().config
+    known = settings(ctx).existing()
+    config = known.config
     with waiting("copying and checking the copy"):
         with Store.open(config.folder, readonly=True, options=config.store) as store:
             made = store.backup(file.expanduser().absolute() if file else None)
     bytes_ = made.stat().st_size
-    if as_json:
-        return print_json({"file": str(made), "bytes": bytes_})
-    done(f"{size(bytes_)}, checked:", str(made))
+    known.report({"file": str(made), "bytes": bytes_}, f"{size(bytes_)}, checked:", str(made))
 
 
+@takes("as_json")
 def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="A backup, or a copy of a store's folder.")],
     other: Annotated[
-        bool,
-        typer.Option("--other", help="Allow the backup of another memory."),
+        bool, typer.Option("--other", help="Allow the backup of another memory.")
     ] = False,
     yes: Yes = False,
-    as_json: AsJson = False,
 ) -> None:
     """Go back to a backup. What was forgotten since stays forgotten.
 
     The present store is moved aside with everything said since, and deleted at the next forget.
-    A pending forget that could still be undone becomes final. An agent that runs closes the memory
-    meanwhile, and opens it again.
+    A pending forget that could still be undone becomes final. An agent that runs goes on with the
+    restored memory.
 
     Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
     """
-    from slowcat_memory.owner import paused
     from slowcat_memory.store import data_file, restore
 
-    config, file = settings(ctx).config, file.expanduser()
+    known, file = settings(ctx), file.expanduser()
+    config = known.config
     if not file.exists():
         raise StoreError(f"there is no backup {file}", hint="Check the path.")
     if not yes and data_file(config.folder).exists():
         typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
-    with paused(config.folder), waiting("restoring") as step:
+    with waiting("restoring") as step:
         restored = restore(
             config.folder,
             file.absolute(),
@@ -89,16 +83,15 @@ def restore(
             on_step=step,
         )
     shutil.rmtree(config.folder / "index", ignore_errors=True)  # built from the replaced store
-    if as_json:
-        return print_json(restored)
-    done(f"Restored: {count(restored.events, 'event')} in the log.")
+    known.report(restored, f"Restored: {count(restored.events, 'event')} in the log.")
     if restored.forgotten:
         warn(f"{count(restored.forgotten, 'memory')} forgotten since did not come back.")
         warn(f"{file} still holds them.")
     if restored.aside:
-        out().print(f"The memory before is in {restored.aside}", markup=False, soft_wrap=True)
+        warn(f"The memory before is in {restored.aside}")
 
 
+@takes("user")
 def export(
     ctx: typer.Context,
     to: Annotated[
@@ -119,7 +112,6 @@ def export(
             file_okay=False,
         ),
     ] = None,
-    scope: Scope = None,
     yes: Yes = False,
 ) -> None:
     """Write turns and notes as JSON lines that [bold]import[/] reads back.
@@ -139,7 +131,7 @@ def export(
     if facts and to:
         raise usage("give --out or --facts")
     known = settings(ctx).existing()
-    only = known.scope(scope) if scope or known.user else ""
+    only = known.scope() if known.user else ""
     if to and to.exists() and not yes:
         typer.confirm(f"{to} exists. Overwrite it?", abort=True, err=True)
     with known.readonly(words_only=True) as engine:
@@ -161,11 +153,7 @@ def _drafting(engine: "MemoryEngine") -> "Drafting":
     """Return what gives an export its name, unless something was forgotten meanwhile."""
     from slowcat_memory.store import drafting
 
-    def epoch() -> int:
-        with engine.snapshot() as snapshot:
-            return snapshot.settled_epoch()
-
-    return partial(drafting, engine.config.folder, epoch)
+    return partial(drafting, engine.config.folder, engine.snapshot)
 
 
 @contextmanager

@@ -17,19 +17,17 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
-from rich.markup import escape
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from slowcat_memory import providers
 from slowcat_memory.cli.output import count, out
+from slowcat_memory.cli.setup import prepare_model
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Memory, Turn
@@ -70,7 +68,6 @@ class Line(Struct, frozen=True):
     key: str = ""  # a name by which other lines refer to this one
     expects: str = ""  # the key of the line that must be recalled, "" for none
     half: Literal["user", "assistant", "note"] = "user"  # which half of ``expects``, or its note
-    essential: bool = True  # whether the demo fails when it is not recalled
     # "words" when the question shares words with its answer; "vectors" when it shares only the
     # meaning, so that lexical search alone cannot find it
     needs: Literal["words", "vectors"] = "words"
@@ -171,12 +168,6 @@ STORY = (
         (
             Line("Where did I put the spare key?", expects="spare", half="note"),
             Line(
-                "Which city is my sibling in?",
-                expects="trip",
-                needs="vectors",
-                essential=False,
-            ),
-            Line(
                 "What did you suggest I pack for the night train?",
                 expects="advice",
                 half="assistant",
@@ -199,7 +190,7 @@ def play_demo(folder: Path, *, no_vectors: bool, fast: bool) -> bool:
     console.width = min(console.width, WIDTH)
     logger.disable("pipecat")  # an error ends the demo, which reports it once
     try:
-        config, embedding = ready(demo_config(folder, no_vectors), console)
+        config, embedding = ready(demo_config(folder, no_vectors))
         paced = console.is_terminal and not fast
         console.print("\n[bold]slowcat-memory demo[/]\n" + _INTRO)
         console.print(f"Embedding: {embedding}", style="dim", markup=False)
@@ -224,18 +215,13 @@ def demo_config(folder: Path, no_vectors: bool) -> Config:
     )
 
 
-def ready(config: Config, console: Console) -> tuple[Config, str]:
+def ready(config: Config) -> tuple[Config, str]:
     """Prepare the embedding model, exporting it if needed; without one, use lexical search."""
     options = config.embedding
     if options.kind == "none":
         return config, "none, as requested: words alone (BM25)"
-    _, report = providers.open_query_embedder(options)
     try:
-        if report.state == "needs export":
-            console.print(f"First run: preparing {report.source}, about 15 s, once.", markup=False)
-            with console.status("starting") as status:
-                providers.export_model(options, lambda step: status.update(escape(step)))
-            _, report = providers.open_query_embedder(options)
+        report = prepare_model(options)
         if report.state == "ready":
             return config, report.source
         why = f"{report.source}. {report.hint}"
@@ -257,7 +243,6 @@ class DemoExchange(Struct, frozen=True, kw_only=True):
     line: Line
     reply: str
     ms: float
-    stage: str
     packed: Packed
     wanted: str
     found: bool
@@ -358,7 +343,6 @@ class Player:
                     line=line,
                     reply=reply.text,
                     ms=found.timings.get("wait", 0.0),
-                    stage=found.stage,
                     packed=packed,
                     wanted=wanted,
                     found=wanted in injected,
@@ -382,7 +366,7 @@ class Player:
     async def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
         clock.advance(_NIGHT_S)
         await asyncio.to_thread(engine.think, NIGHT_JOBS)
-        found = [one for one in read_graph(engine, SCOPE).relations if one.valid_from != ALWAYS]
+        found = [one for one in engine.graph(SCOPE).relations if one.valid_from != ALWAYS]
         self.facts = sorted(
             found, key=lambda one: (one.valid_to is not None, -one.valid_from.timestamp())
         )
@@ -401,7 +385,7 @@ class Player:
     async def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
         await self._rule("What was true when?")
         for at in moments:
-            true = read_graph(engine, SCOPE, true=at).relations
+            true = engine.graph(SCOPE, true=at).relations
             self.work[at] = " ".join(one.text for one in true if one.kind == "relation/works_as")
             text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
             await self._part(text)
@@ -454,26 +438,24 @@ class Player:
             one
             for one in self.exchanges
             if one.wanted and not one.found
-            if one.line.essential and (self.vectors or one.line.needs == "words")
+            if self.vectors or one.line.needs == "words"
         ]
 
     def print_result(self) -> bool:
         """Print what was counted, the verdict, and what to do next; return the verdict."""
         asked = [one for one in self.exchanges if one.wanted]
-        paraphrased = [one for one in asked if one.line.needs == "vectors"]
         unknown = [one for one in self.exchanges if one.line.unknown]
-        admitted = [one for one in unknown if not one.packed.hits or "don't know" in one.reply]
+        admitted = sum(not one.packed.hits or "don't know" in one.reply for one in unknown)
         wait = statistics.median(one.ms for one in self.exchanges if not one.line.command)
-
-        def found(some: list[DemoExchange]) -> str:
-            return f"{sum(one.found for one in some)} of {len(some)}"
-
+        found, paraphrased = (
+            f"{sum(one.found for one in some)} of {len(some)}"
+            for some in (asked, [one for one in asked if one.line.needs == "vectors"])
+        )
         self._out.print()
         self._out.rule("[bold]What came back[/]", align="left")
         self._out.print(
-            f"  {found(asked)} questions got the right memory; "
-            f"{found(paraphrased)} share no word with it.\n"
-            f"  {len(admitted)} of {len(unknown)} questions about what was never said, or is"
+            f"  {found} questions got the right memory; {paraphrased} share no word with it.\n"
+            f"  {admitted} of {len(unknown)} questions about what was never said, or is"
             " forgotten, got none.\n"
             f"  {self.turns[-1]} turns in {count(len(self.turns), 'conversation')}.\n"
             f"  A turn waited {wait:.1f} ms for its memories (median).\n"

@@ -17,11 +17,10 @@ from slowcat_memory.cli.output import (
     out,
     print_entries,
     print_json,
-    print_list,
     short,
     when,
 )
-from slowcat_memory.cli.settings import AsJson, Limit, Scope, nothing_in, reading
+from slowcat_memory.cli.settings import nothing_in, print_list, reading, settings, takes
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Portrait
@@ -37,6 +36,7 @@ REASONS = {
 }
 
 
+@takes("limit", "user", "as_json")
 def facts(
     ctx: typer.Context,
     type_: Annotated[
@@ -52,19 +52,15 @@ def facts(
         bool,
         typer.Option("--audit", help="Also quarantined, replaced and repeated facts, and why."),
     ] = False,
-    limit: Limit = None,
-    scope: Scope = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the facts people stated about themselves and others, newest first.
 
-    "turn" is the turn that says it:
-    [bold]slowcat-memory show 17[/]. Facts marked "rule" were extracted without an LLM.
+    "turn" is the turn that says it: [bold]slowcat-memory show 17[/].
 
     Examples: [bold]slowcat-memory facts --about Max --history[/],
     [bold]slowcat-memory facts --type preference[/]
     """
-    with reading(ctx, scope) as (engine, where):
+    with reading(ctx) as (engine, where):
         known = _facts(engine, where, history, audit)
         found = [fact for fact in known if _fits(fact, type_, about)]
 
@@ -91,7 +87,7 @@ def facts(
 
         holds = sum(fact.retired_at is None for fact in found)
         note = f", {holds:,} of them still hold"
-        print_list(found, entry, "fact", nothing, as_json, limit, note=note)
+        print_list(settings(ctx), found, entry, "fact", nothing, note=note)
 
 
 def _facts(engine: "MemoryEngine", scope: str, history: bool, audit: bool) -> "list[Memory]":
@@ -156,13 +152,11 @@ def _quoted(quote: str, turn: object, speaker: str = "") -> str:
 # ------------------------------------------------------------------- people
 
 
+@takes("limit", "user", "as_json")
 def people(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Show this person in full.")] = None,
-    scope: Scope = None,
     every: Annotated[bool, typer.Option("--all", help="Also places, things and topics.")] = False,
-    limit: Limit = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show people and what is true of them; with a name, also what was true before, and the quotes.
 
@@ -170,15 +164,14 @@ def people(
 
     Example: [bold]slowcat-memory people Clara[/]
     """
-    from slowcat_memory.engine.search import read_graph
-
-    with reading(ctx, scope) as (engine, where):
-        found = read_graph(engine, where).portraits(name or "")
+    with reading(ctx) as (engine, where):
+        found = engine.graph(where).portraits(name or "")
         if not (name or every):
             found = [one for one in found if one.type in ("person", "pet")]
-        if not name or as_json or not found:
+        known = settings(ctx)
+        if not name or known.as_json or not found:
             nobody = partial(_nobody, engine, where, name)
-            return print_list(found, _person, "name", nobody, as_json, limit)
+            return print_list(known, found, _person, "name", nobody)
         for one in found:
             also = f", also {listed(one.also)}" if one.also else ""
             out().print(Text.assemble((one.name, "bold"), f" ({one.type}{also})"))
@@ -188,9 +181,7 @@ def people(
 
 def _nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     """Return the message for an unknown name, or for a memory without people."""
-    from slowcat_memory.engine.search import read_graph
-
-    others = [one.name for one in read_graph(engine, scope).portraits()]
+    others = [one.name for one in engine.graph(scope).portraits()]
     none = "No people are known yet: `slowcat-memory idle` extracts them."
     some = f"No {name} is known; known are {listed(others)}."
     return nothing_in(engine, scope, some if name and others else none)
@@ -218,12 +209,9 @@ def _portrait(one: "Portrait", zone: tzinfo) -> list[Sequence[str | Text]]:
 # ------------------------------------------------------------------- timeline, as-of
 
 
+@takes("limit", "user", "as_json")
 def timeline(
-    ctx: typer.Context,
-    about: Annotated[str, typer.Argument(help="A name, or a topic.")],
-    scope: Scope = None,
-    limit: Limit = None,
-    as_json: AsJson = False,
+    ctx: typer.Context, about: Annotated[str, typer.Argument(help="A name, or a topic.")]
 ) -> None:
     """Show what changed when about a person or thing, with the quotes.
 
@@ -231,18 +219,17 @@ def timeline(
 
     Example: [bold]slowcat-memory timeline Anna[/]
     """
-    with reading(ctx, scope) as (engine, where):
+    with reading(ctx) as (engine, where):
         found, nobody = _relations_of(engine, where, about), partial(_nobody, engine, where, about)
         entry = partial(_relation, engine, where)
-        print_list(found, entry, "fact", nobody, as_json, limit, latest_last=True)
+        print_list(settings(ctx), found, entry, "fact", nobody, latest_last=True)
 
 
 def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memory]":
     """Return the relations of the people with this name; else those with these words."""
     from slowcat_memory.core.text.normalize import fold
-    from slowcat_memory.engine.search import read_graph
 
-    graph, wanted = read_graph(engine, scope), set(fold(about).split())
+    graph, wanted = engine.graph(scope), set(fold(about).split())
     rows = [(one, one.statement) for one in graph.relations]
     if ids := {one.id for one in graph.names.find(about)}:
         return [one for one, said in rows if ids & {said.subject, said.object}]
@@ -255,9 +242,8 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memor
 
 def _relation(engine: "MemoryEngine", scope: str, relation: "Memory") -> Sequence[str | Text]:
     from slowcat_memory.core.graph.portrait import in_words
-    from slowcat_memory.engine.search import read_graph
 
-    words = in_words(relation, read_graph(engine, scope).names)
+    words = in_words(relation, engine.graph(scope).names)
     text = Text(
         _over(words, relation.valid_to, engine.zone), style="dim" if relation.valid_to else ""
     )
@@ -266,6 +252,7 @@ def _relation(engine: "MemoryEngine", scope: str, relation: "Memory") -> Sequenc
     return _day(relation.valid_from, engine.zone), text, source
 
 
+@takes("limit", "user", "as_json")
 def as_of(
     ctx: typer.Context,
     day: Annotated[
@@ -278,12 +265,9 @@ def as_of(
     text: Annotated[
         str | None, typer.Argument(help="Only facts about this; all by default.")
     ] = None,
-    scope: Scope = None,
     known: Annotated[
         bool, typer.Option("--known", help="Use what was believed then, not what is known now.")
     ] = False,
-    limit: Limit = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show what was true on a day; with --known, what was believed on that day.
 
@@ -292,16 +276,16 @@ def as_of(
     Example: [bold]slowcat-memory as-of 2025-11-15 "where does Clara live" --known[/]
     """
     from slowcat_memory.core.extraction.evidence import shared
-    from slowcat_memory.engine.search import read_graph
 
-    with reading(ctx, scope, words_only=False) as (engine, where):
+    with reading(ctx, words_only=False) as (engine, where):
         at = last_moment(day, engine.clock(), engine.zone, "DATE")
-        true = read_graph(engine, where, true=at, known=at if known else None).relations
+        true = engine.graph(where, true=at, known=at if known else None).relations
         if text:  # those that share a content word with it
             true = [one for one in true if shared(f"{one.text} {one.statement.quote}", text, "")]
-        hits = engine.search(text, where, limit or 10, at=at, local=True).hits if text else []
+        most = settings(ctx).limit or 10
+        hits = engine.search(text, where, most, at=at, local=True).hits if text else []
         said = [hit.memory for hit in hits]
-        if as_json:
+        if settings(ctx).as_json:
             return print_json({"held": true, "said": said})
         if not true and not said:
             raise NotFound(nothing_in(engine, where, "Nothing is known about that time."))

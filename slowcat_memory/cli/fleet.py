@@ -21,7 +21,7 @@ from slowcat_memory.cli.output import (
     warn,
 )
 from slowcat_memory.cli.run import duration, until_stopped
-from slowcat_memory.cli.settings import AsJson, settings
+from slowcat_memory.cli.settings import settings, takes
 from slowcat_memory.errors import ConfigError, FleetError, how_to_install
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def _fleet(ctx: typer.Context) -> "Iterator[Fleet]":
 
 
 @app.command()
+@takes("as_json")
 def init(
     ctx: typer.Context,
     role: Annotated[
@@ -75,10 +76,8 @@ def init(
         typer.Option(
             metavar="ROLE",
             help="The database role of the workers; by default the one of \\[fleet] dsn.",
-            show_default=False,
         ),
     ] = "",
-    as_json: AsJson = False,
 ) -> None:
     """Make the tables, or bring them up to date, and let a role use the tenant.
 
@@ -95,7 +94,7 @@ def init(
         used_by = database.run(partial(schema.allow, tenant=tenant, role=role))
         bypasses = database.run(partial(schema.bypasses_policies, role=used_by))
     version = max(schema.migrations())
-    if as_json:
+    if settings(ctx).as_json:
         roles = {"tenant": tenant, "role": used_by, "bypasses_row_security": bypasses}
         return print_json({"version": version, "added": added, **roles})
     made = "are up to date" if not added else "were made" if 1 in added else "were upgraded"
@@ -110,7 +109,8 @@ def init(
 
 
 @app.command()
-def push(ctx: typer.Context, person: Person, as_json: AsJson = False) -> None:
+@takes("as_json")
+def push(ctx: typer.Context, person: Person) -> None:
     """Put a memory of this machine into the database, as a person's.
 
     It is stored whole or not at all, read back and counted before it counts. The store itself is
@@ -123,8 +123,7 @@ def push(ctx: typer.Context, person: Person, as_json: AsJson = False) -> None:
     with _fleet(ctx) as fleet:
         from slowcat_memory.fleet.operate.push_pull import push as put
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
-        from slowcat_memory.store.disk.folder import WRITER
-        from slowcat_memory.store.disk.locks import is_locked
+        from slowcat_memory.store.sharing import living
 
         person = scope_of_user(person, "PERSON")
         folder = known.existing().config.folder
@@ -133,13 +132,12 @@ def push(ctx: typer.Context, person: Person, as_json: AsJson = False) -> None:
                 f"{folder} has nothing of {person}, but of {listed(known.people)}",
                 hint="Push it under that name: a conversation recalls what was said under its own",
             )
-        if is_locked(folder / WRITER):
+        if living(folder):
             warn(f"A bot has {folder} open: what is said from now on is not in the database.")
         with waiting("storing it"):
             pushed = put(fleet.worker, folder, person, known.config.store)
-    if as_json:
-        return print_json(pushed)
-    return done(f"{_events(pushed.rows)} of {person}, {size(pushed.bytes)} compressed, checked.")
+    words = f"{_events(pushed.rows)} of {person}, {size(pushed.bytes)} compressed, checked."
+    known.report(pushed, words)
 
 
 def _events(rows: dict[str, int]) -> str:
@@ -147,6 +145,7 @@ def _events(rows: dict[str, int]) -> str:
 
 
 @app.command()
+@takes("as_json")
 def pull(
     ctx: typer.Context,
     person: Person,
@@ -154,7 +153,6 @@ def pull(
         Path,
         typer.Option("--to", metavar="FOLDER", file_okay=False, help="A new folder for the store."),
     ],
-    as_json: AsJson = False,
 ) -> None:
     """Make an ordinary store of a person's memory in the database.
 
@@ -170,19 +168,17 @@ def pull(
         person = scope_of_user(person, "PERSON")
         with waiting("reading it"):
             pulled = take(fleet.worker, person, to.expanduser(), settings(ctx).config.store)
-    if as_json:
-        return print_json(pulled)
-    done(f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
+    settings(ctx).report(pulled, f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
     if pulled.late:
         warn(
             f"{count(pulled.late, 'turn')} of {person} still to be appended: they are not in it, "
             "and will be in the database after the next conversation or idle work."
         )
-    return None
 
 
 @app.command()
-def status(ctx: typer.Context, as_json: AsJson = False) -> None:
+@takes("as_json")
+def status(ctx: typer.Context) -> None:
     """Show the database, who holds whom, what idle work is due, and what waits on this machine.
 
     Exits with 1 when the database cannot be reached; the copies on this machine are shown all the
@@ -200,7 +196,7 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
         except FleetError as away:
             error = away
         here = look.copies_here(cache, None if error else fleet.database)
-    if as_json:
+    if settings(ctx).as_json:
         message = error and error.message
         print_json({"tenant": tenant, "error": message, "database": seen, "copies": here})
     else:

@@ -6,6 +6,7 @@ is asked about, and files of which nothing can be read leave no store behind.
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta, tzinfo
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from slowcat_memory.cli.output import (
+    NotFound,
     bars,
     count,
     done,
@@ -29,36 +31,25 @@ from slowcat_memory.cli.output import (
     waiting,
     warn,
 )
-from slowcat_memory.cli.settings import AsJson, Settings, settings
+from slowcat_memory.cli.settings import Settings, settings, takes
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.errors import ProviderError, TranscriptError
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.transfer.import_ import Where
     from slowcat_memory.transfer.reading import Options, Reading
 
-SHOWN = 10  # faults, files beside the chats, or renamed conversations that are listed
+SHOWN = 10  # faults, or files beside the chats, that are listed
 
 
+@takes("user", "as_json")
 def import_(
     ctx: typer.Context,
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="FILE", help="Transcripts, folders or zip archives.", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="Transcripts, folders or zip archives."),
     ] = None,
-    scope: Annotated[
-        str,
-        typer.Option(
-            "--user",
-            "--scope",
-            help="Whose memory; {conversation} stands for each conversation's name. By default the"
-            " scope named in the file, else the configured user.",
-            show_default=False,
-        ),
-    ] = "",
     conversation: Annotated[
         list[str] | None, typer.Option(help="Only this conversation of the file; may be repeated.")
     ] = None,
@@ -71,12 +62,9 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what the files contain, and import nothing.")
     ] = False,
-    me: Annotated[
-        str, typer.Option(metavar="NAME", help="Your name in the files.", show_default=False)
-    ] = "",
+    me: Annotated[str, typer.Option(metavar="NAME", help="Your name in the files.")] = "",
     date: Annotated[
-        str | None,
-        typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01."),
+        str | None, typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01.")
     ] = None,
     facts: Annotated[
         Path | None,
@@ -87,7 +75,6 @@ def import_(
             exists=True,
         ),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     r"""Import chats: files, folders and zip archives, also .gz and .zst.
 
@@ -98,7 +85,8 @@ def import_(
     And plain text, one turn a line; a date on its own line dates what follows:
     [dim]Anna: My dog is called Max.[/]
 
-    What cannot be read is named and left out, and the exit status is then 1. Nothing is imported
+    Lines go to --user, else to the person they were exported from, else to the only person of the
+    memory or the configured user. What cannot be read is named and left out, and the exit status is then 1. Nothing is imported
     twice: import a file again when it has grown, after an interruption, or beside another export
     of the same chat. Works while an agent is running.
 
@@ -109,16 +97,17 @@ def import_(
         raise usage("give transcript files, or --facts")
     chosen = settings(ctx)
     if facts:
-        return _import_facts(chosen, facts, scope, embed=embed, as_json=as_json)
+        return _import_facts(chosen, facts, embed=embed)
     from slowcat_memory.config.config import time_zone
-    from slowcat_memory.runtime.namespaces.registry import scope_of_user
     from slowcat_memory.transfer.import_ import Where
     from slowcat_memory.transfer.reading import Options
 
     memory, now = chosen.config.memory, SystemClock()()
-    scope = scope or (scope_of_user(chosen.user, "--user") if chosen.user else "")
+    own, as_json = "", chosen.as_json
+    with suppress(NotFound):  # several people: a line without one goes to the configured user
+        own = chosen.scope()
     options = Options(
-        scoped=not scope,
+        scoped=not chosen.user,
         me=me or memory.user_name,
         agents=frozenset([memory.agent_name.casefold()]),
         latest=now + timedelta(days=1),
@@ -147,7 +136,13 @@ def import_(
             raise TranscriptError(
                 f"{file.name} does not say when it was written", hint="`--date 2024-05-01` says it."
             )
-    where = Where(scope=scope, conversations=conversation or [], again=again, undated=begin)
+    where = Where(
+        scope=own if chosen.user else "",
+        own=own,
+        conversations=conversation or [],
+        again=again,
+        undated=begin,
+    )
     with chosen.engine() as engine:
         rows = [_one(engine, file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
@@ -229,7 +224,7 @@ def _ask(question: str) -> str:
 # ------------------------------------------------------------------- import
 
 
-def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> dict[str, Any]:
+def _one(engine: "MemoryEngine", file: SurveyedFile, where: "Where", quiet: bool) -> dict[str, Any]:
     """Import one file, and return what came in."""
     from slowcat_memory.transfer.import_ import Imported, import_reading
 
@@ -242,18 +237,13 @@ def _one(engine: "Memory", file: SurveyedFile, where: "Where", quiet: bool) -> d
     for fault in faults:
         warn(f"{file.name}: {fault}")
     found = _plain(file)
-    names = imported.names.items()
-    counted = ("turns", "sessions", "notes", "known_turns", "conversations")
-    return (
-        found
-        | {name: getattr(imported, name) for name in counted}
-        | {
-            "read": imported.turns + imported.known_turns + imported.notes,
-            "scopes": sorted(imported.scopes),
-            "renamed": {name: scope for name, scope in names if not scope.endswith(name.lower())},
-            "unreadable": found["unreadable"] + [fault.message for fault in faults],
-        }
-    )
+    return {
+        **found,
+        **asdict(imported),
+        "read": imported.turns + imported.known_turns + imported.notes,
+        "scopes": sorted(imported.scopes),
+        "unreadable": found["unreadable"] + [fault.message for fault in faults],
+    }
 
 
 def _summary(rows: list[dict[str, Any]], scopes: list[str], beside: list[TranscriptError]) -> None:
@@ -274,7 +264,7 @@ def _summary(rows: list[dict[str, Any]], scopes: list[str], beside: list[Transcr
         out().print(f"{much} left out, as no chats: --dry-run lists them", style="dim")
 
 
-def tidy(engine: "Memory", scopes: list[str], quiet: bool) -> bool:
+def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
     """Embed and index the new turns; after a failure they are kept, and found by words only."""
     try:
         if scopes and engine.embedding.state == "needs export":
@@ -292,17 +282,15 @@ def tidy(engine: "Memory", scopes: list[str], quiet: bool) -> bool:
     return True
 
 
-def _import_facts(
-    chosen: Settings, folder: Path, scope: str, *, embed: bool, as_json: bool
-) -> None:
+def _import_facts(chosen: Settings, folder: Path, *, embed: bool) -> None:
     """Import facts that ``export --facts`` wrote, and say what came in."""
     from slowcat_memory.transfer.fact_files import import_facts
 
     with chosen.engine(words_only=not embed) as engine:
-        imported = import_facts(engine, folder, scope)
+        imported = import_facts(engine, folder, chosen.scope() if chosen.user else "")
         if embed and imported.scopes:
-            tidy(engine, imported.scopes, as_json)
-    if as_json:
+            tidy(engine, imported.scopes, chosen.as_json)
+    if chosen.as_json:
         print_json(imported)
     else:
         known = f", {imported.known:,} already known" if imported.known else ""

@@ -16,7 +16,6 @@ from slowcat_memory.cli.output import (
     out,
     print_entries,
     print_json,
-    print_list,
     short,
     size,
     usage,
@@ -24,21 +23,20 @@ from slowcat_memory.cli.output import (
     when,
 )
 from slowcat_memory.cli.settings import (
-    AsJson,
-    Limit,
-    Scope,
+    Settings,
     memory_id,
     nothing_in,
+    print_list,
     reading,
     settings,
     shown_id,
+    takes,
 )
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.memory import Memory as Verbs
     from slowcat_memory.records import Hit, Memory, Session, Task, Turn
     from slowcat_memory.store import Snapshot
 
@@ -54,23 +52,22 @@ VIEWS = {
 MEMORIES = ("notes", "summaries", "episodes", "blocks", "icebreakers")
 KINDS = ("sessions", "turns", *MEMORIES, "jobs", "calls", "stats")
 IMPORTED = "import"  # why an imported session ended, as ``transfer.ingest.REASON``
+MOST = 1000  # memories of one search
 RUNS = 10  # of jobs that are shown
 
 
+@takes("limit", "user", "as_json")
 def search(
     ctx: typer.Context,
     text: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
-    scope: Scope = None,
-    k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
     kind: Annotated[str, typer.Option(help="Only this kind: fact, note, summary, episode, …")] = "",
     why: Annotated[bool, typer.Option("--why", help="Also what each was found by.")] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Find memories, best first: when, what was said and by whom, and how likely it answers.
 
-    Uses the agent's recall, without its deadline.
+    Uses the agent's recall, without its deadline. Ten at most, without --limit.
 
-    Examples: [bold]slowcat-memory search "what is my dog called" --k 3[/],
+    Examples: [bold]slowcat-memory search "what is my dog called" --limit 3[/],
     [bold]slowcat-memory search "the garden" --kind summary[/]
     """
     if not text.strip():
@@ -78,11 +75,13 @@ def search(
     from slowcat_memory.core.render.memory_block import mark_of
     from slowcat_memory.runtime.conversation.audience import guest_scope
 
-    with reading(ctx, scope, words_only=False) as (engine, where):
+    known = settings(ctx)
+    known.limit = min(known.limit or 10, MOST)
+    with reading(ctx, words_only=False) as (engine, where):
         if where != guest_scope(engine.config.people):
             engine.prepare(where)  # a short-lived process has no later answer to be complete
         kinds = (kind,) if kind else ()
-        found = engine.search(text, where, k, kinds=kinds, local=True)
+        found = engine.search(text, where, known.limit, kinds=kinds, local=True)
 
         def entry(hit: "Hit") -> Sequence[str | Text]:
             memory = hit.memory
@@ -95,7 +94,7 @@ def search(
             return when(memory.valid_from, engine.zone)[:10], words, about, by
 
         hits = list(found.hits)
-        if as_json:
+        if known.as_json:
             shown = [{"score": h.score, "views": h.views, "memory": h.memory} for h in hits]
             timed = {"stage": found.stage, "timings_ms": found.timings}
             return print_json({**timed, "hits": shown})
@@ -105,7 +104,7 @@ def search(
         ms = found.timings.get("total", sum(found.timings.values()))
         note = f", found {how} in {ms:.0f} ms"
         none = partial(nothing_in, engine, where, "Nothing found.")
-        print_list(hits, entry, "memory", none, limit=k, note=note)
+        print_list(known, hits, entry, "memory", none, note=note)
         report = engine.embedding
         if report.state in ("needs export", "missing"):
             hint = report.hint or "slowcat-memory init prepares it."
@@ -126,6 +125,7 @@ def found_by(views: dict[str, float]) -> str:
     )
 
 
+@takes("limit", "user", "as_json")
 def show(
     ctx: typer.Context,
     what: Annotated[
@@ -138,9 +138,6 @@ def show(
     last: Annotated[
         int | None, typer.Option("--last", help="Show this many of the latest turns.", min=1)
     ] = None,
-    limit: Limit = None,
-    scope: Scope = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the sessions, the turns of one, one memory with its sources, or all of a kind.
 
@@ -150,16 +147,17 @@ def show(
     Examples: [bold]slowcat-memory show[/], [bold]slowcat-memory show --last 20[/],
     [bold]slowcat-memory show 17[/], [bold]slowcat-memory show summaries[/]
     """
+    known = settings(ctx)
     if last is not None:
-        what, limit = "turns", last
+        what, known.limit = "turns", last
     if what == "stats":
-        with settings(ctx).existing().readonly() as engine:
-            return _stats(engine, as_json)
-    with reading(ctx, scope) as (engine, where), engine.snapshot() as snapshot:
+        with known.existing().readonly() as engine:
+            return _stats(engine, known.as_json)
+    with reading(ctx) as (engine, where), engine.snapshot() as snapshot:
         if what not in KINDS and not _is_session(snapshot, what, where):
-            return _one(engine, snapshot, where, what, as_json)
+            return _one(engine, snapshot, where, what, known.as_json)
         if what == "jobs":
-            return _jobs(engine, snapshot, limit, as_json)
+            return _jobs(known, engine, snapshot)
         rows: Sequence[Any]
         if what == "sessions":
             rows = sorted(snapshot.sessions(where), key=lambda one: (one.started, one.id))
@@ -191,11 +189,11 @@ def show(
         turns = sum(getattr(one, "turns", 0) for one in rows) if what == "sessions" else 0
         note = (f", {count(turns, 'turn')}" if turns else "") + f" in scope {where}"
         none = partial(nothing_in, engine, where, late)
-        print_list(rows, entry, noun, none, as_json, limit, latest_last=True, note=note)
+        print_list(known, rows, entry, noun, none, latest_last=True, note=note)
     return None
 
 
-def as_called(memory: "Verbs", turns: "Iterable[Turn | None]") -> "list[Turn]":
+def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[Turn]":
     """Return the turns that there are, under the present names of those who spoke."""
     from slowcat_memory.core.disclosure import present_name
 
@@ -333,12 +331,12 @@ def _one(
     return None
 
 
-def _jobs(engine: "MemoryEngine", snapshot: "Snapshot", limit: int | None, as_json: bool) -> None:
+def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None:
     """Print the waiting and failed tasks, and the last runs; no texts of memories."""
     from slowcat_memory.idle.forecast import forecast
 
     tasks, runs, zone = snapshot.tasks(), snapshot.runs(RUNS), engine.zone
-    if as_json:
+    if known.as_json:
         return print_json({"tasks": tasks, "runs": runs, "forecast": forecast(snapshot)})
 
     def entry(task: "Task") -> Sequence[str | Text]:
@@ -349,7 +347,7 @@ def _jobs(engine: "MemoryEngine", snapshot: "Snapshot", limit: int | None, as_js
 
     if tasks:
         failed = sorted(tasks, key=lambda task: task.state != "dead")
-        print_list(failed, entry, "task", str, limit=limit)
+        print_list(known, failed, entry, "task", str)
     else:
         out().print("No tasks are waiting.")
     if runs:
@@ -366,10 +364,10 @@ def _jobs(engine: "MemoryEngine", snapshot: "Snapshot", limit: int | None, as_js
 
 def _stats(engine: "MemoryEngine", as_json: bool) -> None:
     """Print how much is remembered of whom."""
-    from slowcat_memory.owner import who_owns
+    from slowcat_memory.store.sharing import others_of
 
-    found, process = engine.stats(), who_owns(engine.config.folder)
-    found["writer"] = {"pid": process.pid, "program": process.program} if process else None
+    found, others = engine.stats(), others_of(engine.config.folder)
+    found["processes"] = [{"pid": one.pid, "program": one.program} for one in others]
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     with engine.snapshot() as snapshot:
@@ -382,7 +380,7 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
         shown = [f"{n:,} {what}" for what, n in held.items() if what != "last"]
         rows.append((name, ", ".join(shown), f"last on {last}" if last else ""))
     print_entries(rows)
-    used = f", in use by process {process.pid} ({process.program})" if process else ""
+    used = "".join(f", in use by process {one.pid} ({one.program})" for one in others)
     doubt = f" The clock is doubted: {found['clock_doubted']}." if found["clock_doubted"] else ""
     out().print(
         f"{size(found['disk_bytes'])} in {found['path']}{used}. Embedding: {report.source}.{doubt}",

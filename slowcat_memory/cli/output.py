@@ -29,7 +29,6 @@ CODES = {
     USAGE: "wrong usage",
     INTERRUPTED: "interrupted by Ctrl-C",
 }
-ROWS = 50  # of a list, unless ``--limit`` says otherwise
 EXAMPLES = '"2024-05-12", "2024-05-12 18:30", "yesterday", "last week"'
 
 # C0 without tab and newline, DEL, C1, bidi overrides, tag characters: they move a cursor or hide text
@@ -97,42 +96,6 @@ def print_json(value: Any) -> None:
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
     text = json.dumps(plain, ensure_ascii=False, indent=2)
     print(_CONTROLS.sub(lambda match: json.dumps(match[0])[1:-1], text))
-
-
-def print_list(
-    rows: Sequence[Any],
-    entry: Callable[[Any], Sequence[str | Text]],
-    noun: str,
-    nothing: Callable[[], str],
-    as_json: bool = False,
-    limit: int | None = None,
-    *,
-    latest_last: bool = False,
-    note: str = "",
-) -> None:
-    """Print rows as JSON, or as a list with their number; at most ``limit``, or ``ROWS`` as text.
-
-    Args:
-        entry: Returns what stands on the left of a row, its text, and lines beneath it.
-        nothing: Returns why there are no rows.
-        latest_last: Whether the rows at the end are those to keep.
-        note: Stands after the number of rows.
-
-    Raises:
-        NotFound: There are no rows, and no JSON was asked for.
-    """
-    most = limit or (len(rows) if as_json else ROWS)
-    shown = rows[-most:] if latest_last else rows[:most]
-    if as_json:
-        return print_json(shown)
-    if not rows:
-        raise NotFound(nothing())
-    print_entries([entry(row) for row in shown])
-    much = count(len(rows), noun)
-    if len(shown) < len(rows):
-        much = f"{len(shown):,} of {much}; --limit shows more"
-    out().print(Text(f"{much}{note}", style="dim"))
-    return None
 
 
 def print_entries(rows: Sequence[Sequence[str | Text]], console: Console | None = None) -> None:

@@ -27,21 +27,19 @@ from slowcat_memory.cli.output import (
     warn,
     when,
 )
-from slowcat_memory.cli.settings import Scope, settings
+from slowcat_memory.cli.settings import settings, takes
 from slowcat_memory.cli.setup import endpoint, examine
 from slowcat_memory.errors import ConfigError, how_to_install
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.idle.forecast import Forecast
     from slowcat_memory.idle.scheduler.task_queue import Wait
-    from slowcat_memory.owner.member import Member
     from slowcat_memory.web import PageServer
 
-POLL_S = 0.5  # between two progress updates, and between two looks at who owns the memory
-READY_S = 30.0  # how long the store may take to open
+POLL_S = 0.5  # between two progress updates
 DEFAULT_PORT = 8766
 TOKEN_BYTES = 24
 LEAST_TOKEN = 16  # characters; a shorter one can be guessed
@@ -92,13 +90,13 @@ def demo(
             raise typer.Exit(FAILED)
 
 
+@takes("user")
 def chat(
     ctx: typer.Context,
     llm_url: Annotated[
         str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
     ] = "",
     model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
-    scope: Scope = None,
 ) -> None:
     """Chat with a model on this machine, with a persistent memory.
 
@@ -112,7 +110,7 @@ def chat(
     from slowcat_memory.cli.chat import run_chat  # with its heavy imports
 
     known = settings(ctx)
-    run_chat(known.config, known.scope(scope), llm_url, model)
+    run_chat(known.config, known.scope(), llm_url, model)
 
 
 # ------------------------------------------------------------------- idle
@@ -144,7 +142,7 @@ def idle(
         _until_done(engine, job)
 
 
-def _retry(engine: "Memory") -> None:
+def _retry(engine: "MemoryEngine") -> None:
     from slowcat_memory.idle.scheduler.results import revived
     from slowcat_memory.records import WriteBatch
 
@@ -155,7 +153,7 @@ def _retry(engine: "Memory") -> None:
     done(f"{count(len(failed), 'task')} will be tried again.")
 
 
-def _until_done(engine: "Memory", jobs: Sequence[str] | None) -> None:
+def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
     from slowcat_memory.idle.forecast import forecast
 
     try:
@@ -181,7 +179,7 @@ def _until_done(engine: "Memory", jobs: Sequence[str] | None) -> None:
 
 
 @contextmanager
-def _progress(engine: "Memory") -> "Iterator[Callable[[Forecast], None]]":
+def _progress(engine: "MemoryEngine") -> "Iterator[Callable[[Forecast], None]]":
     """Show one bar on a terminal, and once each reason why tasks wait."""
     from slowcat_memory.config import time_zone
 
@@ -232,9 +230,9 @@ def duration(seconds: float) -> str:
 # ------------------------------------------------------------------- ui
 
 
+@takes("user")
 def ui(
     ctx: typer.Context,
-    scope: Scope = None,
     everyone: Annotated[
         bool, typer.Option("--everyone", help="Show every person's memory, not only one's.")
     ] = False,
@@ -251,12 +249,12 @@ def ui(
 
     Example: [bold]slowcat-memory ui --no-browser[/]
     """
-    from slowcat_memory.owner import open_memory
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.web import PageContext, PageServer
 
     known = settings(ctx).existing()
-    person = known.scope(scope)  # before this process has the store open
-    memory = open_memory(known.config, client="page")
+    person = known.scope()  # before this process has the store open
+    memory = MemoryEngine.acquire(known.config)
     try:
         page = PageContext(memory, person=person, everyone=everyone, doctor=partial(examine, known))
         asyncio.run(_serve_page(PageServer(page), port, browser))
@@ -286,9 +284,9 @@ async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
 # ------------------------------------------------------------------- mcp
 
 
+@takes("user")
 def mcp(
     ctx: typer.Context,
-    scope: Scope = None,
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP instead of standard input and output.")
     ] = False,
@@ -327,18 +325,18 @@ def mcp(
     if token_file and not http:
         raise usage("needs --http", "--token-file")
     known = settings(ctx)
-    whose = known.scope(scope)
+    whose = known.scope()
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
         raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http, serve_stdio
-    from slowcat_memory.owner import open_memory
 
     offered = MemoryTools(
-        lambda: open_memory(known.existing().config, client="mcp"),
+        lambda: MemoryEngine.acquire(known.existing().config),
         whose,
         local=local_llm,
         every=tools == "all",
@@ -383,42 +381,21 @@ def token_of(file: Path | None) -> str:
 
 
 def serve(ctx: typer.Context) -> None:
-    """Own the memory without a bot, and serve every program of this user that uses it.
+    """Do the memory's idle work without a bot, until Ctrl-C.
 
-    For a machine that is always on: agents, the command line and MCP hosts are its clients, and
-    idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
-    and takes over when that ends, or at once where the agent's configuration has prefer = "serve"
-    under owner. Ctrl-C ends it; whoever is connected takes over.
+    For a machine that is always on. Agents, the command line, the page and MCP hosts use the memory
+    meanwhile, and idle work goes on while nobody talks in any of them.
 
     Example: [bold]slowcat-memory serve[/]
     """
-    from slowcat_memory.owner.member import Member
+    from slowcat_memory.engine import MemoryEngine
 
     config = settings(ctx).config
-    if config.owner.mode == "client":
-        raise usage('[owner] mode = "client" never owns a memory')
-    member = Member(config, name="serve", serves=True)
     with until_stopped() as ended:
+        memory = MemoryEngine.acquire(config)
         try:
-            member.start(READY_S)
-            if member.availability.trouble:
-                raise member.availability.trouble
-            _report_until(ended, member)
-        finally:
-            member.release()
-
-
-def _report_until(ended: threading.Event, member: "Member") -> None:
-    """Print a line each time that this process begins to own the memory, or to wait for it."""
-    told = ""
-    while not ended.is_set():
-        line = ""
-        if member.engine is not None and member.server is not None:
-            line = f"Serving {member.config.folder}: {member.server.where}"
-        elif member.owner is not None:
-            holder = f"process {member.owner.pid} ({member.owner.program})"
-            line = f"{holder} owns this memory; it is served from here when that ends."
-        if line not in ("", told):
-            told = line
+            line = f"Thinking while nobody talks: {config.folder}"
             out().print(line, markup=False, soft_wrap=True)
-        ended.wait(POLL_S)
+            ended.wait()
+        finally:
+            memory.release()

@@ -1,37 +1,41 @@
 """Global options, arguments that several commands share, and opening the store."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from slowcat_memory.cli.output import NotFound, count, listed, warn
+from slowcat_memory.cli.output import (
+    NotFound,
+    count,
+    done,
+    listed,
+    out,
+    print_entries,
+    print_json,
+    warn,
+)
 from slowcat_memory.errors import StoreError
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.memory import Memory
 
-Scope = Annotated[
-    str | None,
-    typer.Option(
-        "--user",
-        "--scope",
-        help="Whose memory; the same as --user before the command.",
-        metavar="NAME",
-        show_default=False,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for scripts.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
-Limit = Annotated[
-    int | None, typer.Option(help="How many at most; 50 unless --json.", min=1, show_default=False)
-]
+SHARED = {
+    "user": Annotated[
+        str | None, typer.Option("--user", "--scope", help="Whose memory.", metavar="NAME")
+    ],
+    "limit": Annotated[int | None, typer.Option(help="How many at most.", min=1)],
+    "as_json": Annotated[bool | None, typer.Option("--json", help="Print JSON only, for scripts.")],
+}
+ROWS = 50  # of a list, unless ``--limit`` says otherwise
 NEXT_STEP = "Talk to it with `slowcat-memory chat`, start your bot, or `slowcat-memory import`."
 
 
@@ -43,13 +47,17 @@ class Settings:
         file: The configuration file named by ``--config`` or SLOWCAT_CONFIG.
         store: The folder named by ``--path``.
         debug: Whether tracebacks are shown.
-        user: The name given by ``--user``.
+        user: The name given by ``--user``, before or after the command.
+        limit: How many rows a list may have; None without ``--limit``.
+        as_json: Whether JSON is printed, and nothing else.
     """
 
     file: Path | None = None
     store: Path | None = None
     debug: bool = False
     user: str | None = None
+    limit: int | None = None
+    as_json: bool = False
 
     @cached_property
     def config(self) -> "Config":
@@ -74,11 +82,15 @@ class Settings:
         require(self.config.folder)
         return self
 
-    def scope(self, given: str | None = None) -> str:
+    def report(self, result: Any, words: str, text: str = "") -> None:
+        """Print the result of a command: as JSON if that was asked for, else in words."""
+        return print_json(result) if self.as_json else done(words, text)
+
+    def scope(self) -> str:
         """Return whose memory a command is about; opens the store for a moment, read-only.
 
-        That is ``given``, else ``--user``, else the configured user when the configuration names
-        one or the store holds nobody else, else the only person in the store.
+        That is ``--user``, else the configured user when the configuration names one or the store
+        holds nobody else, else the only person in the store.
 
         Raises:
             ConfigError: The name cannot name a memory.
@@ -87,9 +99,9 @@ class Settings:
         from slowcat_memory.config import Config
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
-        named, own = given or self.user, self.config.memory.user_id
-        if named:
-            return scope_of_user(named, "--user")
+        if self.user:
+            return scope_of_user(self.user, "--user")
+        own = self.config.memory.user_id
         configured, people = scope_of_user(own), self.people
         if configured in people or not people or own != Config().memory.user_id:
             return configured
@@ -120,7 +132,7 @@ class Settings:
 
     @contextmanager
     def readonly(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
-        """Open the store for reading only; works beside the process that owns it.
+        """Open the store for reading only; works beside an agent.
 
         Args:
             words_only: Do not load the embedding model.
@@ -132,36 +144,17 @@ class Settings:
             yield engine
 
     @contextmanager
-    def engine(self, *, words_only: bool = False) -> "Iterator[Memory]":
-        """Open the store for the duration of a command: own it, or become a client of its owner.
+    def engine(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
+        """Open the store for the duration of a command; works beside an agent.
 
         Args:
             words_only: Do not load the embedding model.
         """
-        from slowcat_memory.engine.availability import KEPT
-        from slowcat_memory.owner import open_memory
-
-        try:
-            memory = open_memory(self._quiet(words_only), client="command")
-        except StoreError as error:
-            error.hint = error.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
-            raise
-        try:
-            _warn_of_recovery(memory)
-            yield memory
-        finally:
-            memory.release()
-
-    @contextmanager
-    def alone(self) -> "Iterator[MemoryEngine]":
-        """Open the store for writing in this process, while its owner pauses."""
         from slowcat_memory.engine import MemoryEngine
-        from slowcat_memory.owner import paused
 
-        with paused(self.config.folder):
-            with closing(MemoryEngine(self._quiet())) as engine:
-                _warn_of_recovery(engine)
-                yield engine
+        with closing(MemoryEngine(self._quiet(words_only))) as engine:
+            _warn_of_recovery(engine)
+            yield engine
 
     def _quiet(self, words_only: bool = False) -> "Config":
         """Return the configuration for a command: without what it does not need."""
@@ -173,7 +166,7 @@ class Settings:
         return config
 
 
-def _warn_of_recovery(engine: "Memory") -> None:
+def _warn_of_recovery(engine: "MemoryEngine") -> None:
     found = engine.opened
     if found.moved_aside:
         rescued = (
@@ -188,15 +181,72 @@ def settings(ctx: typer.Context) -> Settings:
     return ctx.find_object(Settings) or Settings()
 
 
+def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command some of the ``SHARED`` options; their values go into its ``Settings``."""
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(ctx: typer.Context, **given: Any) -> None:
+            for name in names:
+                if (value := given.pop(name)) is not None:
+                    setattr(settings(ctx), name, value)
+            return command(ctx, **given)
+
+        signature, kind = inspect.signature(command), inspect.Parameter.KEYWORD_ONLY
+        own = signature.parameters.values()
+        shared = (
+            inspect.Parameter(name, kind, default=None, annotation=SHARED[name]) for name in names
+        )
+        run.__annotations__ = {**command.__annotations__, **{name: SHARED[name] for name in names}}
+        vars(run)["__signature__"] = signature.replace(parameters=[*own, *shared])
+        return run
+
+    return with_options
+
+
 @contextmanager
-def reading(
-    ctx: typer.Context, scope: str | None, *, words_only: bool = True
-) -> "Iterator[tuple[MemoryEngine, str]]":
+def reading(ctx: typer.Context, *, words_only: bool = True) -> "Iterator[tuple[MemoryEngine, str]]":
     """Open the memory that a command reads; yields it, and whose memory the command is about."""
     known = settings(ctx).existing()
-    where = known.scope(scope)
+    where = known.scope()
     with known.readonly(words_only=words_only) as engine:
         yield engine, where
+
+
+def print_list(
+    known: Settings,
+    rows: Sequence[Any],
+    entry: Callable[[Any], Sequence[str | Text]],
+    noun: str,
+    nothing: Callable[[], str],
+    *,
+    latest_last: bool = False,
+    note: str = "",
+) -> None:
+    """Print rows as JSON, or as a list with their number; at most ``--limit``, or 50 as text.
+
+    Args:
+        known: Whether as JSON, and how many.
+        entry: Returns what stands on the left of a row, its text, and lines beneath it.
+        nothing: Returns why there are no rows.
+        latest_last: Whether the rows at the end are those to keep.
+        note: Stands after the number of rows.
+
+    Raises:
+        NotFound: There are no rows, and no JSON was asked for.
+    """
+    most = known.limit or (len(rows) if known.as_json else ROWS)
+    shown = rows[-most:] if latest_last else rows[:most]
+    if known.as_json:
+        return print_json(shown)
+    if not rows:
+        raise NotFound(nothing())
+    print_entries([entry(row) for row in shown])
+    much = count(len(rows), noun)
+    if len(shown) < len(rows):
+        much = f"{len(shown):,} of {much}; --limit shows more"
+    out().print(Text(f"{much}{note}", style="dim"))
+    return None
 
 
 def memory_id(text: str) -> str:
@@ -214,7 +264,7 @@ def shown_id(id_: str) -> str:
     return f"turn {number}" if number else id_
 
 
-def nothing_in(engine: "Memory", scope: str, otherwise: str = "") -> str:
+def nothing_in(engine: "MemoryEngine", scope: str, otherwise: str = "") -> str:
     """Return why a list of a scope is empty: its person is unknown, or else ``otherwise``."""
     from slowcat_memory.core.memory import FACT, NOTE
 

@@ -7,6 +7,7 @@ touched.
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,7 +18,6 @@ from rich.text import Text
 
 from slowcat_memory.cli.output import (
     count,
-    done,
     listed,
     out,
     print_entries,
@@ -26,13 +26,14 @@ from slowcat_memory.cli.output import (
     waiting,
     warn,
 )
-from slowcat_memory.cli.settings import AsJson, Settings, Yes, settings
+from slowcat_memory.cli.settings import Settings, settings, takes
 from slowcat_memory.errors import ProviderError, SlowcatError, StoreDamagedError, StoreError
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.engine.forget import Overdue
-    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.providers import EmbedderOptions, EmbedderReport
     from slowcat_memory.store.care.health import Health
 
 SIGNS = {"fine": Text("✓", "green"), "note": Text("·", "yellow"), "wrong": Text("✗", "bold red")}
@@ -47,15 +48,15 @@ class Finding(Struct, frozen=True):
     state: Literal["fine", "note", "wrong"]  # "note": worth knowing, but no fault
     found: str  # the result, in a sentence
     hint: str = ""  # what the user can do, "" for nothing
-    repair: "Callable[[Memory], object] | None" = None  # None when only the user can
+    repair: "Callable[[MemoryEngine], object] | None" = None  # None when only the user can
 
 
+@takes("as_json")
 def init(
     ctx: typer.Context,
     model: Annotated[
         bool, typer.Option("--model/--no-model", help="Make the embedding model ready.")
     ] = True,
-    as_json: AsJson = False,
 ) -> None:
     """Write a configuration, prepare the store and the model, and report what was found.
 
@@ -77,13 +78,16 @@ def init(
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(0o600)
         file.write_text(render_short(store), "utf-8")
-    known = Settings(file, known.store, known.debug, known.user)
+    known = replace(known, file=file)
     if model:
-        _export_model(known.config, as_json)
+        try:
+            prepare_model(known.config.embedding, known.as_json)
+        except ProviderError as error:
+            warn(f"No embedding model, search is by words only: {error}")
     with known.engine(words_only=True):
         pass  # makes the store
     findings = [Finding("configuration", "fine", f"{file} ({found})"), *examine(known)]
-    if as_json:
+    if known.as_json:
         return print_json({f.what: {"ok": f.state != "wrong", "found": f.found} for f in findings})
     _print_findings(findings)
     out().print("Try it:           [bold]slowcat-memory demo[/]")
@@ -96,45 +100,41 @@ def init(
     return None
 
 
-def _export_model(config: "Config", quiet: bool) -> None:
+def prepare_model(options: "EmbedderOptions", quiet: bool = False) -> "EmbedderReport":
+    """Make the embedding model ready, and report whether it is.
+
+    Raises:
+        ProviderError: It cannot be downloaded or exported.
+    """
     from slowcat_memory import providers
     from slowcat_memory.providers.embedding.model_files import is_on_this_machine
 
-    name = config.embedding.model
-    _, report = providers.open_query_embedder(config.embedding)
+    _, report = providers.open_query_embedder(options)
     if report.state != "needs export":
-        return
+        return report
     what = "making the embedding model ready"
-    if not is_on_this_machine(name):
-        what = f"downloading {name} once (the default one: 90 MB) and making it ready"
-    try:
-        with waiting(what, quiet) as step:
-            providers.export_model(config.embedding, step)
-    except ProviderError as error:
-        warn(f"No embedding model, search is by words only: {error}")
+    if not is_on_this_machine(options.model):
+        what = f"downloading {options.model} once (the default one: 90 MB) and making it ready"
+    with waiting(what, quiet) as step:
+        providers.export_model(options, step)
+    return providers.open_query_embedder(options)[1]
 
 
+@takes("as_json")
 def doctor(
     ctx: typer.Context,
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair what can be repaired without loss.")
     ] = False,
-    delete_damaged: Annotated[
-        bool,
-        typer.Option("--delete-damaged", help="Delete the files of damaged stores, for good."),
-    ] = False,
     clock_is_right: Annotated[
         bool, typer.Option("--clock-is-right", help="Believe the clock, and erase what is due.")
     ] = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
 ) -> None:
     """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
 
-    The exit code is 1 when something is
-    wrong. A repair rebuilds derived data and narrows permissions. Only an unreadable store is
-    replaced, by what can be recovered from it; its files are moved aside, and only
-    --delete-damaged deletes them.
+    The exit code is 1 when something is wrong. A repair rebuilds derived data and narrows
+    permissions. Only an unreadable store is replaced, by what can be recovered from it; its files
+    are moved aside, and only you delete them.
 
     While the clock is more than a day away from the last conversation, nothing is erased by time
     until the system has synchronised it, or you say with --clock-is-right that it is right.
@@ -142,8 +142,6 @@ def doctor(
     Example: [bold]slowcat-memory doctor --repair[/]
     """
     known = settings(ctx)
-    if delete_damaged:
-        return _delete_damaged(known.config.folder, yes, as_json)
     if clock_is_right:
         with known.engine() as engine:
             if engine.maintain("confirm clock"):
@@ -153,7 +151,7 @@ def doctor(
         _repair(known, findings)
         findings = examine(known)
     wrong = sum(finding.state == "wrong" for finding in findings)
-    if as_json:
+    if known.as_json:
         names = ("what", "state", "found", "hint")
         print_json(
             [
@@ -180,19 +178,19 @@ def _print_findings(findings: "list[Finding]") -> None:
     print_entries(rows)
 
 
-def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
+def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Finding]:
     """Run all checks, through ``memory`` if this process has it open; change nothing."""
-    from slowcat_memory.owner import who_owns
     from slowcat_memory.store.care.health import check_file
+    from slowcat_memory.store.sharing import others_of
 
     config, folder = known.config, known.config.folder
     if not folder.is_dir():
         hint = "Run `slowcat-memory init`, or start your bot"
         return [Finding("store", "note", f"no memory at {folder} yet", hint)]
     findings = [_permissions(folder)]
-    if process := who_owns(folder):
+    for process in others_of(folder):
         found = f"in use by {process.program} (process {process.pid})"
-        findings.append(Finding("owner", "fine", found))
+        findings.append(Finding("process", "fine", found))
     try:
         check_file(folder)
         with nullcontext(memory) if memory else known.readonly() as engine:
@@ -206,7 +204,7 @@ def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
     return [*findings, endpoint(config)]
 
 
-def _inside(engine: "Memory") -> Iterator[Finding]:
+def _inside(engine: "MemoryEngine") -> Iterator[Finding]:
     health, overdue = engine.maintain("check"), engine.maintain("overdue")
     yield from _store(health)
     yield from _indexes(health)
@@ -214,23 +212,6 @@ def _inside(engine: "Memory") -> Iterator[Finding]:
     yield _vectors(engine)
     yield from _queue(engine)
     yield from _retention(engine, overdue)
-
-
-def _delete_damaged(folder: Path, yes: bool, as_json: bool) -> None:
-    """List the damaged stores that were moved aside, and delete them once that is confirmed."""
-    from slowcat_memory.store.care import damaged
-
-    copies = damaged.damaged_copies(folder)
-    if not copies:
-        return print_json([]) if as_json else out().print("There are no files of damaged stores.")
-    if not as_json:
-        for copy in copies:
-            held = f"{damaged.count_turns(copy):,} turns in rows of their own can be read"
-            out().print(f"{copy.folder.name}: {size(copy.bytes)}; {held}")
-    if not yes:
-        typer.confirm("Delete these files? They cannot be brought back.", abort=True, err=True)
-    gone = damaged.delete_damaged(folder)
-    return print_json(gone) if as_json else done(f"Deleted {count(len(gone), 'folder')}.")
 
 
 def _repair(known: Settings, findings: list[Finding]) -> None:
@@ -291,7 +272,9 @@ def _store(health: "Health") -> Iterator[Finding]:
         yield Finding("store", "note", found, "", lambda engine: engine.maintain("repair"))
     if health.aside:
         names = listed([path.name for path in health.aside], 3)
-        hint = "They contain conversations; --delete-damaged deletes those of damaged stores"
+        hint = (
+            f"They contain conversations; `rm -r {health.aside[0].parent}/corrupt-*` deletes them"
+        )
         yield Finding("store", "note", f"files of damaged or replaced stores: {names}", hint)
     if health.backup is None:
         yield Finding("backup", "note", "none yet", "slowcat-memory backup")
@@ -306,7 +289,7 @@ def _tables(rows: dict[str, int]) -> str:
 def _indexes(health: "Health") -> Iterator[Finding]:
     for bad in health.indexes:
 
-        def seal(engine: "Memory", scope: str = bad.scope) -> None:
+        def seal(engine: "MemoryEngine", scope: str = bad.scope) -> None:
             engine.maintain("seal", scope)
 
         found = f"{bad.scope}: {bad.file} is damaged"
@@ -315,7 +298,7 @@ def _indexes(health: "Health") -> Iterator[Finding]:
         yield Finding("index", "fine", "all indexes are intact")
 
 
-def model(engine: "Memory") -> Finding:
+def model(engine: "MemoryEngine") -> Finding:
     """Check whether the embedding model can be used."""
     from slowcat_memory.providers import export_model
     from slowcat_memory.providers.embedding.model_files import how_to_get, is_on_this_machine
@@ -331,7 +314,7 @@ def model(engine: "Memory") -> Finding:
     return Finding("model", "wrong", report.source, hint, repair)
 
 
-def _vectors(engine: "Memory") -> Finding:
+def _vectors(engine: "MemoryEngine") -> Finding:
     key = engine.embedding.key
     if not key:
         return Finding("vectors", "note", "not used; recall is by words")
@@ -344,7 +327,7 @@ def _vectors(engine: "Memory") -> Finding:
             every += len(ids)
             missing += sum(id_ not in there for id_ in ids)
 
-    def embed(engine: "Memory") -> None:
+    def embed(engine: "MemoryEngine") -> None:
         for scope in scopes:
             engine.maintain("embed", scope)
 
@@ -379,7 +362,7 @@ def endpoint(config: "Config") -> Finding:
     return Finding("LLM", "fine", f"{thinking.url} answers")
 
 
-def _queue(engine: "Memory") -> Iterator[Finding]:
+def _queue(engine: "MemoryEngine") -> Iterator[Finding]:
     with engine.snapshot() as snapshot:
         tasks = snapshot.tasks()
     long_ago = engine.clock() - LONG
@@ -397,7 +380,7 @@ def _queue(engine: "Memory") -> Iterator[Finding]:
         yield Finding("queue", "fine", f"{count(len(tasks), 'task')} waiting")
 
 
-def _retention(engine: "Memory", overdue: "Overdue") -> Iterator[Finding]:
+def _retention(engine: "MemoryEngine", overdue: "Overdue") -> Iterator[Finding]:
     """Check the wall clock, by which data is erased, and for data that should be by now."""
     shown = f"{engine.clock().astimezone(engine.zone):%Y-%m-%d %H:%M}"
     if overdue.doubted:
@@ -432,7 +415,8 @@ def _retention(engine: "Memory", overdue: "Overdue") -> Iterator[Finding]:
 
 
 @app.command()
-def check(ctx: typer.Context, as_json: AsJson = False) -> None:
+@takes("as_json")
+def check(ctx: typer.Context) -> None:
     """Read the configuration and the environment, and show every option that is not at its default.
 
     A wrong key or value is an error that names its path, as are settings that do nothing together;
@@ -442,16 +426,16 @@ def check(ctx: typer.Context, as_json: AsJson = False) -> None:
     """
     from slowcat_memory.cli.config_file import print_checked
 
-    print_checked(settings(ctx), as_json)
+    print_checked(settings(ctx))
 
 
 @app.command()
+@takes("as_json")
 def show(
     ctx: typer.Context,
     everything: Annotated[
         bool, typer.Option("--all", help="Every knob with its meaning, and the expert options.")
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Show the value of every knob, as TOML.
 
@@ -459,5 +443,5 @@ def show(
     """
     from slowcat_memory.cli.config_file import print_knobs
 
-    config = settings(ctx).config
-    return print_json(config) if as_json else print_knobs(config, everything)
+    known = settings(ctx)
+    return print_json(known.config) if known.as_json else print_knobs(known.config, everything)

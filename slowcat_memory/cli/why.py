@@ -22,13 +22,15 @@ from slowcat_memory.cli.output import (
     warn,
     when,
 )
-from slowcat_memory.cli.settings import AsJson, Yes, settings
+from slowcat_memory.cli.settings import Settings, Yes, settings, takes
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import LedgerEntry, Memory, Turn
     from slowcat_memory.replay.rederive import Rederived
+    from slowcat_memory.store import Snapshot
 
 NEXT_BEST = 5  # memories shown beside the offered ones
 OFFERED = "offered"
@@ -55,13 +57,12 @@ STAGES = {
 }
 
 
+@takes("as_json")
 def why(
     ctx: typer.Context,
     turn: Annotated[
-        int | None,
-        typer.Argument(help="A turn's number; by default the latest turn.", show_default=False),
+        int | None, typer.Argument(help="A turn's number; by default the latest turn.")
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
 
@@ -70,35 +71,27 @@ def why(
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
     """
-    from slowcat_memory.core.disclosure import renamed
-    from slowcat_memory.engine.search import why as ledger_of
     from slowcat_memory.runtime.recall.query import asked_text
 
-    with (
-        settings(ctx).existing().readonly(words_only=True) as engine,
-        engine.snapshot() as snapshot,
-    ):
-        latest = snapshot.ledger_tail(1)
-        number = turn or (latest[0].turn if latest else 0)
-        found = ledger_of(snapshot, number) if number else None
+    known = settings(ctx).existing()
+    with known.readonly(words_only=True) as engine, engine.snapshot() as snapshot:
+        found = recall_of(engine, snapshot, turn)
         if found is None:
-            if as_json and not turn:
+            if known.as_json and not turn:
                 return print_json(None)
             raise NotFound(
-                f"no recall was recorded for turn {number}"
-                if number
+                f"no recall was recorded for turn {turn}"
+                if turn
                 else "no recall has been recorded yet",
                 hint="Only turns said to an agent have one, not imported ones; "
                 "`slowcat-memory search TEXT --why` shows what would be recalled for any words",
             )
-        entry, stored = found
-        called = engine.reader(entry.scope, local=True).called
-        memories = {id: renamed(one, called) for id, one in stored.items()}
+        entry, memories = found
         told, config = snapshot.turn(entry.turn), engine.config
         language = config.memory.language
         asked = asked_text(snapshot, told, config.ask, config.gate, language) if told else ""
         told = next(iter(as_called(engine, [told])), None)
-        if as_json:
+        if known.as_json:
             weighed = {"weighed": verdicts(entry), "memories": memories}
             return print_json({"recall": entry, "asked": asked, **weighed})
         _print_turn(told, asked, f"turn {entry.turn}, scope {entry.scope}")
@@ -106,6 +99,21 @@ def why(
             warn("The LLM got no memories for this turn.")
         print_recall(entry, memories, engine.zone)
     return None
+
+
+def recall_of(
+    memory: "MemoryEngine", snapshot: "Snapshot", turn: int | None = None
+) -> "tuple[LedgerEntry, dict[str, Memory]] | None":
+    """Return what was recalled for a turn, by default the latest; names are those of the present."""
+    from slowcat_memory.core.disclosure import renamed
+    from slowcat_memory.engine.search import why as ledger_of
+
+    number = turn or next((entry.turn for entry in snapshot.ledger_tail(1)), 0)
+    found = ledger_of(snapshot, number) if number else None
+    if found is None:
+        return None
+    called = memory.reader(found[0].scope, local=True).called
+    return found[0], {id: renamed(one, called) for id, one in found[1].items()}
 
 
 def _print_turn(turn: "Turn | None", asked: str, heading: str) -> None:
@@ -176,21 +184,17 @@ def verdicts(entry: "LedgerEntry") -> list[Verdict]:
 # ------------------------------------------------------------------- replay
 
 
+@takes("as_json")
 def replay(
     ctx: typer.Context,
-    turn: Annotated[
-        int | None,
-        typer.Option("--turn", help="The number of a user's turn.", show_default=False),
-    ] = None,
+    turn: Annotated[int | None, typer.Option("--turn", help="The number of a user's turn.")] = None,
     job: Annotated[
-        list[str] | None,
-        typer.Option(help="Rebuild only this job's work. May be repeated."),
+        list[str] | None, typer.Option(help="Rebuild only this job's work. May be repeated.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
     ] = False,
     yes: Yes = False,
-    as_json: AsJson = False,
 ) -> None:
     """Re-run recall for one turn, or rebuild all derived data.
 
@@ -206,14 +210,15 @@ def replay(
     Examples: [bold]slowcat-memory replay --turn 17[/],
     [bold]slowcat-memory replay --dry-run[/], [bold]slowcat-memory replay --job facts[/]
     """
+    known = settings(ctx).existing()
     if turn is None:
-        return _rederive(ctx, job, dry_run=dry_run, yes=yes, as_json=as_json)
+        return _rederive(known, job, dry_run=dry_run, yes=yes)
     from slowcat_memory.replay.replay_turn import replay_turn
 
-    with settings(ctx).existing().readonly() as engine:
+    with known.readonly() as engine:
         replayed = replay_turn(engine, turn)
         then, now, zone = replayed.then, replayed.now, engine.zone
-    if as_json:
+    if known.as_json:
         both = {"then": verdicts(then) if then else None, "now": verdicts(now)}
         asked = {"turn": replayed.turn, "asked": replayed.asked}
         return print_json({**asked, **both, "memories": replayed.memories})
@@ -228,17 +233,10 @@ def replay(
     return None
 
 
-def _rederive(
-    ctx: typer.Context,
-    jobs: list[str] | None,
-    *,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
-) -> None:
+def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool, yes: bool) -> None:
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
-    with settings(ctx).existing().alone() as engine:
+    with known.engine() as engine:
         try:
             with waiting("replaying") as status:
                 made = rederive(
@@ -246,7 +244,7 @@ def _rederive(
                 )
         except KeyError as error:
             raise usage(str(error.args[0]), "--job") from None
-        if as_json:
+        if known.as_json:
             print_json({"new": made.new, "gone": made.gone, "same": made.same})
         else:
             _print_changes(made)

@@ -120,19 +120,6 @@ class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     allow_remote: bool = False
 
 
-class OwnerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which process opens the store, and which are its clients.
-
-    Attributes:
-        mode: "auto" owns the store if nobody does, and is a client of its owner otherwise; "own"
-            never is a client; "client" never owns.
-        prefer: "serve" gives the store up to `slowcat-memory serve` when one starts; "" keeps it.
-    """
-
-    mode: Literal["auto", "own", "client"] = "auto"
-    prefer: Literal["", "serve"] = ""
-
-
 class FleetOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A fleet: several workers that share the memories of many people in a PostgreSQL database.
 
@@ -187,7 +174,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     bring_up: BringUpOptions = field(default_factory=BringUpOptions)
     blocks: BlocksOptions = field(default_factory=BlocksOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
-    owner: OwnerOptions = field(default_factory=OwnerOptions)
     fleet: FleetOptions = field(default_factory=FleetOptions)
 
     @property

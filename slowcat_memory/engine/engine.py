@@ -11,17 +11,17 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Unpack
 
+from msgspec.structs import replace
+
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, check_ranges
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
-from slowcat_memory.core.memory import BLOCK, family
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, OnTrouble
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
-from slowcat_memory.engine.memory import MaintenanceTask
-from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes, edit_block
+from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import (
     Graph,
     Search,
@@ -34,7 +34,7 @@ from slowcat_memory.engine.search import (
 )
 from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import EventLog, RecallArguments, TurnRecall
-from slowcat_memory.engine.upkeep import Upkeep
+from slowcat_memory.engine.upkeep import MaintenanceTask, Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
@@ -54,22 +54,25 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
-from slowcat_memory.runtime.first_turn import (
-    collect_garbage,
-    compile_patterns,
-    rehearsed,
+from slowcat_memory.runtime.commands.executor import (
+    CommandContext,
+    CommandExecutor,
+    CommandMemory,
+    Outcome,
 )
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.service import collect_garbage, compile_patterns, rehearsed
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
 
 
 class MemoryEngine:
     """One store, its indexes and its embedder; may be shared by many processors of one process.
 
-    Implements ``engine.memory.Memory``, which documents the methods. The other attributes are the
+    Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
+    raises ``StoreError`` when the store cannot be read or written, and ``ConfigError`` when a scope
+    is not a valid name, or the time of a turn or a note has no time zone. The other attributes are the
     components, for tests and benchmarks only.
     """
 
@@ -142,7 +145,16 @@ class MemoryEngine:
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self.turn_recall = TurnRecall(wiring)
         self._search = Search(wiring)
-        self.command_memory = CommandMemory(wiring, self.notes)
+        self.command_memory = CommandMemory(
+            store=wiring.store,
+            undo_log=wiring.undo_log,
+            zone=wiring.zone,
+            clock=wiring.clock,
+            note=self.notes.note,
+            why=self.why,
+            reader=wiring.reader,
+            is_guests=wiring.namespaces.is_guests,
+        )
         self._commands = CommandExecutor(
             self.command_memory,
             config.commands,
@@ -196,6 +208,7 @@ class MemoryEngine:
         )
 
     def release(self) -> None:
+        """Close the memory, unless it is shared with other users in this process."""
         _shared.release(self.config.folder, self, self.close)
 
     def close(self) -> None:
@@ -208,16 +221,33 @@ class MemoryEngine:
 
     @property
     def embedding(self) -> EmbedderReport:
+        """Which embedding model is in use, and where it came from."""
         return self.wiring.embedding.report
 
     @property
     def opened(self) -> OpenReport:
+        """What was found and done when the store was opened."""
         return self.store.opened
 
     def append(self, event: Event) -> Ack:
+        """Log an event and make a turn findable. Does not block or wait for the disk.
+
+        Args:
+            event: An unnumbered turn or session edge.
+
+        Returns:
+            Resolves once the event is durable; carries its number.
+
+        Raises:
+            StoreFullError: Too many writes are pending.
+        """
         return self.log.append(event)
 
     def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
+        """Log events in order and in one transaction, with a cursor if one is given.
+
+        Returns an ack for each event; does not wait for the disk.
+        """
         return self.log.append_all(events, cursor)
 
     async def recall(
@@ -228,23 +258,65 @@ class MemoryEngine:
         prefetch: Prefetch | None = None,
         **known: Unpack[RecallArguments],
     ) -> Recollection:
+        """Recall for a turn that waits; return what is ready by the deadline.
+
+        Args:
+            prefetch: A recall made ahead for this turn; it is consumed, and costs no wait.
+            **known: See ``RecallArguments``.
+        """
         query = self.turn_recall.query(text, scope, **known)
         return await self.wiring.retrieval.recall(query, prefetch)
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
+        """Return a prefetcher for one speaker; use it on the event loop of this call.
+
+        Args:
+            ask: Returns the query that a turn of these words would make now (see ``build_query``);
+                None for no recall.
+        """
         return self.turn_recall.prefetch(ask)
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
+        """Write a recollection as the block for the LLM, inside the token budget.
+
+        Takes a fraction of a millisecond: it may be called on an event loop.
+        """
         return self.turn_recall.pack(found, now)
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+        """Write into the ledger what was injected at a turn and what was rejected; skips guests.
+
+        On an event loop it returns at once, and the row is made on the recall worker.
+
+        Args:
+            turn: The user's turn, numbered.
+            found: From ``recall``.
+            packed: What was injected of it.
+        """
         self.turn_recall.note(turn, found, packed)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
+        """Return what stays the same during a session, for the system instruction.
+
+        Byte-stable while nothing is pinned or unpinned, so it belongs there before the session
+        starts, where it costs the LLM's prefix cache nothing. Takes an icebreaker from the queue
+        if one may be used; within one session it is the same one each time.
+
+        Args:
+            local: Whether the LLM is on this machine; otherwise local-only memories are excluded.
+
+        Returns:
+            A few lines; "" if there is nothing to include, and for guests.
+        """
         self.wiring.users.load(scope)
         return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:
+        """Load a scope's index, so that its first recall is answered in full. Blocks.
+
+        What makes it as fast as later ones (patterns, rules, a full garbage collection) takes a
+        second of processor time once in a process, and follows in the background.
+        """
         with self.wiring.gate.closed("prepare"):
             self._prepare(scope)
 
@@ -274,6 +346,13 @@ class MemoryEngine:
         collect_garbage()
 
     def set_activity(self, name: str, busy: bool) -> None:
+        """Close the gate of idle work while an activity lasts. Returns at once; any thread.
+
+        Args:
+            name: The activity, for example "kitchen/user speaks". A name that ends in "/" means all
+                names with that prefix, and is only valid with ``busy=False``.
+            busy: Whether the activity is running.
+        """
         gate = self.idle.gate
         change = gate.busy if busy else gate.gone if name.endswith("/") else gate.free
         change(name)
@@ -281,20 +360,47 @@ class MemoryEngine:
     # ------------------------------------------------------------------- reading
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Open a consistent view of the store; do not hold it across an ``await``."""
         return self.store.snapshot()
 
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
+        """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
+
+        Memories disclosed to it carry the users' present names.
+
+        Args:
+            local: Whether the texts stay on this machine; otherwise local-only ones are left out.
+            muted: Whether a person reads them, and no LLM: muted memories are included.
+        """
         return self.wiring.reader(*scopes, local=local, muted=muted)
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
     ) -> Recollection:
+        """Recall without a deadline and, by default, without a threshold; the best hits first.
+
+        ``how``: see ``SearchArguments``.
+        """
         return self._search.search(text, scope, k, **how)
 
     def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
+        """Return a scope's names, and words frequent there and rare elsewhere, for an STT.
+
+        Args:
+            local: Whether the STT runs on this machine; otherwise words that only local-only
+                memories hold are left out.
+
+        Returns:
+            None for the guests' scope.
+        """
         return hotwords(self.wiring, scope, n, local=local)
 
     def stats(self) -> dict[str, Any]:
+        """Return counts and sizes, as plain values.
+
+        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``,
+        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        """
         return stats(self.wiring)
 
     def latest_session(self, scope: str) -> Session | None:
@@ -309,7 +415,7 @@ class MemoryEngine:
         known: datetime | None = None,
         local: bool = True,
     ) -> Graph:
-        return read_graph(self, scope, true=true, known=known, local=local)
+        return read_graph(self.wiring, scope, true=true, known=known, local=local)
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         with self.snapshot() as snapshot:
@@ -328,15 +434,23 @@ class MemoryEngine:
         at: datetime | None = None,
         local_only: bool = False,
     ) -> Memory:
-        return self.notes.remember(
-            text,
-            scope,
-            speaker=speaker,
-            pinned=pinned,
-            importance=importance,
-            at=at,
-            local_only=local_only,
-        )
+        """Store a statement that was not made in a conversation; return it once it is durable.
+
+        Args:
+            speaker: The person it is about; "" for the configured user.
+            pinned: Whether it always counts.
+            importance: 0 to 1; 0.5 is ordinary.
+            at: The time since when it is true; None for now.
+            local_only: Whether it must never reach an LLM on another machine.
+
+        Raises:
+            ValueError: The statement is empty.
+            ConfigError: The scope is not a valid name, or that of guests.
+        """
+        note = self.notes.note(text, scope, speaker=speaker, at=at)
+        pinned, local_only = pinned or note.pinned, local_only or note.local_only
+        note = replace(note, pinned=pinned, importance=importance, local_only=local_only)
+        return self.notes.put(note)
 
     def mark(
         self,
@@ -348,6 +462,19 @@ class MemoryEngine:
         muted: bool | None = None,
         dropped: bool = False,
     ) -> Memory | None:
+        """Change the marks of a memory; None leaves a mark as it is.
+
+        Args:
+            pinned: Whether it always counts.
+            local_only: Whether it, and what was derived from it, never reaches an LLM on another
+                machine.
+            muted: Whether it, and what was derived from it, is never recalled nor put into any
+                prompt, block, head, icebreaker or spoken answer. Lists for a person have it.
+            dropped: Remove an icebreaker from the queue.
+
+        Returns:
+            The changed memory; None if it does not exist, or is no queued icebreaker.
+        """
         changed = None
         if pinned is not None:
             changed = self.notes.pin(scope, memory_id, pinned)
@@ -360,10 +487,20 @@ class MemoryEngine:
         return changed
 
     def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:
-        if family(memory_id) == BLOCK:
-            with self.snapshot() as snapshot:
-                there = snapshot.read(scope, memory_id)
-            return edit_block(self, scope, memory_id.split("/")[1], text) if there else None
+        """Replace a memory by the user's own wording, since when it was true.
+
+        The old one is superseded and stays readable as history; the new one, a note, has its
+        sources, pin and marks, and is taken back by ``undo``. A block gets a new version that jobs
+        do not overwrite.
+
+        Returns:
+            What replaces it, durable; None if there is no such current memory, and for a turn: what
+            was said stays as it was said.
+
+        Raises:
+            ValueError: The text is empty, or too long for a block.
+            ConfigError: The scope is that of guests.
+        """
         return self.notes.correct(scope, memory_id, text)
 
     def push_icebreaker(
@@ -375,14 +512,34 @@ class MemoryEngine:
         expires: datetime | None = None,
         quiet: bool = True,
     ) -> Memory | None:
+        """Queue something for the agent to bring up unprompted, once, in a later session.
+
+        Args:
+            scope: The agent's namespace.
+            text: The content; the LLM words it.
+            priority: 0 to 1; the highest is used first.
+            expires: When it is no longer worth saying; None for as configured.
+            quiet: Whether it respects the quiet hours.
+
+        Returns:
+            The memory; None when it is not queued (see ``Icebreakers.push``).
+
+        Raises:
+            ValueError: There is no text, the priority is out of range, or it has expired already.
+        """
         return self.wiring.icebreakers.push(
             scope, text, priority=priority, expires=expires, quiet=quiet
         )
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
+        """Execute a voice command; what the answer confirms is durable on return."""
         return self._commands.execute(command, context)
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
+        """Undo a command: restore what it hid, retire what it made; return its updated row.
+
+        None when it does not exist or cannot be undone.
+        """
         return self.wiring.undo_log.undo(entry)
 
     def forget(
@@ -393,6 +550,19 @@ class MemoryEngine:
         keep_backups: bool = False,
         undo_s: float = 0.0,
     ) -> Forgotten:
+        """Delete for good: turns, what was derived from them, index entries, cached queries.
+
+        Args:
+            what: What to forget; several orders are one pass.
+            dry_run: Change nothing, and return what would be deleted from disk.
+            keep_backups: Rewrite the backups in the store's folder without it, instead of deleting
+                them; takes about as long as making them did.
+            undo_s: Hide it at once, durably, and delete it after as many seconds; until then
+                ``undo`` takes the ``order`` of the result back. 0 deletes it now.
+
+        Raises:
+            ValueError: An order has no condition.
+        """
         orders = [what] if isinstance(what, Forget) else what
         if dry_run:
             return self.eraser.preview(*orders)
@@ -401,6 +571,7 @@ class MemoryEngine:
         return self.eraser.forget(*orders, keep_backups=keep_backups)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
+        """Write a batch in one transaction and update the indexes; waits for the disk."""
         self.wiring.events.write(job, batch)
         self.wiring.indexer.take(batch)
 
@@ -409,6 +580,16 @@ class MemoryEngine:
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
     ) -> Any:
+        """Do one maintenance task; ``MaintenanceTask`` documents each and its result.
+
+        Args:
+            scope: For tasks that work on one scope.
+            progress: Called with the step's name, the count done, and the total.
+
+        Raises:
+            ProviderError: The document embedder failed; finished work is kept.
+            IndexDamagedError: The build failed; the present index stays in use.
+        """
         return self.upkeep.run(task, scope, progress)
 
     def think(
@@ -416,6 +597,16 @@ class MemoryEngine:
         jobs: Sequence[str] | None = None,
         progress: Callable[[Forecast], object] | None = None,
     ) -> int:
+        """Do all idle work that is due, while no one speaks; return how many tasks are left.
+
+        Args:
+            jobs: Names of the only jobs to do; None for all.
+            progress: Called twice a second.
+
+        Raises:
+            StoreError: The store is read-only.
+            KeyError: There is no such job.
+        """
         if self.readonly:
             raise StoreError("no idle work is done in a store that is open read-only")
         return self.idle.until_done(jobs, progress)
@@ -427,6 +618,17 @@ class MemoryEngine:
         on_pause: Callable[[], object] | None = None,
         on_event: OnMemory | None = None,
     ) -> Callable[[], None]:
+        """Register callbacks. They run on the thread of what happens and must return at once.
+
+        Args:
+            on_memory: Called with each memory that idle work creates, updates or retires.
+            on_pause: Called when idle work pauses: nothing is due, or somebody speaks.
+            on_event: Called with everything that is stored, recalled, created, updated, retired,
+                marked or forgotten, by whomever; not with turns that wait for the store.
+
+        Returns:
+            Ends the subscription.
+        """
         ends = [self.idle.subscribe(on_memory, on_pause)]
         if on_event is not None:
             ends += self.wiring.events.listen(on_event), self.idle.subscribe(on_event)
@@ -442,6 +644,12 @@ class MemoryEngine:
         self.wiring.indexer.drain()
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
+        """Wait until everything appended so far is durable; return whether it is.
+
+        Args:
+            timeout_s: The longest wait; None for no limit.
+            indexed: Wait until it is indexed and embedded as well.
+        """
         durable = self.store.flush(timeout_s)
         if indexed:
             self.wiring.indexer.drain()

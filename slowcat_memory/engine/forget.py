@@ -63,7 +63,8 @@ class Eraser:
         return gone
 
     def _unindex(self, gone: Forgotten) -> None:
-        self._drop_queries()
+        self._wiring.others.forgot()
+        self._wiring.forget_queries()
         ids: defaultdict[str, set[str]] = defaultdict(set)
         for scope, memory in gone.memories:
             ids[scope].add(memory)
@@ -81,12 +82,7 @@ class Eraser:
 
     def drop_queries(self) -> None:
         """Clear queries from the caches once the running recalls are done. Does not wait."""
-        self._wiring.indexer.talk.submit(self._drop_queries)
-
-    def _drop_queries(self) -> None:
-        self._wiring.embedding.forget()
-        self._wiring.derived_search.forget()
-        self._wiring.tokenizer.forget()
+        self._wiring.indexer.talk.submit(self._wiring.forget_queries)
 
     def erase_due(self) -> int:
         """Erase in one pass what commands hid and can no longer be undone; return how many."""

@@ -3,23 +3,18 @@
 import hashlib
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
-from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
+from slowcat_memory.core.memory import BLOCK, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.events.memory_events import PERSON
-from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Context, Key, LedgerEntry, Memory, WriteBatch
+from slowcat_memory.records import Context, Key, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
-
-if TYPE_CHECKING:
-    from slowcat_memory.engine import memory
 
 NOTE_IMPORTANCE = 0.8  # of a note; 0.5 is ordinary
 EDIT = "edit"
@@ -75,21 +70,6 @@ class Notes:
             local_only=bool(before and before.local_only),
             muted=bool(before and before.muted),
         )
-
-    def remember(
-        self,
-        text: str,
-        scope: str,
-        *,
-        speaker: str = "",
-        pinned: bool = False,
-        importance: float = NOTE_IMPORTANCE,
-        at: datetime | None = None,
-        local_only: bool = False,
-    ) -> Memory:
-        note = self.note(text, scope, speaker=speaker, at=at)
-        pinned, local_only = pinned or note.pinned, local_only or note.local_only
-        return self.put(replace(note, pinned=pinned, importance=importance, local_only=local_only))
 
     def put(self, memory: Memory) -> Memory:
         """Store a memory and index it.
@@ -178,6 +158,8 @@ class Notes:
         """Replace a memory by the user's own wording; see ``Memory.correct``."""
         with self._wiring.store.snapshot() as snapshot:
             old = snapshot.read(scope, memory_id)
+        if old is not None and family(memory_id) == BLOCK:
+            return self.edit_block(scope, memory_id.split("/")[1], text)
         if old is None or old.retired_at is not None or turn_of(memory_id):
             return None
         note = self.note(text, scope, speaker=old.speaker, sources=old.sources, at=old.valid_from)
@@ -194,40 +176,27 @@ class Notes:
         with self._wiring.store.snapshot() as snapshot:
             return snapshot.read(scope, note.id)
 
+    def edit_block(self, scope: str, label: str, text: str) -> Memory | None:
+        """Write a block by hand; jobs do not overwrite it from then on. None when it was removed.
 
-class CommandMemory:
-    """Memory access for voice commands; implements ``runtime.commands.executor.CommandMemory``."""
+        A new label creates a custom block; an empty text removes it.
 
-    def __init__(self, wiring: EngineWiring, notes: Notes) -> None:
-        self.store, self.undo_log = wiring.store, wiring.undo_log
-        self.zone, self.clock = wiring.zone, wiring.clock
-        self.note, self.reader = notes.note, wiring.reader
-        self.is_guests = wiring.namespaces.is_guests
-
-    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        with self.store.snapshot() as snapshot:
-            return why(snapshot, turn)
-
-
-def edit_block(engine: "memory.Memory", scope: str, label: str, text: str) -> Memory | None:
-    """Write a block by hand; jobs do not overwrite it from then on. None when it was removed.
-
-    Blocks until it is durable. A new label creates a custom block; an empty text removes it.
-
-    Raises:
-        ValueError: The label is malformed, or the text too long.
-        StoreError: It cannot be saved.
-    """
-    if not _LABEL.fullmatch(label):
-        raise ValueError(f"{label!r} is no label: small letters, digits and _")
-    if len(text) > MOST_CHARS:
-        raise ValueError(f"a block holds {MOST_CHARS} characters at most")
-    with engine.snapshot() as snapshot:
-        versions = history(snapshot.memories(check_scope(scope), f"{BLOCK}/"), label)
-    user = engine.config.memory.user_name
-    new = block(label, text.strip(), scope=scope, speaker=user, now=engine.clock())
-    if label == PROFILE and (before := current(versions, label)):
-        new = replace(new, facets=before.facets)
-    changed = revised(versions, new, owner="user", limit=MOST_CHARS)
-    engine.apply(EDIT, WriteBatch(memories=changed))
-    return next((one for one in changed if not one.retired_at), current(changed, label))
+        Raises:
+            ValueError: The label is malformed, or the text too long.
+        """
+        wiring = self._wiring
+        if not _LABEL.fullmatch(label):
+            raise ValueError(f"{label!r} is no label: small letters, digits and _")
+        if len(text) > MOST_CHARS:
+            raise ValueError(f"a block holds {MOST_CHARS} characters at most")
+        with wiring.store.snapshot() as snapshot:
+            versions = history(snapshot.memories(check_scope(scope), f"{BLOCK}/"), label)
+        user = wiring.config.memory.user_name
+        new = block(label, text.strip(), scope=scope, speaker=user, now=wiring.clock())
+        if label == PROFILE and (before := current(versions, label)):
+            new = replace(new, facets=before.facets)
+        changed = revised(versions, new, owner="user", limit=MOST_CHARS)
+        batch = WriteBatch(memories=changed)
+        wiring.events.write(EDIT, batch)
+        wiring.indexer.take(batch)
+        return next((one for one in changed if not one.retired_at), current(changed, label))

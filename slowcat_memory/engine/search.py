@@ -38,7 +38,6 @@ from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames, Portrait
-    from slowcat_memory.engine import memory
     from slowcat_memory.engine.engine import MemoryEngine
 
 
@@ -317,7 +316,7 @@ class Graph:
 
 
 def read_graph(
-    engine: "memory.Memory",
+    wiring: EngineWiring,
     scope: str,
     *,
     true: datetime | None = None,
@@ -336,9 +335,9 @@ def read_graph(
     from slowcat_memory.core.graph.portrait import EntityNames  # not at every start
     from slowcat_memory.core.graph.unsourced_facts import graph_of
 
-    reader = engine.reader(scope, local=local)
+    reader = wiring.reader(scope, local=local)
     kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
-    with engine.snapshot() as snapshot:
+    with wiring.store.snapshot() as snapshot:
         stored = chain.from_iterable(  # what is local-only follows from all
             snapshot.memories(scope, kind) for kind in (kinds if local else ("",))
         )
@@ -350,7 +349,7 @@ def read_graph(
     unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
     names = EntityNames((*entities, *unsourced.entities))
     related += unsourced.relations
-    return Graph(names, sorted(as_of(related, true, known), key=order), engine.clock())
+    return Graph(names, sorted(as_of(related, true, known), key=order), wiring.clock())
 
 
 def _one_user(

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from slowcat_memory.engine.forget import Eraser
-from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Aged, Manifest, SessionEdge
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
@@ -15,6 +14,21 @@ from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.store.disk.folder import DATA, REPLAYING, index_folder
 
 Stop = Callable[[], bool]
+MaintenanceTask = Literal[
+    "tidy",  # embed, seal and move the tiers of a scope, and shrink the file; minutes
+    "embed",  # make the vectors of a scope that are missing; minutes
+    "seal",  # rebuild the sealed index of a scope; seconds
+    "shrink",  # rewrite the store's file if that saves room; returns whether it did
+    "check",  # read and verify everything; returns a ``Health``
+    "repair",  # salvage damaged rows; returns how many, by table
+    "backup",  # copy the store's file; returns the path
+    "copy for replay",  # copy the store's file into the folder of a replay, which exists
+    "erase",  # erase what is due or has expired; nothing while the clock is doubted
+    "overdue",  # find what should be erased by now; returns an ``Overdue``
+    "confirm clock",  # believe the wall clock, because the user says so; returns if it was doubted
+    "drop queries",  # clear queries from the caches, without waiting
+]
+"""What ``MemoryEngine.maintain`` can do; those that work on a scope need one."""
 
 
 class Upkeep:
@@ -72,6 +86,8 @@ class Upkeep:
     def end_orphaned_sessions(self) -> None:
         """End the sessions that a crash left open, at the time of their last turn."""
         store = self._wiring.store
+        if not store.opened.is_first:
+            return  # they may be another process's, and go on
         with store.snapshot() as snapshot:
             orphans = snapshot.unended()
         for session in orphans:

@@ -14,6 +14,7 @@ from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_guard import ClockGuard
 from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
+from slowcat_memory.engine.others import OtherProcesses
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
@@ -102,6 +103,15 @@ class EngineWiring:
             config.memory.language,
         )
         self.events = MemoryEvents(self.store, clock, self.metrics)
+        self.others = OtherProcesses(
+            self.store,
+            self.namespaces,
+            self.indexer,
+            self.users,
+            self.gate,
+            lambda event: self.events.send((event,)),
+            self.forget_queries,
+        )
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
 
@@ -122,6 +132,12 @@ class EngineWiring:
             self.guest_scope,
             self._give_way,
         )
+
+    def forget_queries(self) -> None:
+        """Clear queries from the caches."""
+        self.embedding.forget()
+        self.derived_search.forget()
+        self.tokenizer.forget()
 
     def _give_way(self) -> None:
         """Let a recall go first, nearly: a load goes on slowly beside recalls that never pause."""
@@ -147,6 +163,7 @@ class EngineWiring:
             options,
             self.users,
             partial(self.gate.closed, RECALL),
+            lambda: self.others.look_soon(),
         )
 
     def close(self) -> None:

@@ -25,10 +25,10 @@ from loguru import logger
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.care.recover import is_trusted
-from slowcat_memory.store.disk.folder import WRITER, data_file
-from slowcat_memory.store.disk.locks import is_locked
+from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import seeding
+from slowcat_memory.store.sharing import living
 
 ASIDE = "set-aside-"
 DOOMED = ".doomed"  # ends the name of a copy that is being deleted
@@ -66,7 +66,7 @@ class Copies:
         """Return the first place whose store no process has open; there may be none there yet."""
         for letter in ascii_lowercase:
             place = self.folder / letter
-            if not is_locked(place / WRITER):
+            if not living(place):
                 return place
         raise StoreError(
             f"{len(ascii_lowercase)} processes have copies in {self.folder} open",
@@ -80,14 +80,14 @@ class Copies:
         """
         for path in self.folder.glob("*"):
             place = path.name.removesuffix(DOOMED).removesuffix(seeding.NEW)
-            if place in ascii_lowercase and path.is_dir() and not is_locked(path / WRITER):
+            if place in ascii_lowercase and path.is_dir() and not living(path):
                 if place != path.name or not data_file(path).is_file():
                     delete(path)
 
     def stores(self) -> list[Path]:
         """Return the copies that no process has open."""
         found = (self.folder / letter for letter in ascii_lowercase)
-        return [one for one in found if data_file(one).is_file() and not is_locked(one / WRITER)]
+        return [one for one in found if data_file(one).is_file() and not living(one)]
 
 
 def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:

@@ -99,9 +99,7 @@ class Fleet:
 
     # ---------------------------------------------------------------- people
 
-    def member(
-        self, person: str, config: Config | None = None, name: str = "agent"
-    ) -> SharedMember:
+    def member(self, person: str, config: Config | None = None) -> SharedMember:
         """Return a person's memory, shared by the conversations of this process.
 
         Call ``start`` on it, and ``release`` when done.
@@ -120,7 +118,7 @@ class Fleet:
         memory = replace(base.memory, path=str(folder), user_id=person)
         own = replace(base, memory=memory)
         return self._members.acquire(
-            folder, lambda: SharedMember(self, person, own, name), lambda _: False
+            folder, lambda: SharedMember(self, person, own), lambda _: False
         )
 
     def release(self, member: SharedMember) -> None:

@@ -183,7 +183,7 @@ def _cursor(one: Late, places: dict[str, str], numbered: Sequence[Event]) -> Cur
     """Return how far a source has come, with all of its events that one transaction may have."""
     note = f"{places.get(one.source, '')} {one.n}:{numbered[0].id}".strip()
     places[one.source] = note
-    return Cursor(name=PREFIX + one.source, position=one.n, note=note)
+    return Cursor(name=PREFIX + one.source, position=one.n, note=note, in_log=False)
 
 
 def _places(cursor: Cursor) -> dict[int, tuple[str, int]]:

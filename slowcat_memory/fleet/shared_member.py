@@ -16,13 +16,12 @@ from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.text_caches import forget_texts
-from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
 from slowcat_memory.fleet import late_turns, tasks
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.waiting_turns import WaitingTurns
-from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.store import Ack, new_future
@@ -34,6 +33,7 @@ COMMITTED_S = 2.0  # how long a change waits for the database
 SPOKEN_S = 0.3  # how long a voice command does
 PURGED_S = 10.0  # how long a forget does
 MOST_WAITING = 50_000  # change sets that may wait for the database: some 15,000 turns
+CHANGES = frozenset({"remember", "push_icebreaker", "undo", "apply"})  # besides those below
 AWAY = "fleet/away"  # the activity that keeps idle work from growing the queue
 
 
@@ -80,19 +80,16 @@ class CopyEngine(MemoryEngine):
 
 
 class SharedMember(Member):
-    """Implements ``engine.memory.Memory`` for a person of a fleet."""
+    """A ``MemoryEngine`` for a person of a fleet."""
 
-    def __init__(self, fleet: "Fleet", person: str, config: Config, name: str = "agent") -> None:
+    def __init__(self, fleet: "Fleet", person: str, config: Config) -> None:
         """Set the configuration; nothing is taken before ``start``.
 
         Args:
             config: With the folder of the person's copies as its store.
         """
-        config = replace(config, owner=replace(config.owner, mode="own", prefer=""))
         super().__init__(
             config,
-            name=name,
-            shares=False,
             reads_meanwhile=False,
             on_abandoned=lambda kept: logger.info("fleet: {} turns wait on this disk", kept),
         )
@@ -148,8 +145,8 @@ class SharedMember(Member):
             raise
         return engine
 
-    def _use(self, target: Target) -> None:
-        super()._use(target)
+    def _use(self, engine: MemoryEngine) -> None:
+        super()._use(engine)
         self.availability.announce()  # a recovery, where there was a trouble, is announced itself
 
     # ---------------------------------------------------------------- trouble
@@ -158,7 +155,7 @@ class SharedMember(Member):
         """The lease was lost, or the database refuses for good. Any thread."""
         self._life.last_error = error
         self.availability.fail(error)
-        self._life.give_up("lease")
+        self._life.give_up()
 
     def _on_away(self, error: StoreError | None) -> None:
         self.set_activity(AWAY, error is not None)
@@ -223,7 +220,7 @@ class SharedMember(Member):
         if error or holding is None:
             future.set_exception(error or DatabaseAwayError("this is saved on this machine alone"))
             return
-        id_ = self._life.backlog.numbers.logged_id(ack.id)
+        id_ = self._life.waiting.numbers.logged_id(ack.id)
         holding.shipper.receipts.add(id_, future)
 
     # ---------------------------------------------------------------- changes
@@ -252,25 +249,22 @@ class SharedMember(Member):
         holding = self.holding
         return holding is None or holding.shipper.wait_sent(timeout_s)
 
+    def mark(self, *args: Any, **kwargs: Any) -> Any:
+        return self._committed(super().mark, *args, **kwargs)
 
-def _committed(name: str) -> Callable[..., Any]:
-    """Return a method that returns only once its change is committed in the database."""
-    change = getattr(Member, name)
+    def correct(self, *args: Any, **kwargs: Any) -> Any:
+        return self._committed(super().correct, *args, **kwargs)
 
-    @functools.wraps(change)
-    def method(self: SharedMember, *args: Any, **kwargs: Any) -> Any:
-        result = change(self, *args, **kwargs)
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        return functools.partial(self._committed, found) if name in CHANGES else found
+
+    def _committed(self, change: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Make a change; return only once it is committed in the database."""
+        result = change(*args, **kwargs)
         if not self._wait_committed(COMMITTED_S):
             raise DatabaseAwayError(
                 "this is saved on this machine, and not yet in the database",
                 hint="It is sent when the database can be reached",
             )
         return result
-
-    return method
-
-
-for _name in ("remember", "mark", "correct", "push_icebreaker", "undo", "apply"):
-    setattr(SharedMember, _name, _committed(_name))
-functools.update_wrapper(SharedMember.forget, Memory.forget)
-functools.update_wrapper(SharedMember.carry_out, Memory.carry_out)

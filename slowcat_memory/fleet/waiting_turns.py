@@ -67,7 +67,7 @@ class WaitingTurns:
         with self._lock:
             self._count += 1
             self._open.add(self._count)
-            return Cursor(name=PREFIX + self._whose.source, position=self._count)
+            return Cursor(name=PREFIX + self._whose.source, position=self._count, in_log=False)
 
     def keep(self, cursor: Cursor, event: Event) -> None:
         """Write a turn to the disk soon."""

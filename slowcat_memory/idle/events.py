@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from msgspec.structs import replace
-
 from slowcat_memory.records import EventKind, Memory, MemoryEvent, WriteBatch
 from slowcat_memory.store import Snapshot
 
@@ -18,21 +16,19 @@ def events_of(
 
     A memory that gets a context counts as updated. ``at`` is when it is applied.
     """
-    found = {
-        (m.scope, m.id): _event(_change(m, before), job, m.scope, m.id, m.kind)
-        for m in batch.memories
-    }
+    found = {(m.scope, m.id): (_change(m, before), m.kind) for m in batch.memories}
     for context in batch.contexts:
         place = (context.scope, context.memory)
         if place not in found:
             there = before.memory(*place)
-            kind = there.kind if there else "chunk"
-            found[place] = _event("updated", job, *place, kind)
+            found[place] = "updated", there.kind if there else "chunk"
     for place in batch.drop:
         there = before.memory(*place)
-        kind = there.kind if there else ""
-        found[place] = _event("retired", job, *place, kind)
-    return tuple(replace(event, at=at) for event in found.values())
+        found[place] = "retired", there.kind if there else ""
+    return tuple(
+        MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job, at=at)
+        for (scope, id), (what, kind) in found.items()
+    )
 
 
 def notify(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:
@@ -51,7 +47,3 @@ def _change(memory: Memory, before: Snapshot) -> EventKind:
     if memory.retired_at is not None:
         return "retired"
     return "updated" if before.memory(memory.scope, memory.id) else "created"
-
-
-def _event(what: EventKind, job: str, scope: str, id: str, kind: str) -> MemoryEvent:
-    return MemoryEvent(what=what, scope=scope, ids=(id,), kind=kind, job=job)

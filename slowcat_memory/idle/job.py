@@ -6,10 +6,12 @@ cancelled at any ``await`` when someone speaks; it is then due again.
 """
 
 import asyncio
+import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime, tzinfo
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
@@ -25,9 +27,9 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     ProviderError,
 )
-from slowcat_memory.idle.prompt_gate import PromptGate
+from slowcat_memory.idle.prompt_gate import LLMBehind, PromptGate
 from slowcat_memory.idle.working_set import V, WorkingSet
-from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
+from slowcat_memory.providers import LLM, Answer, Embedded, Prompt
 from slowcat_memory.records import Cursor, Task, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
@@ -261,25 +263,18 @@ class BudgetGate:
         self._budget.spend(tokens, self._clock())
 
 
-class CountingLLM:
+class CountingLLM(LLMBehind):
     """An LLM within the budget, with a job's options; it counts tokens.
 
     ``model`` is the fingerprint of the model that answered last.
     """
 
     def __init__(self, llm: LLM, gate: BudgetGate, options: JobOptions = JobOptions()) -> None:
-        self._llm, self._gate, self._options = llm, gate, options
+        super().__init__(llm)
+        self._gate, self._options = gate, options
         self.model, self.tokens_in, self.tokens_out = "", 0, 0
         self.items_lost = 0  # of answers: they could not be used
         self.answered: bool | None = None  # whether the server did, at the last call; None if none
-
-    @property
-    def prompt_tokens(self) -> int:
-        return self._llm.prompt_tokens
-
-    @property
-    def remote(self) -> bool:
-        return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``. A prompt without a usable answer counts, by estimate.
@@ -288,15 +283,13 @@ class CountingLLM:
             OverBudgetError: Nothing was sent.
         """
         self._gate.check("llm")
-        model = self._options.model or prompt.model
-        max_tokens = self._options.max_tokens or prompt.max_tokens
+        own = replace(
+            prompt,
+            model=self._options.model or prompt.model,
+            max_tokens=self._options.max_tokens or prompt.max_tokens,
+            job_temperature=self._options.temperature,
+        )
         try:
-            own = replace(
-                prompt,
-                model=model,
-                max_tokens=max_tokens,
-                job_temperature=self._options.temperature,
-            )
             answer = await self._llm.complete(own, into)
         except (EndpointError, EndpointRefusedError):
             self.answered = False
@@ -485,3 +478,44 @@ class Job(Protocol):
             EndpointError: The LLM is unreachable; the task is tried again when it is back.
             OverBudgetError: The task is done when ``[idle]`` allows it.
         """
+
+
+NICENESS = 10  # the scheduler gives the thread about a tenth of a contended core
+
+
+class Contexts:
+    """Makes a context for each plan and step; owns the thread for blocking work."""
+
+    def __init__(self, deps: JobDeps) -> None:
+        self._deps = deps
+        self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
+        self._views = WorkingSet()
+        self._closing = threading.Event()
+
+    def __call__(self, job: Job, budget: Budget = NoLimit()) -> JobContext:
+        """Return the context of a plan or step, whose uses of models the budget limits."""
+        return JobContext(self._deps, job, self._pool, self._views, budget, self._closing)
+
+    def rest(self) -> None:
+        """Discard what only speeds up work: there is none for now."""
+        self._views.clear()
+
+    def interrupt(self) -> None:
+        """Interrupt all plans and steps, running and later ones, because the engine closes."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Start no more blocking work; running work sees ``interrupted``."""
+        self.interrupt()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def lower_thread_priority() -> None:
+    """Lower this thread's scheduling priority (Linux only).
+
+    For threads that mostly compute without the interpreter's lock (a model, a compression). A
+    thread that often holds the lock must not be slowed: other threads would wait longer for it.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):  # a container that forbids it
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -14,14 +14,11 @@ from slowcat_memory.store import Store
 T = TypeVar("T", bound=Struct)
 
 
-class PromptGate:
-    """An LLM that refuses prompts with muted memories, and, elsewhere, with local-only ones.
+class LLMBehind:
+    """An LLM that passes prompts on to another one."""
 
-    The memories are looked up when a prompt is sent: one may have been marked since it was written.
-    """
-
-    def __init__(self, llm: LLM, store: Store) -> None:
-        self._llm, self._store = llm, store
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
 
     @property
     def prompt_tokens(self) -> int:
@@ -30,6 +27,17 @@ class PromptGate:
     @property
     def remote(self) -> bool:
         return is_remote(self._llm)
+
+
+class PromptGate(LLMBehind):
+    """An LLM that refuses prompts with muted memories, and, elsewhere, with local-only ones.
+
+    The memories are looked up when a prompt is sent: one may have been marked since it was written.
+    """
+
+    def __init__(self, llm: LLM, store: Store) -> None:
+        super().__init__(llm)
+        self._store = store
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``.

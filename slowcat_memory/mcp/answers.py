@@ -30,7 +30,7 @@ from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, fold, neutralise
 from slowcat_memory.core.validity import held_at, is_true
-from slowcat_memory.engine.memory import Memory as MemoryVerbs
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.notes import note_id
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.errors import describe_error
@@ -383,7 +383,7 @@ def _stored(seen: Seen, id: str) -> Memory | None:
         return snapshot.memory(seen.scope, id)
 
 
-def _take_back(memory: MemoryVerbs, kept: Memory, before: Memory | None) -> None:
+def _take_back(memory: MemoryEngine, kept: Memory, before: Memory | None) -> None:
     """Delete a note; one that was there before, and retired, is as it was."""
     if before is None:
         memory.forget(Forget(scope=kept.scope, memories=(kept.id,)))

@@ -25,7 +25,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import Response
 
 from slowcat_memory import __version__
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, describe_error
 from slowcat_memory.mcp.answers import FAILED, Answer, Answers
 from slowcat_memory.mcp.arguments import BASIC, TOOLS, Tool
@@ -46,7 +46,7 @@ INSTRUCTIONS = (
 UNKNOWN = "unnamed"  # a host that does not say what it is
 LONGEST_NAME = 60  # characters of a host's name
 
-OpenMemory = Callable[[], Memory]
+OpenMemory = Callable[[], MemoryEngine]
 """Returns the memory, opened; called once on a worker thread, and again after it failed."""
 
 
@@ -70,7 +70,7 @@ class MemoryTools:
         self._answers = Answers()
         self._seen: Seen | None = None
 
-    async def open(self) -> Memory:
+    async def open(self) -> MemoryEngine:
         """Open the memory, if it is not open yet.
 
         Raises:

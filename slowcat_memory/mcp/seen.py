@@ -40,7 +40,7 @@ from slowcat_memory.core.memory import (
 from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import held_at
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.records import Disclosed, Hit, Session, Statement, Turn
@@ -139,7 +139,7 @@ class Call(Struct, frozen=True):
         logged: Returns a turn with its id in the log, once that is known.
     """
 
-    engine: Memory
+    engine: MemoryEngine
     scope: str
     turn: int = 0
     said: Turn | None = None

@@ -20,7 +20,7 @@ from pipecat.frames.frames import (
 from slowcat_memory.core.commands.grammar import Command, Heard, prepare
 from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import ASKED_S, CommandContext, LLMPlace, Outcome
@@ -41,7 +41,7 @@ class VoiceCommands:
 
     def __init__(
         self,
-        engine: Memory,
+        engine: MemoryEngine,
         off_record: OffRecord,
         *,
         push: Push,

@@ -18,7 +18,7 @@ from pipecat.processors.aggregators.llm_response_universal import LLMUserAggrega
 
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.text.normalize import clean, fingerprint
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import latest_session
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.errors import StoreError
@@ -103,7 +103,7 @@ class InterimTranscripts:
 
 
 # By engine: the sessions that conversations of this process have open.
-_open_sessions = WeakKeyDictionary[Memory, set[str]]()
+_open_sessions = WeakKeyDictionary[MemoryEngine, set[str]]()
 _LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 
 
@@ -237,7 +237,7 @@ def _open_log(deps: ConversationDeps) -> Conversation:
     )
 
 
-def _previous(engine: Memory, scope: str) -> Session | None:
+def _previous(engine: MemoryEngine, scope: str) -> Session | None:
     """Return a scope's latest session, which may be resumed; None while the store is not there."""
     try:
         with engine.snapshot() as snapshot:
@@ -246,7 +246,7 @@ def _previous(engine: Memory, scope: str) -> Session | None:
         return None
 
 
-def _learned(engine: Memory, scope: str, configured: str) -> str:
+def _learned(engine: MemoryEngine, scope: str, configured: str) -> str:
     """Return a user's learned name; "" for none, and while the store is not there."""
     try:
         with engine.snapshot() as snapshot:

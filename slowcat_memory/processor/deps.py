@@ -14,7 +14,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, llm_services
@@ -53,7 +53,7 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
     ``config`` is the processor's, which may differ from the engine's.
     """
 
-    engine: Memory
+    engine: MemoryEngine
     config: Config
     audience: Audience
     speaker_names: Mapping[str, str]

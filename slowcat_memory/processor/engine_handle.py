@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.config.loader import file_to_read
-from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.owner.member import Member
@@ -207,20 +207,20 @@ class EngineHandle:
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before it is open, and while another process owns its store."""
+        """The engine; None before it is open."""
         return self._given or (self._opened.engine if self._opened else None)
 
     @property
-    def memory(self) -> Memory | None:
+    def memory(self) -> MemoryEngine | None:
         """The memory; None before it was opened."""
-        return self._given or cast(Memory | None, self._opened)
+        return self._given or cast(MemoryEngine | None, self._opened)
 
     def prefer_llm(self, url: str) -> None:
         """Let idle work look for an LLM at the conversation's server first."""
         thinking = replace(self._config.thinking, first_url=url)
         self._config = replace(self._config, thinking=thinking)
 
-    async def open(self, wait_s: float = START_S) -> Memory:
+    async def open(self, wait_s: float = START_S) -> MemoryEngine:
         """Return the memory. One that is opened here never fails: it waits for its store.
 
         Waits ``wait_s`` seconds at most; not at all for a fleet's, which joins the conversation
@@ -232,7 +232,7 @@ class EngineHandle:
             if self._opened is None:  # acquired on a thread: its last user may be closing it
                 self._opened = await asyncio.to_thread(self._acquire)
         await asyncio.to_thread(self._opened.start, 0.0 if self._fleet else wait_s)
-        return cast(Memory, self._opened)
+        return cast(MemoryEngine, self._opened)
 
     def _acquire(self) -> Member:
         if self._fleet is not None:
@@ -277,7 +277,7 @@ def forward_availability(
 
 
 def forward_memory_events(
-    engine: Memory,
+    engine: MemoryEngine,
     scopes: Collection[str],
     notify: Callable[[MemoryEvent], None],
     *,

@@ -19,7 +19,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, F
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import instruction
-from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, describe_error
 from slowcat_memory.processor.activity import observe
 from slowcat_memory.processor.context_messages import ContextMessages
@@ -378,7 +378,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._guard.log_failure(error)
         return live
 
-    async def _subscribe(self, engine: Memory) -> None:
+    async def _subscribe(self, engine: MemoryEngine) -> None:
         thinking, url = engine.config.thinking, base_url(self._neighbours.llm)
         other = thinking.first_url if thinking.url == AUTO else thinking.url
         if await asyncio.to_thread(same_server, url, other):

@@ -28,7 +28,7 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.services.llm_service import LLMService
 
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 
 _TURN_FRAMES = (
@@ -106,7 +106,7 @@ class Warming:
 
 
 def rewarm_after_idle(
-    engine: Memory,
+    engine: MemoryEngine,
     rewarm: Callable[[], Coroutine[Any, Any, Any]],
     spawn: Callable[[Coroutine[Any, Any, Any]], None],
 ) -> Callable[[], None]:
@@ -126,7 +126,7 @@ def rewarm_after_idle(
     return engine.subscribe(on_pause=on_burst_end)
 
 
-def _tokens_read(engine: Memory) -> int:
+def _tokens_read(engine: MemoryEngine) -> int:
     """Return the prompt tokens of idle work so far; upkeep uses none."""
     return engine.metrics.counts().get("idle_tokens_in", 0)
 

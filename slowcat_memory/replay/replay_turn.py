@@ -54,7 +54,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
             snapshot, turn, engine.config.ask, engine.config.gate, engine.config.memory.language
         )
         visible = then.visible if then else _said_in_session(snapshot, turn)
-        heard = heard_words(snapshot, then) if then else frozenset[str]()
+        heard = heard_words(snapshot, then) if then else frozenset()
     query = Query(
         text=turn.text,
         scope=turn.scope,

@@ -45,8 +45,8 @@ def _user_messages(messages: Sequence[Message]) -> Iterator[dict]:
 
 def answered(messages: Sequence[Message]) -> int:
     """Return how many messages are history: those up to the agent's last one."""
-    roles = [message.get("role") if isinstance(message, dict) else "" for message in messages]
-    return max((n for n, role in enumerate(roles, start=1) if role == "assistant"), default=0)
+    roles = enumerate(map(_role, messages), start=1)
+    return max((n for n, role in roles if role == "assistant"), default=0)
 
 
 def message_text(message: dict) -> str:

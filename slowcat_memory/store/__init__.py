@@ -5,12 +5,12 @@ To find a record by its content, see ``index``.
 """
 
 from slowcat_memory.store.care.backups import backups_of
-from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.open import check_writable
 from slowcat_memory.store.care.restore import Restored, restore
-from slowcat_memory.store.disk.folder import data_file
+from slowcat_memory.store.disk.environment import disk_error
+from slowcat_memory.store.disk.folder import damaged_folders, data_file
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.store import CursorOf, Store
@@ -31,6 +31,7 @@ __all__ = [
     "backups_of",
     "damaged_folders",
     "data_file",
+    "disk_error",
     "drafting",
     "restore",
 ]

@@ -61,16 +61,16 @@ class OpenReport(Struct, frozen=True, kw_only=True):
         unclean_stop: The last writer did not close the store.
         moved_aside: Path of the files of a damaged store, None when it was whole.
         salvaged: How many events of the log were salvaged from a damaged store.
-        lost: Log ids of events that are known to be lost with a damaged block.
         restored_from: The backup that replaced a damaged store, None when none did.
+        is_first: No other process had it open.
     """
 
     created: bool = False
     unclean_stop: bool = False
     moved_aside: Path | None = None
     salvaged: int = 0
-    lost: tuple[int, ...] = ()
     restored_from: Path | None = None
+    is_first: bool = True
 
     @property
     def trouble(self) -> str:

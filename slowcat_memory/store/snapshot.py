@@ -35,7 +35,7 @@ from slowcat_memory.store.blocks import reader
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import LZ4
-from slowcat_memory.store.disk.environment import Handles, Txn
+from slowcat_memory.store.disk.environment import Handles, Txn, pages_of
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 from slowcat_memory.store.writer.tier_view import tier_sizes
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OnDamaged = Callable[[str, bytes], None]
+BeforeRead = Callable[[], object]
 
 
 class Snapshot:
@@ -56,22 +57,34 @@ class Snapshot:
     """
 
     def __init__(
-        self, txn: Txn, handles: Handles, on_damaged: OnDamaged, cache: BlockCache | None = None
+        self,
+        txn: Txn,
+        handles: Handles,
+        on_damaged: OnDamaged,
+        cache: BlockCache,
+        before_read: BeforeRead = lambda: None,
     ) -> None:
         """Read through a transaction.
 
         ``on_damaged`` gets table and key of a damaged record; ``cache`` keeps unpacked blocks from
-        one snapshot to the next.
+        one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
+        a reader of ten thousand rows holds the interpreter's lock most of the time.
         """
         self._txn = txn
         self._handles = handles
         self._on_damaged = on_damaged
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles)
-        self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles)
-        self._blocks = BlockReader(self._row, cache or BlockCache())
+        self._before_read = before_read
+        self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles, before_read)
+        self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles, before_read)
+        self._blocks = BlockReader(self._row, cache)
         self._hidden = hidden_by(self._row("meta", PENDING_KEY))
+
+    @property
+    def number(self) -> int:
+        """The number of the last transaction that it sees, in its generation of the file."""
+        return int(self._txn.id())
 
     # ------------------------------------------------------------------- the log
 
@@ -95,7 +108,7 @@ class Snapshot:
     def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
         """Yield a scope's turns, the latest first; with ``before``, those of smaller log ids."""
         prefix = keys.scope_prefix(scope)
-        cursor = self._txn.cursor(self._handles["log_by_scope"])
+        cursor = self._cursor_of("log_by_scope")
         found = cursor.set_range(prefix + (keys.id_key(before) if before else b"\xff" * 9))
         while cursor.prev() if found else cursor.last():
             found, key = True, cursor.key()
@@ -112,17 +125,8 @@ class Snapshot:
             return 0
         if row.last_turn < id:
             return row.last_turn
-        prefix = keys.scope_prefix(scope)
-        cursor = self._txn.cursor(self._handles["log_by_scope"])
-        found = cursor.set_range(prefix + keys.id_key(id))
-        while cursor.prev() if found else cursor.last():
-            found, key = True, cursor.key()
-            if not key.startswith(prefix) or keys.id_of(key) < row.first_turn:
-                return 0
-            turn = self.turn(keys.id_of(key))
-            if turn is not None and turn.session == session:
-                return turn.id
-        return 0
+        before = takewhile(lambda turn: turn.id >= row.first_turn, self.latest_turns(scope, id))
+        return next((turn.id for turn in before if turn.session == session), 0)
 
     def logged_between(self, scope: str, first: int, last: int) -> int:
         """Return how many events a scope has from one log id to another; reads no event."""
@@ -186,6 +190,21 @@ class Snapshot:
         """Return a memory as it is stored: without its context (see ``read``)."""
         return self._get(Memory, "memories", keys.scoped_key(scope, id))
 
+    def missing(self, scope: str, ids: Iterable[str]) -> set[str]:
+        """Return those ids that are no memory's, and no turn's; 2 us each."""
+        return {id for id in ids if not self._has(scope, id)}
+
+    def _has(self, scope: str, id: str) -> bool:
+        if self._hidden and self._hidden.names(scope, id):
+            return False
+        turn = turn_of(id)
+        if turn and any(self._row(table, keys.id_key(turn)) for table in reader.EVENTS):
+            return True
+        key = keys.scoped_key(scope, id)
+        if self._hidden:  # it may be made from what is hidden
+            return self._get(Memory, "memories", key) is not None
+        return self._row("memories", key) is not None
+
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         """Yield a namespace's memories by id, only those whose ids start with ``beginning``.
 
@@ -224,13 +243,12 @@ class Snapshot:
         Returns:
             Codes as ``core.ranking.token_codes`` takes them, read-only; None where there are none.
         """
-        get, table = self._txn.get, self._handles["vectors"]
         prefix = keys.vector_prefix(token_key, scope)
-        found: list[np.ndarray | None] = []
-        for id in ids:
-            value = get(key := prefix + keys.vector_part(id), db=table)
-            found.append(None if value is None else self._tokens(key, value))
-        return found
+        rows = (
+            (key, self._row("vectors", key))
+            for key in (prefix + keys.vector_part(id) for id in ids)
+        )
+        return [None if value is None else self._tokens(key, value) for key, value in rows]
 
     def has_tokens(self, token_key: str, scope: str) -> set[str]:
         """Return the ids of the memories that have token vectors."""
@@ -323,10 +341,7 @@ class Snapshot:
     def table_bytes(self) -> dict[str, int]:
         """Return the size of each table in the file: bytes of its pages."""
         stats = {name: self._txn.stat(db) for name, db in self._handles.items()}
-        return {
-            name: s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])
-            for name, s in stats.items()
-        }
+        return {name: pages_of(found) * found["psize"] for name, found in stats.items()}
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
@@ -355,7 +370,7 @@ class Snapshot:
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
-        value = self._txn.get(key, db=self._handles["meta"])
+        value = self._row("meta", key)
         return default if value is None else codec.decode_meta(key, value)
 
     # ------------------------------------------------------------------- rows
@@ -390,6 +405,7 @@ class Snapshot:
         if not cursor.set_range(prefix + start):
             return
         for key, value in cursor:
+            self._before_read()
             if not key.startswith(prefix):
                 return
             yield key, value
@@ -406,9 +422,15 @@ class Snapshot:
                     yield record
 
 
-def _row(txn: Txn, handles: Handles, table: str, key: bytes) -> bytes | None:
+def _row(
+    txn: Txn, handles: Handles, before_read: BeforeRead, table: str, key: bytes
+) -> bytes | None:
+    before_read()
     return txn.get(key, db=handles[table])
 
 
-def _cursor(txn: Txn, handles: Handles, table: str) -> "lmdb.Cursor[bytes]":
+def _cursor(
+    txn: Txn, handles: Handles, before_read: BeforeRead, table: str
+) -> "lmdb.Cursor[bytes]":
+    before_read()
     return txn.cursor(handles[table])

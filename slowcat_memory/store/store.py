@@ -1,20 +1,21 @@
 """The store: append, apply, forget, snapshot.
 
-Theory of operation. One process writes, on one thread. Callers on any thread put their writes into
-the ``WriteQueue``; the ``Writer`` saves them in order, many per transaction, and resolves their
-receipts once they are on disk. Readers take snapshots: LMDB read transactions, which wait only
-while the file grows its map or is swapped. With ``durability="full"`` a write whose receipt is done
-survives a kill and a power loss.
+Theory of operation. Every process writes, on one thread (see ``sharing``). Callers on any thread put
+their writes into the ``WriteQueue``; the ``Writer`` saves them in order, many per transaction, and
+resolves their receipts once they are on disk. Readers take snapshots: LMDB read transactions, which
+wait for nobody. With ``durability="full"`` a write whose receipt is done survives a kill and a
+power loss.
 """
 
+import atexit
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from loguru import logger
 from msgspec.structs import replace
@@ -37,26 +38,24 @@ from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
-from slowcat_memory.store.care.damaged import damaged_folders
-from slowcat_memory.store.care.drafts import drafting, forget_epoch
+from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
-from slowcat_memory.store.disk import locks
-from slowcat_memory.store.disk.folder import FreeSpace
-from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
-from slowcat_memory.store.disk.locks import mark_stopped
+from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica.replica import Replica
 from slowcat_memory.store.rows import bookkeeping, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
-from slowcat_memory.store.snapshot import Snapshot
+from slowcat_memory.store.sharing import alone, if_free
+from slowcat_memory.store.snapshot import BeforeRead, Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
 from slowcat_memory.store.writer.write_queue import Ack, Change, Write, WriteQueue
 from slowcat_memory.store.writer.writer import Writer, closed_error
 
 CLOSE_TIMEOUT_S = 2.0
+ERASING_S = 60.0  # how long an erasure waits for that of another process
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
 OnTrouble = Callable[[StoreError], None]
@@ -90,26 +89,31 @@ class Store:
         self.opened: OpenReport = opened.report
         self.quarantined: set[tuple[str, bytes]] = set()
         self._pid = os.getpid()
-        self._env = opened.env
-        self._lock = opened.lock
+        self._env, self._resources = opened.env, opened
         self._options = options
         self._now = now
         self._metrics = metrics
         self._free_space = FreeSpace(opened.env.folder.fd, options.min_free_mb)
         self.closed = False
-        self._queue = WriteQueue(options.queue_limit, opened.next_id)
+        take = opened.ids.take if opened.ids else lambda count: 0
+        self._queue = WriteQueue(options.queue_limit, take)
         self._cache = BlockCache()
         self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
-        self._erasing = threading.RLock()  # one erasure, rewrite or backup at a time
+        self._thread_erasing, self._is_erasing = threading.RLock(), False
+        self.on_others: Callable[[], None] = self._let_go
+        self._seen = "", -1
         self._writer: Writer | None = None
         if not self.readonly:
-            self._writer = Writer(self._env, self._queue, options, on_trouble, on_back, metrics)
+            self._let_go()
+            self._writer = Writer(
+                self._env, self._queue, options, on_trouble, on_back, metrics, self._look_around
+            )
             # A reader may have unpacked a block until the rows are deleted.
             self._erasure = Erasure(self._env, self._writer.call, self._cache.clear)
         self.replica: Replica | None = None
         if self._env.outbox is not None and self._writer is not None:
             self.replica = Replica(self._env, self._env.outbox, self._writer.call)
-        locks.register(self)
+        _open.add(self)
 
     @property
     def path(self) -> Path:
@@ -143,20 +147,20 @@ class Store:
         A damaged store is moved aside and replaced by its readable records; see ``opened``.
 
         Args:
-            readonly: Creates nothing, and works beside a writer.
+            readonly: Creates nothing.
             on_trouble: Called on the writer thread, once each time that the disk begins to refuse.
             on_back: Called on it, once the disk accepts again.
             outbox: For a copy of a memory in a database: numbers and keeps what is to be sent.
 
         Raises:
-            StoreBusyError: Another process has it open for writing.
+            StoreBusyError: Another process is opening it, and has not ended after a while.
             StoreUnsafeError: The folder cannot hold a store safely.
             StoreFormatError: It has the format of another version.
             StoreError: There is none to read.
         """
         folder = Path(path).absolute()
         if readonly:
-            opened = opening.to_read(folder, options, now)
+            opened = opening.to_read(folder, options)
         else:
             opened = opening.to_write(folder, options, now, outbox)
         return cls(
@@ -270,7 +274,7 @@ class Store:
         requests = forget_select.checked(what)
         writer = self._checked_writer()
         writer.call(lambda: None)  # everything appended before is saved
-        with self._erasing:
+        with self._erasing():
             gone = self._erasure.forget(requests, keep_backups=keep_backups, on_hidden=on_hidden)
             if erase:
                 return finished(gone, self._erasure.finish(), self.path)
@@ -280,8 +284,8 @@ class Store:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
         requests = forget_select.checked(what)
         self._check_open()
-        with self._env.reading() as (txn, handles):
-            gone = forget_select.select(requests, Transaction(txn, handles)).result()
+        with reading(self._env) as tx:
+            gone = forget_select.select(requests, tx).result()
         remains = tuple(map(str, sorted(damaged_folders(self.path))))
         return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
 
@@ -294,13 +298,79 @@ class Store:
         prevented it; it is then tried at the next forget and at the next open.
         """
         self._checked_writer().call(lambda: None)  # not from the writer's thread
-        with self._erasing:
+        with self._erasing():
             return not self._erasure.finish().problems
+
+    @contextmanager
+    def _erasing(self) -> Iterator[None]:
+        """One erasure, rewrite or backup at a time, of all processes."""
+        with self._thread_erasing:
+            if self._is_erasing or self.readonly:
+                yield
+                return
+            with alone(self.path / ERASING, ERASING_S):
+                self._is_erasing = True
+                try:
+                    yield
+                finally:
+                    self._is_erasing = False
+
+    # ------------------------------------------------------------------- other processes
+
+    def _look_around(self) -> None:
+        """See what other processes did; on the writer's thread, some times a second and after a write."""
+        self._env.follow()
+        self.on_others()
+
+    def _let_go(self) -> None:
+        seen, self._seen = self._seen, self.last_transaction()
+        if self._seen == seen or (
+            self._seen[0] == seen[0] and self._env.own(seen[1], self._seen[1]) is not None
+        ):
+            return
+        with self.snapshot() as snapshot:
+            epoch, last = snapshot.forget_epoch(), snapshot.last_id()
+        self._queue.pass_own(last)
+        self.let_go(epoch)
+
+    def let_go(self, epoch: int) -> None:
+        """Confirm that this process holds nothing of what was forgotten, up to an epoch."""
+        presence, generation = self._resources.presence, self._env.holding.name
+        if presence is not None and presence.needs(epoch, generation):
+            self._cache.clear()
+            self._env.wait_for_readers(0.0)
+            presence.confirm(epoch, generation)
+
+    def pass_own(self, upto: int) -> set[int]:
+        """Return, and forget, the ids up to one that this process gave to events."""
+        return self._queue.pass_own(upto)
+
+    @contextmanager
+    def commanding(self) -> Iterator[None]:
+        """One change of the commands' rows at a time, of all processes: their ids rise."""
+        with alone(self.path / COMMANDS, ERASING_S):
+            yield
+
+    @contextmanager
+    def idle_turn(self) -> Iterator[bool]:
+        """Whether this process may do a step of idle work in the block: one at a time may."""
+        with if_free(self.path / IDLE) if not self.readonly else nullcontext(True) as free:
+            yield free
+
+    def own(self, after: int, upto: int) -> tuple[int, int] | None:
+        """Return the next event and last change if all transactions between two are ours."""
+        return self._env.own(after, upto)
+
+    def last_transaction(self) -> tuple[str, int]:
+        """Return the generation, and the number of its last transaction; some microseconds."""
+        if self.readonly:
+            self._env.follow()
+        return self._env.holding.name, self._env.last_transaction()
 
     # ------------------------------------------------------------------- read
 
     @contextmanager
-    def snapshot(self, before_read: BeforeRead | None = None) -> Iterator[Snapshot]:
+    def snapshot(self, before_read: BeforeRead = lambda: None) -> Iterator[Snapshot]:
         """Open a consistent view of the committed rows. Never hold it across an ``await``.
 
         Args:
@@ -312,8 +382,7 @@ class Store:
         """
         self._check_open()
         with self._env.reading() as (txn, handles):
-            read: Any = txn if before_read is None else InterruptibleTxn(txn, before_read)
-            yield Snapshot(read, handles, self._quarantine, self._cache)
+            yield Snapshot(txn, handles, self._quarantine, self._cache, before_read)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
@@ -375,7 +444,7 @@ class Store:
         than a fifth of it. Returns False when too little would be freed, or a reader prevented it.
         """
         writer = self._checked_writer()
-        with self._erasing:
+        with self._erasing():
             return copy.shrink(self._env, writer.call)
 
     def backup(self, to: Path | None = None) -> Path:
@@ -389,10 +458,12 @@ class Store:
             StoreError: It exists, the disk refuses, or the copy does not read back.
         """
         self._check_open()
-        with self._erasing:  # else it could have what is being deleted
+        with self._erasing():  # else it could have what is being deleted
             if to is not None:
-                return back_up(self._env, to, self._now())
-            return back_up_into_store(self._env, self._now(), self._options.backups_keep)
+                return back_up(self._env, self.snapshot, to, self._now())
+            return back_up_into_store(
+                self._env, self.snapshot, self._now(), self._options.backups_keep
+            )
 
     def copy(self, to: Path) -> None:
         """Write a copy of the saved rows to a new file, 0600, that is no backup.
@@ -401,7 +472,7 @@ class Store:
             StoreError: The disk refuses.
         """
         self._check_open()
-        with self._erasing:
+        with self._erasing():
             copy.copy_out(self._env, to)
 
     def drafting(self, draft: Path, to: Path) -> AbstractContextManager[None]:
@@ -413,7 +484,7 @@ class Store:
             StoreError: Something was forgotten meanwhile; the file is deleted.
         """
         self._check_open()
-        return drafting(self.path, partial(forget_epoch, self._env), draft, to)
+        return drafting(self.path, self.snapshot, draft, to)
 
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one.
@@ -432,7 +503,7 @@ class Store:
         return self._checked_writer().call(partial(transact, self._env, health.repair))
 
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
-        """Save queued writes, mark the store as cleanly closed, release its lock; idempotent.
+        """Save queued writes, mark the store as cleanly closed, and leave it; idempotent.
 
         Args:
             timeout: Seconds to save queued writes. Writes not saved by then are lost, and their
@@ -441,7 +512,7 @@ class Store:
         if self.closed:
             return
         self.closed = True
-        locks.unregister(self)
+        _open.discard(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
         lost = self._queue.abandon(closed_error())
@@ -450,22 +521,14 @@ class Store:
         if ended:  # else the writer still hangs in a flush: it keeps file and lock
             if self.replica is not None:
                 self.replica.on_closing()
-            self._end()
-
-    def _end(self) -> None:
-        """Release the file, and mark it as closed cleanly if it is still in its folder."""
-        in_place = self._env.is_in_place()
-        self._env.close()
-        if self._lock is not None:
-            if in_place:
-                mark_stopped(self.path)
-            self._lock.release()
+            self._resources.leave()
 
     def close_after_fork(self) -> None:
-        """Mark the store as closed in a forked child, without touching the parent's resources."""
+        """Close the store in a forked child, which may then open it anew; the parent's stays open."""
         self.closed = True
-        if self._lock is not None:
-            self._lock.release()
+        self._env.close_after_fork()
+        if self._resources.presence is not None:
+            self._resources.presence.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -485,3 +548,22 @@ class Store:
         if self._writer is None:
             raise StoreError(f"{self._env.folder.last_path} is open for reading only")
         return self._writer
+
+
+_open: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_open):
+        store.close()
+
+
+def _close_all_after_fork() -> None:
+    """Close a child's copies: it could still write, because the parent's locks do not bind it."""
+    for store in list(_open):
+        store.close_after_fork()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_close_all_after_fork)

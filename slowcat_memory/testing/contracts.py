@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.job import Job, JobContext, Plan, Upkeep
+from slowcat_memory.idle.job import Contexts, Job, JobContext, JobDeps, Plan, Upkeep
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop

@@ -1,4 +1,4 @@
-"""The contract of ``engine.memory.Memory``, as a check for any implementation."""
+"""The contract of ``MemoryEngine``, as a check for any implementation."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine.memory import Memory
-from slowcat_memory.engine.search import read_graph
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import (
     Cursor,
@@ -28,7 +27,7 @@ THEN = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 SAID = ("My dog is called Max", "I drink green tea every morning", "My sister plays the violin")
 
 
-def check_memory(open_memory: Callable[[], Memory]) -> None:
+def check_memory(open_memory: Callable[[], MemoryEngine]) -> None:
     """Check every method of a memory; raise ``AssertionError`` at the first that fails.
 
     ``open_memory`` opens an empty, writable memory without an LLM, with idle work off.
@@ -55,11 +54,11 @@ def _turn(text: str, at: datetime, role: str = "user") -> Turn:
     return Turn(session=SESSION, scope=SCOPE, speaker=speaker, role=role, text=text, at=at)  # type: ignore[arg-type]
 
 
-def _texts(memory: Memory, query: str) -> list[str]:
+def _texts(memory: MemoryEngine, query: str) -> list[str]:
     return [hit.memory.text for hit in memory.search(query, SCOPE).hits]
 
 
-def _check_turns(memory: Memory) -> None:
+def _check_turns(memory: MemoryEngine) -> None:
     start = SessionEdge(session=SESSION, scope=SCOPE, kind="start", at=THEN)
     first = memory.append(start)
     second = memory.append(_turn(SAID[0], THEN))
@@ -75,7 +74,7 @@ def _check_turns(memory: Memory) -> None:
     assert isinstance(session, Session) and session.turns == len(SAID)
 
 
-def _check_search(memory: Memory) -> None:
+def _check_search(memory: MemoryEngine) -> None:
     hits = memory.search("Max the dog", SCOPE, 5, local=True).hits
     assert hits[0].memory.text == SAID[0]
     assert memory.search("Max the dog", "berta", 5).hits == [], "scopes do not see each other"
@@ -88,7 +87,7 @@ def _check_search(memory: Memory) -> None:
     assert memory.search("Max the dog", SCOPE, speaker="nobody").hits == []
     before = THEN - timedelta(days=1)
     assert memory.search("Max the dog", SCOPE, at=before).hits == []
-    assert read_graph(memory, SCOPE).relations == []
+    assert memory.graph(SCOPE).relations == []
     assert all(0 <= word.weight <= 1 for word in memory.hotwords(SCOPE, 5))
     memory.flush()
     counted = memory.stats()
@@ -96,7 +95,7 @@ def _check_search(memory: Memory) -> None:
     assert memory.embedding.source and memory.opened is not None
 
 
-def _check_recall(memory: Memory) -> None:
+def _check_recall(memory: MemoryEngine) -> None:
     async def talk() -> None:
         text = "Which dog is Max?"
         query = build_query(memory.config, memory.clock(), text, SCOPE)
@@ -119,7 +118,7 @@ def _check_recall(memory: Memory) -> None:
         assert asked > len(SAID)
 
 
-def _check_changes(memory: Memory) -> None:
+def _check_changes(memory: MemoryEngine) -> None:
     kept = memory.remember("The spare key lies under the pot", SCOPE, pinned=True)
     assert kept.pinned and memory.search("spare key", SCOPE).hits[0].memory.id == kept.id
     marked = memory.mark(SCOPE, kept.id, pinned=False, local_only=True)
@@ -141,7 +140,7 @@ def _check_changes(memory: Memory) -> None:
     assert note.id not in [hit.memory.id for hit in memory.search("ferns", SCOPE).hits]
 
 
-def _check_muted(memory: Memory) -> None:
+def _check_muted(memory: MemoryEngine) -> None:
     kept = memory.remember("The spare code of the shed is green heron", SCOPE)
 
     def found() -> list[str]:
@@ -159,12 +158,12 @@ def _check_muted(memory: Memory) -> None:
     assert heard is not None and not heard.muted and kept.id in found()
 
 
-def _read(memory: Memory, reader: Reader) -> list[Disclosed]:
+def _read(memory: MemoryEngine, reader: Reader) -> list[Disclosed]:
     with memory.snapshot() as snapshot:
         return disclose_all(snapshot.memories(SCOPE), reader)
 
 
-def _check_correct(memory: Memory) -> None:
+def _check_correct(memory: MemoryEngine) -> None:
     wrong = memory.remember("The piano tuner comes on Monday", SCOPE, at=THEN)
     right = memory.correct(SCOPE, wrong.id, "The piano tuner comes on Friday")
     assert right is not None and right.text.endswith("Friday") and right.valid_from == THEN
@@ -183,7 +182,7 @@ def _check_correct(memory: Memory) -> None:
     assert memory.correct(SCOPE, chunk_id(said.id), "Anything") is None, "what was said stays"
 
 
-def _check_events(memory: Memory) -> None:
+def _check_events(memory: MemoryEngine) -> None:
     events: list[MemoryEvent] = []
     stop = memory.subscribe(on_event=events.append)
     turn = memory.append(_turn("The lodger plays the oboe", memory.clock()))
@@ -205,7 +204,7 @@ def _check_events(memory: Memory) -> None:
     assert "oboe" not in repr(events) and len(events) == len(seen)
 
 
-def _check_commands(memory: Memory) -> None:
+def _check_commands(memory: MemoryEngine) -> None:
     text = "Remember that the bins are emptied on Tuesday"
     command = recognise(text, memory.config.memory.language)
     assert command is not None
@@ -221,7 +220,7 @@ def _check_commands(memory: Memory) -> None:
     assert memory.undo(entry) is None, "it is undone once"
 
 
-def _check_upkeep(memory: Memory) -> None:
+def _check_upkeep(memory: MemoryEngine) -> None:
     paused: list[bool] = []
     stop = memory.subscribe(on_pause=lambda: paused.append(True), on_memory=lambda event: None)
     assert memory.think(["seal"]) == 0
@@ -243,7 +242,7 @@ def _check_upkeep(memory: Memory) -> None:
     assert SAID[0] in _texts(memory, "Max the dog")
 
 
-def _check_forget(memory: Memory) -> None:
+def _check_forget(memory: MemoryEngine) -> None:
     with memory.snapshot() as snapshot:
         first, second = [turn.id for turn in snapshot.turns(SCOPE)][:2]
     requests = [Forget(turns=(first,)), Forget(scope=SCOPE, memories=(chunk_id(second),))]

@@ -4,7 +4,7 @@
 both for a file and can be interrupted and repeated, ``export`` writes the log as a transcript.
 """
 
-from slowcat_memory.transfer.export import export, export_in_parts, export_summaries
+from slowcat_memory.transfer.export import export, export_in_parts
 from slowcat_memory.transfer.import_ import Imported, import_file
 from slowcat_memory.transfer.ingest import ingest
 from slowcat_memory.transfer.reading import read
@@ -18,7 +18,6 @@ __all__ = [
     "Utterance",
     "export",
     "export_in_parts",
-    "export_summaries",
     "import_file",
     "ingest",
     "read",

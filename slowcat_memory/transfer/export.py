@@ -5,8 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
 
-from slowcat_memory.core.memory import NOTE, SUMMARY, chunk_id
-from slowcat_memory.core.summaries.summary import archival, current
+from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Snapshot
 
@@ -49,17 +48,6 @@ def _turns(snapshot: Snapshot, scope: str, after: int) -> Iterator[Turn]:
     pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
     forgotten = {turn for entry in pending for turn in entry.turns}
     return (turn for turn in snapshot.turns(scope, after) if turn.id not in forgotten)
-
-
-def export_summaries(snapshot: Snapshot, scope: str = "", but: str = "") -> Iterator[str]:
-    """Yield the current summaries as standalone texts, by scope, oldest first.
-
-    See ``core.summaries.summary.archival``. Arguments as in ``export``.
-    """
-    for name in _scopes(snapshot, scope, but):
-        found = current(snapshot.memories(name, f"{SUMMARY}/"))
-        for memory in sorted(found, key=lambda m: (m.valid_from, m.kind, m.id)):
-            yield archival(memory)
 
 
 def _scopes(snapshot: Snapshot, scope: str, but: str) -> Iterable[str]:

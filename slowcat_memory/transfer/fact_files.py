@@ -33,7 +33,7 @@ from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine import Memory as MemoryVerbs
+    from slowcat_memory.engine import MemoryEngine
 
 Drafting = Callable[[Path, Path], AbstractContextManager[None]]
 """Gives a file, written in the block, its name at the end; see ``Store.drafting``."""
@@ -186,7 +186,7 @@ def _write(path: Path, value: Any, drafting: Drafting) -> None:
         file.write(json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
-def import_facts(engine: "MemoryVerbs", folder: Path, scope: str = "") -> Imported:
+def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:
     """Import facts from a folder; facts with known ids are not changed. Blocks.
 
     Args:
@@ -223,7 +223,7 @@ def import_facts(engine: "MemoryVerbs", folder: Path, scope: str = "") -> Import
     return done
 
 
-def _check_keeps_facts(engine: "MemoryVerbs", scope: str) -> None:
+def _check_keeps_facts(engine: "MemoryEngine", scope: str) -> None:
     if check_scope(scope) == guest_scope(engine.config.people):
         raise ConfigError(f"{scope!r} is the guests' scope, which keeps no facts")
 
@@ -246,7 +246,7 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
     return rows
 
 
-def _import(engine: "MemoryVerbs", scope: str, rows: list[FactRow], done: Imported) -> None:
+def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Imported) -> None:
     put = list[Memory]()
     with engine.snapshot() as snapshot:
         said = _turns_at(snapshot, scope, {row.source_date for row in rows})

@@ -4,16 +4,13 @@ A session that cannot be stored is reported, and the others are imported. A path
 anything of it is written (``transfer.reading``), within the limits of ``transfer.sources``.
 """
 
-import hashlib
-import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
@@ -22,10 +19,7 @@ from slowcat_memory.transfer.reading import Options, Reading, readings
 from slowcat_memory.transfer.session_match import Overlaps
 from slowcat_memory.transfer.transcript import Note, Report, TranscriptSession
 
-BY_CONVERSATION = "{conversation}"
-SCOPE_CHARS, DIGEST_CHARS = 64, 8
 Progress = Callable[[int, int], object]
-_NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
 
 
 class Imported(Struct):
@@ -36,7 +30,6 @@ class Imported(Struct):
     notes: int = 0
     known_turns: int = 0
     scopes: set[str] = field(default_factory=set)
-    names: dict[str, str] = field(default_factory=dict)  # by conversation, if it names its scope
     conversations: int = 0
 
 
@@ -44,21 +37,22 @@ class Where(Struct, frozen=True, kw_only=True):
     """Where an import goes, and what of a file it takes.
 
     Attributes:
-        scope: The namespace; "{conversation}" in it is replaced by each conversation's name. ""
-            means the scope a line was exported from, else the configured one.
+        scope: The namespace; "" for the scope that a line was exported from, else ``own``.
+        own: That of lines that name none; "" for the configured one.
         conversations: The only ones to take; none for all.
         again: Also import what was imported before and forgotten since.
         undated: When a conversation without any date began; None for when the file was changed.
     """
 
     scope: str = ""
+    own: str = ""
     conversations: Sequence[str] = ()
     again: bool = False
     undated: datetime | None = None
 
 
 def import_file(
-    memory: Memory,
+    memory: MemoryEngine,
     path: Path,
     *,
     scope: str = "",
@@ -96,7 +90,7 @@ def import_file(
 
 
 def import_reading(
-    memory: Memory,
+    memory: MemoryEngine,
     reading: Reading,
     where: Where,
     done: Imported,
@@ -109,17 +103,15 @@ def import_reading(
     Raises:
         StoreError: The store cannot be written.
     """
-    own, turns = scope_of_user(memory.config.memory.user_id), 0
+    own, turns = where.own or scope_of_user(memory.config.memory.user_id), 0
     overlaps = Overlaps()
     for chat in reading.transcripts(where.undated):
         name = chat.conversation
         if where.conversations and name not in where.conversations:
             continue
         done.conversations += 1
-        scope = check_scope(target_scope(where.scope, name, chat.scope, own))
+        scope = check_scope(where.scope or chat.scope or own)
         done.scopes.add(scope)
-        if BY_CONVERSATION in where.scope:
-            done.names[name] = scope
         for note in chat.notes:
             _keep_note(memory, scope, note)
         done.notes += len(chat.notes)
@@ -137,30 +129,8 @@ def _listed(known: set[str]) -> str:
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
-def target_scope(scope: str, conversation: str, exported: str, default: str) -> str:
-    """Return the scope of a conversation; ``scope`` as in ``Where``."""
-    if BY_CONVERSATION not in scope:
-        return scope or exported or default
-    room = SCOPE_CHARS - len(scope.replace(BY_CONVERSATION, ""))
-    return scope.replace(BY_CONVERSATION, scope_name(conversation, max(room, 1)))
-
-
-def scope_name(name: str, limit: int = SCOPE_CHARS) -> str:
-    """Return a scope's name for a conversation's.
-
-    "Anna Lee" and "anna-lee" are one name; any other two differ: a name that needs more than small
-    letters and hyphens ends in a digest of it ("Анна" becomes "u-69f8e0d9").
-    """
-    plain = unicodedata.normalize("NFC", name).lower().replace(" ", "-")
-    if len(plain) <= limit and re.fullmatch(r"[a-z0-9_-]+", plain):
-        return plain
-    digest = hashlib.blake2b(plain.encode(), digest_size=DIGEST_CHARS // 2).hexdigest()
-    slug = _NOT_IN_SCOPES.sub("-", plain).strip("-")[: max(0, limit - DIGEST_CHARS - 1)]
-    return f"{slug or 'u'}-{digest}"
-
-
 def _log(
-    memory: Memory,
+    memory: MemoryEngine,
     scope: str,
     session: TranscriptSession,
     again: bool,
@@ -175,7 +145,7 @@ def _log(
     done.known_turns += len(session.utterances) - turns
 
 
-def _keep_note(memory: Memory, scope: str, note: Note) -> None:
+def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
     kept = memory.remember(
         note.text,
         scope,

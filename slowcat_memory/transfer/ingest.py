@@ -6,7 +6,7 @@ from datetime import UTC, datetime, tzinfo
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Cursor, EdgeKind, Event, SessionEdge, Turn, WriteBatch
 from slowcat_memory.store import Ack
 from slowcat_memory.transfer import session_match
@@ -20,7 +20,7 @@ _ALIKE = {*Utterance.__struct_fields__} & {*Turn.__struct_fields__} - {"speaker"
 
 
 def ingest(
-    memory: Memory,
+    memory: MemoryEngine,
     scope: str,
     session: TranscriptSession,
     *,
@@ -81,7 +81,7 @@ def _cursor(
 
 
 def _mark(
-    memory: Memory,
+    memory: MemoryEngine,
     scope: str,
     session: TranscriptSession,
     match: Match,
@@ -104,7 +104,7 @@ def _mark(
 
 
 def _events(
-    memory: Memory,
+    memory: MemoryEngine,
     scope: str,
     session: TranscriptSession,
     match: Match,

@@ -143,6 +143,7 @@ def done(match: Match, session: TranscriptSession, *, marked: bool) -> Cursor:
         name=match.cursor,
         position=len(session.utterances),
         note=note if marked else _UNMARKED + note,
+        in_log=False,
     )
 
 
@@ -206,8 +207,6 @@ def _forgotten(row: Session, logged: Sequence[Turn], cursor: Cursor | None) -> i
 
 
 def _logged(snapshot: Snapshot, row: Session) -> list[Turn]:
-    if not row.first_turn:
-        return []
     turns = snapshot.turns(row.scope, after=row.first_turn - 1, upto=row.last_turn)
     return [turn for turn in turns if turn.session == row.id]
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import present_name, renamed
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.records import Memory as Record
@@ -129,7 +129,7 @@ class Stopped(Exception):
     """Idle work that the page began is to end."""
 
 
-Doctor = Callable[[Memory], Sequence[Any]]
+Doctor = Callable[[MemoryEngine], Sequence[Any]]
 """Returns the findings of all checks, with the fields that ``views.health.FINDING`` names."""
 
 
@@ -144,7 +144,12 @@ class PageContext:
     """
 
     def __init__(
-        self, memory: Memory, *, person: str, everyone: bool = False, doctor: Doctor | None = None
+        self,
+        memory: MemoryEngine,
+        *,
+        person: str,
+        everyone: bool = False,
+        doctor: Doctor | None = None,
     ) -> None:
         self.memory, self.person, self.doctor = memory, check_scope(person), doctor
         self.everyone = everyone or memory.config.people.scopes == "one"
@@ -204,6 +209,10 @@ class PageContext:
         """Return a memory under the present name of its scope's user."""
         return renamed(memory, self.memory.reader(memory.scope, local=True).called)
 
+    def shows(self, scope: str) -> bool:
+        """Return whether the page may show a person's memory; "" stands for work of nobody's."""
+        return self.everyone or scope in ("", self.person)
+
     def scope(self, given: Mapping[str, Any]) -> str:
         """Return the scope that a request names, by default the page's person.
 
@@ -211,7 +220,7 @@ class PageContext:
             Refusal: The page may not show it.
         """
         wanted = given.get("scope") or self.person
-        if wanted != self.person and not self.everyone:
+        if not self.shows(str(wanted)):
             raise Refusal(403, "This page shows one person's memory.")
         return check_scope(str(wanted))
 

@@ -6,8 +6,7 @@ And the addresses that it answers: the files of the page, its reads and its chan
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from slowcat_memory.web.safety import ENTER, MOST_BYTES, Guard, Handler, add_hea
 from slowcat_memory.web.views import health, know, said
 
 ADDRESS = "127.0.0.1"
+STATIC = Path(__file__).parent / "static"
 WAITING = 256  # events that a slow browser may be behind; beyond, it is told to read anew
 BEAT_S = 15.0  # between two signs of life
 
@@ -164,14 +164,13 @@ def add_routes(app: web.Application, page: PageContext) -> None:
 
     The page itself holds no memory; it takes the token out of its address.
     """
-    app.router.add_get("/", _file((_static() / "index.html").read_bytes(), "text/html"))
+    app.router.add_get("/", _file((STATIC / "index.html").read_bytes(), "text/html"))
     for name, read in READS.items():
         app.router.add_get(f"/api/{name}", _reading(page, read))
     for name, change in CHANGES.items():
         app.router.add_post(f"/api/{name}", _changing(page, change))
     for path, content in static_files().items():
-        kind = TYPES[path[path.rindex(".") :]]
-        app.router.add_get(f"/static/{path}", _file(content, kind))
+        app.router.add_get(f"/static/{path}", _file(content, TYPES[Path(path).suffix]))
 
 
 def _reading(page: PageContext, read: Read) -> Handler:
@@ -198,22 +197,8 @@ def _file(content: bytes, kind: str) -> Handler:
 
 def static_files() -> dict[str, bytes]:
     """Return the page's files by their path; they are read once, and no other file is served."""
-    found: dict[str, bytes] = {}
-
-    def read(folder: Traversable, path: str) -> None:
-        for one in folder.iterdir():
-            name = f"{path}{one.name}"
-            if one.is_dir():
-                read(one, f"{name}/")
-            elif "." in one.name and one.name[one.name.rindex(".") :] in TYPES:
-                found[name] = one.read_bytes()
-
-    read(_static(), "")
-    return found
-
-
-def _static() -> Traversable:
-    return files("slowcat_memory.web") / "static"
+    every = (path for path in STATIC.rglob("*") if path.suffix in TYPES)
+    return {path.relative_to(STATIC).as_posix(): path.read_bytes() for path in every}
 
 
 # ------------------------------------------------------------------- server

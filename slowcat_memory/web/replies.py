@@ -82,7 +82,7 @@ async def body(request: web.Request, most: int) -> dict[str, Any]:
         raise Refusal(413, "That is too much at once.")
     try:
         found = msgspec.json.decode(await request.read())
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # brackets in brackets in …
         found = None
     if not isinstance(found, dict):
         raise Refusal(400, "That is not a JSON object.")

@@ -40,14 +40,9 @@ KEY_HEADER = "X-Slowcat"
 MOST_BYTES = 64 * 1024  # of a request's body
 API, ENTER = "/api/", "/api/enter"
 
-POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "object-src 'none'",
-    )
+POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "object-src 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,

@@ -19,6 +19,7 @@ MARKS = {
     "local_only": ("May leave this machine", "Kept on this machine"),
     "muted": ("Unmuted", "Muted"),
 }
+OPPOSITE = {"pinned": "muted", "muted": "pinned"}
 PREVIEWED = 8  # rows of a preview
 WRONG = -1.0  # weight of a memory that does not answer a question
 PAUSE = "page/paused"  # the activity that holds idle work back
@@ -27,17 +28,24 @@ Given = Mapping[str, Any]
 
 
 def mark(page: PageContext, given: Given) -> dict[str, Any]:
-    """Set or clear a mark. Fields: ``id``, and ``pinned``, ``local_only`` or ``muted``."""
+    """Set or clear a mark. Fields: ``id``, and ``pinned``, ``local_only`` or ``muted``.
+
+    What is pinned is not muted, and what is muted is not pinned.
+    """
     scope, id_ = page.scope(given), text(given, "id")
     marks = {name: given[name] for name in MARKS if isinstance(given.get(name), bool)}
     if len(marks) != 1:
         raise Refusal(400, "Name one mark.")
-    changed = page.memory.mark(scope, id_, **marks)
-    if changed is None:
-        raise Refusal(404, "That is not remembered any more.")
     ((name, on),) = marks.items()
-    words = MARKS[name][on]
-    undo = page.undo.add(words, lambda: page.memory.mark(scope, id_, **{name: not on}))
+    with page.memory.snapshot() as snapshot:
+        before = snapshot.read(scope, id_)
+    if on and before and getattr(before, OPPOSITE.get(name, ""), False):
+        marks[OPPOSITE[name]] = False
+    changed = page.memory.mark(scope, id_, **marks)
+    if before is None or changed is None:
+        raise Refusal(404, "That is not remembered any more.")
+    words, back = MARKS[name][on], {name: getattr(before, name) for name in marks}
+    undo = page.undo.add(words, lambda: page.memory.mark(scope, id_, **back))
     return {"memory": memory_row(page, changed), "undo": undo, "words": words}
 
 
@@ -195,13 +203,11 @@ def pause(page: PageContext, given: Given) -> dict[str, Any]:
 
 
 def retry(page: PageContext, given: Given) -> dict[str, Any]:
-    """Try tasks again that were given up. Fields: ``task``, or none for all."""
+    """Try tasks again that were given up. Fields: ``task``, or none for all that the page shows."""
+    wanted = given.get("task")
     with page.memory.snapshot() as snapshot:
-        if given.get("task"):
-            one = snapshot.task(text(given, "task"))
-            tasks = [one] if one is not None and one.state == "dead" else []
-        else:
-            tasks = snapshot.tasks(state="dead")
+        dead = snapshot.tasks(state="dead")
+    tasks = [one for one in dead if page.shows(one.scope) and wanted in (None, one.id)]
     for task in tasks:
         again = WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
         page.memory.apply(JOB, again)

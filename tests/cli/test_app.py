@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import typer
 
-from slowcat_memory.cli.app import app
+from slowcat_memory.cli.app import FIRST, app
 from slowcat_memory.cli.output import last_moment, parse_time, period_of
 from slowcat_memory.engine import MemoryEngine
 from tests.support.rows import each_row, listed
@@ -34,10 +34,11 @@ def test_app_help_is_there_at_once_and_loads_nothing_heavy() -> None:
     assert took < 3, f"{took:.1f} s"  # 0.3 s on an idle machine
 
 
-def test_app_the_list_of_commands_holds_them_all(sm) -> None:
-    text = sm.ok("--help")
-    names = {c.name for c in app.registered_commands} | {"config"}
-    assert all(f" {name} " in text for name in names)
+def test_app_the_help_lists_a_dozen_commands_and_with_all_the_others(sm) -> None:
+    names = {c.name for c in app.registered_commands} | {"config", "fleet"}
+    few, every = sm.ok("-h"), sm.ok("-h", "--all")
+    assert all(f"│ {name} " in every for name in names)
+    assert {name for name in names if f"│ {name} " in few} == FIRST
 
 
 def test_app_version(sm) -> None:
@@ -114,6 +115,8 @@ def test_dates_are_those_of_the_users_zone_and_end_at_the_present() -> None:
 def test_whose_memory_is_that_of_the_only_person_or_of_the_one_named(sm) -> None:
     sm.ok("remember", "I like tea.", "--user", "anna")
     assert sm.json("remember", "I like trains.")["scope"] == "anna", "the only person"
+    (sm.folder / "tea.txt").write_text("# 2024-05-12 18:30\nAnna: I like rain.\n")
+    assert sm.json("import", "tea.txt", "--no-embed")["scopes"] == ["anna"]
     sm.ok("remember", "I like jazz.", "--user", "Ben")
     said = sm.fails("remember", "I like chess.")
     assert "This memory has 2 people: anna, ben." in said and "--user anna" in said
@@ -136,7 +139,7 @@ def test_whose_memory_is_that_of_the_only_person_or_of_the_one_named(sm) -> None
         (("serach",), 2),
         (("--nope",), 2),
         (("search",), 2),
-        (("search", "tea", "--k", "none"), 2),
+        (("search", "tea", "--limit", "none"), 2),
         (("forget",), 1),  # no store yet
         (("config", "nope"), 2),
         (("chat", "--nope"), 2),

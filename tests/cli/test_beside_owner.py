@@ -4,22 +4,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.look import KINDS
-from tests.owner.test_giving_up import until
 
 BOT = """
 import sys
-from slowcat_memory.owner import open_memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
-memory = open_memory(memory_config(sys.argv[1]), client="bot", mode="own")
+memory = MemoryEngine(memory_config(sys.argv[1]))
 print("up", flush=True)
 sys.stdin.read()
-memory.release()
+memory.close()
 """
 ELSEWHERE = {  # what runs until it is stopped, or has a store of its own
     "chat": "tests/cli/test_chat.py",
@@ -30,7 +28,7 @@ ELSEWHERE = {  # what runs until it is stopped, or has a store of its own
     "fleet status": "tests/fleet/test_commands.py",
     "fleet work": "tests/fleet/test_commands.py",
     "mcp": "tests/mcp",
-    "serve": "tests/owner",
+    "serve": "tests/cli/test_running.py",
     "ui": "tests/web",
 }
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -85,11 +83,6 @@ def bot(filled) -> Iterator[subprocess.Popen[str]]:
         assert bot.wait(30) == 0
 
 
-def writer(filled) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = filled.json("show", "stats")["writer"]
-    return found
-
-
 def test_beside_owner_every_command_works_and_writes_its_memory(filled, bot) -> None:
     (Path(filled.folder) / "more.txt").write_text(
         "# 2024-06-01 10:00\nAnna: Max learned to swim.\n"
@@ -100,7 +93,7 @@ def test_beside_owner_every_command_works_and_writes_its_memory(filled, bot) -> 
             said = f"{name} {arguments}: {result.output}"
             assert result.exit_code == 0 or name in NOTHING, said
             assert "Error:" not in result.output and "readonly" not in result.output, said
-    assert until(lambda: (writer(filled) or {}).get("pid") == bot.pid), "it owns the store again"
+    assert [one["pid"] for one in filled.json("show", "stats")["processes"]] == [bot.pid]
     filled.ok("remember", "The spare key hangs behind the clock.", "--pin")
     assert [hit["memory"]["pinned"] for hit in filled.json("search", "spare key")["hits"]][:1] == [
         True

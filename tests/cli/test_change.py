@@ -139,7 +139,7 @@ def test_change_remember_is_found_and_repeating_it_changes_nothing(filled) -> No
     first = filled.json("remember", "I am allergic to nuts.", "--pin")
     assert first["id"].startswith("note/") and first["pinned"] is True
     assert filled.json("remember", "I am allergic to nuts.", "--pin")["id"] == first["id"]
-    hit = filled.json("search", "allergic", "--k", "1")["hits"][0]
+    hit = filled.json("search", "allergic", "--limit", "1")["hits"][0]
     assert hit["memory"]["id"] == first["id"]
 
 
@@ -174,6 +174,7 @@ def test_change_guests_are_told_apart_and_stay_out_of_exports(filled, monkeypatc
     row = {"text": "I am a visitor.", "scope": "guest", "speaker": "Eve", "session": "v"}
     (filled.folder / "visit.jsonl").write_text(json.dumps(row))
     monkeypatch.setenv("SLOWCAT_PEOPLE__SCOPES", "each")
+    monkeypatch.setenv("SLOWCAT_PEOPLE__GUEST_HOURS", "87600")  # whatever opens it, erases
     filled.ok("import", "visit.jsonl", "--date", "2024-05-01", "--no-embed")
     assert "visitor" not in filled.ok("export")
     assert "visitor" in filled.ok("export", "--scope", "guest")

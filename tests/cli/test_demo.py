@@ -15,7 +15,7 @@ from slowcat_memory.providers import EmbedderReport
 
 
 def play(folder, no_vectors: bool = False) -> Player:
-    config, _ = ready(demo_config(folder, no_vectors), Console(quiet=True))
+    config, _ = ready(demo_config(folder, no_vectors))
     player = Player(config, Console(quiet=True))
     asyncio.run(player.play(STORY))
     return player
@@ -35,13 +35,12 @@ def whole(request, tmp_path_factory) -> Player:
     return player
 
 
-def test_demo_recalls_and_quotes_every_essential_memory(whole):
+def test_demo_recalls_and_quotes_every_memory(whole):
     asked = [one for one in turns(whole) if one.wanted]
     assert len(asked) >= 6 and whole.missed() == []
     for one in asked:
-        if one.line.essential:
-            [text] = [h.memory.text for h in one.packed.hits if h.memory.id == one.wanted]
-            assert text in one.reply
+        [text] = [h.memory.text for h in one.packed.hits if h.memory.id == one.wanted]
+        assert text in one.reply
     assert sum(one.found for one in asked if one.line.needs == "vectors") >= 3
 
 
@@ -90,5 +89,5 @@ def test_demo_goes_on_without_a_model(tmp_path, monkeypatch):
     ):
         monkeypatch.setattr(providers, "open_query_embedder", lambda _, found=report: (None, found))
         monkeypatch.setattr(providers, "export_model", fail)
-        config, embedding = ready(demo_config(tmp_path, no_vectors=False), Console(quiet=True))
+        config, embedding = ready(demo_config(tmp_path, no_vectors=False))
         assert config.embedding.kind == "none" and "the hub does not answer" in embedding

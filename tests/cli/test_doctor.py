@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Forget, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Memory, Task, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, memory_config
 
 
@@ -102,20 +102,11 @@ def test_doctor_every_command_on_a_damaged_store_ends_with_a_sentence(scribbled:
         assert "damaged" in result.stderr, command
 
 
-def test_doctor_only_an_explicit_command_deletes_damaged_files(scribbled: Any) -> None:
+def test_doctor_damaged_files_outlive_forgetting_and_are_named(scribbled: Any) -> None:
     scribbled("doctor", "--repair")
     (aside,) = scribbled.store.glob("corrupt-*")
-    engine = MemoryEngine(memory_config(scribbled.store))
-    engine.remember("Zqx is a secret.", "anna")
-    engine.forget(Forget(scope="anna", everything=True))
-    engine.close()
-    assert aside.exists()
-    assert scribbled("doctor", "--delete-damaged", stdin="n\n").exit_code == 1
-    assert aside.exists()
-    said = scribbled.ok("doctor", "--delete-damaged", "--yes")
-    assert aside.name in said and "turns" in said
-    assert not aside.exists()
-    assert "no files" in scribbled.ok("doctor", "--delete-damaged")
+    scribbled.ok("forget", "--all", "--yes")
+    assert aside.exists() and f"rm -r {scribbled.store}/corrupt-*" in scribbled("doctor").stdout
 
 
 DAYS = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n[retention]\nraw_days = 30\n'

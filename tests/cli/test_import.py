@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.owner_process import OwnerProcess
+from tests.support.other_process import OtherProcess
 from tests.transfer.exports import EXPORTS, REFUSED, content_of
 
 
@@ -104,7 +104,7 @@ def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path)
 def test_import_beside_a_bot_goes_through_the_bots_memory(sm) -> None:
     rows = [{"text": f"word {n}", "at": "2024-05-12T18:30", "pinned": n == 7} for n in range(1200)]
     path = put(sm, "long.jsonl", "\n".join(map(json.dumps, rows)))
-    with OwnerProcess(sm.store):
+    with OtherProcess(sm.store):
         assert "1,200 turns in 1 session" in sm.ok("import", path, "--no-embed")
         assert "Nothing new: all 1,200 turns" in sm.ok("import", path, "--no-embed")
         assert "2 notes" in sm.ok("import", put(sm, "mem0.json"), "--no-embed")

@@ -1,4 +1,4 @@
-"""``show summaries``, ``show episodes`` and ``export --summaries``."""
+"""``show summaries`` and ``show episodes``."""
 
 import json
 from datetime import UTC, datetime, timedelta

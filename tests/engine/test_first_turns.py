@@ -54,6 +54,7 @@ async def said(text):
     at = clock()
     clock.advance(30)
     ack = engine.append(Turn(session="now", scope="anna", speaker="Anna", role="user", text=text, at=at))
+    ack.wait(30)  # while it is being saved, a look for what others wrote may read it once more
     found = await engine.recall(text, "anna", now=at, exclude=frozenset({f"chunk/{ack.id}"}))
     engine.note_recall(ack.event, found, engine.pack(found, at))
     return found.stage
@@ -63,6 +64,7 @@ async def turns():
     for text in json.loads(sys.argv[3]) * 2:
         before, modules = dict(counts), len(sys.modules)
         stage = await said(text)
+        engine.flush(30)
         engine.drain()  # what other threads read of it is counted with it, however busy the machine
         made = {name: counts[name] - before[name] for name in counts}
         every.append({**made, "modules": len(sys.modules) - modules, "stage": stage})

@@ -74,7 +74,7 @@ def ahead(engine: MemoryEngine) -> None:
 
 def supervised(engine: MemoryEngine) -> None:
     memory = Member(engine.config)
-    memory._life.appends.engine = engine
+    memory._life.engine = engine
     asyncio.run(memory.recall(ASKED, "anna"))
 
 

@@ -12,7 +12,7 @@ from slowcat_memory.fleet import person_log
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
-from slowcat_memory.store.care import copy
+from slowcat_memory.store.disk.environment import Environment
 from tests.fleet.talking import SOON_S, say, talking
 from tests.support.said import said_by_anna
 
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.fleet
 
 @pytest.fixture
 def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The copies that were made of files, in order."""
-    made, copy_out = list[Path](), copy.copy_out
+    """The files that were replaced by a copy, in order."""
+    made, swap = list[Path](), Environment.swap
 
-    def counted(env: Any, to: Path, larger: int = 1) -> None:
-        made.append(to)
-        copy_out(env, to, larger)
+    def counted(env: Environment, fresh: Path) -> None:
+        made.append(fresh)
+        swap(env, fresh)
 
-    monkeypatch.setattr(copy, "copy_out", counted)
+    monkeypatch.setattr(Environment, "swap", counted)
     return made
 
 

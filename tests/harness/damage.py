@@ -23,7 +23,7 @@ from unittest import mock
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import canary_process, erasure, salvage
-from slowcat_memory.store.care.row_kinds import identify
+from slowcat_memory.store.care.salvage import identify
 from slowcat_memory.store.disk import canary, folder, unerased
 from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
 from slowcat_memory.store.disk.unerased import ORDER, Unerased
@@ -54,7 +54,7 @@ def churn(path: Path, seed: int, rounds: int) -> None:
 def make(path: Path, seed: int, rounds: int) -> None:
     said, died = Child(lambda into: churn(path, seed, rounds)).finish()
     assert not died, said
-    (path / folder.RUNNING).unlink()
+    (path / folder.STATE).unlink()
 
 
 def damage(file: Path, way: str, rng: random.Random) -> None:
@@ -189,7 +189,7 @@ def judge_yield(scratch: Path, pages: int, seed: int, control: str) -> dict[str,
         else:
             del body[rng.randrange(size // 10, size) :]
         (copy / folder.DATA).write_bytes(body)
-        (copy / folder.RUNNING).touch()
+        (copy / folder.STATE).touch()
         shutil.copy(base / folder.FORGOTTEN, copy)
         least = turns_in_whole_leaves(copy / folder.DATA) - {*FORGOTTEN}
         found = ask(lambda: salvaged(copy, control))

@@ -151,7 +151,7 @@ def cut(server: Server, folder: Path, count: int, seed: int = 1, plant: str = ""
     stage, proxy, person = Stage(server, folder, seed, plant), CutProxy(server.dsn), "anna"
     stage.people.append(person)
     try:
-        one = stage.worker("a", dsn=proxy.dsn, lease_s=2.0)
+        one = stage.worker("a", dsn=proxy.dsn, lease_s=15.0)  # only a cut may cost it
         words = list[str]()
         for n in range(count):
             if n % 10 == 0 and n % 20:

@@ -29,8 +29,6 @@ from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.owner import open_memory
-from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.deps import ConversationDeps, Neighbours
@@ -152,8 +150,6 @@ class Household:
 
     def open(self) -> None:
         self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
-        self.server = OwnerServer(self.engine, self.config.folder)
-        self.server.start()
         self.audience = Audience(self.config.people, "anna", VOICES)
         self.record = OffRecord(self.config.sessions, self.record_changed, self.monotonic)
         for scope in self.audience.recallable:
@@ -199,7 +195,6 @@ class Household:
         self.talk.disconnected()
         self.record.end()
         self.live.activity.end()
-        self.server.stop()
         self.engine.close()
 
     def end(self) -> None:
@@ -472,7 +467,7 @@ class Ears:
 
 def answer(folder: Path) -> None:
     """Be the other process: answer each line of standard input."""
-    memory = open_memory(memory_config(folder), client="other", mode="client")
+    memory = MemoryEngine(memory_config(folder, idle={"enabled": False}))
     for line in sys.stdin:
         scope, text = json.loads(line)
         hits = memory.search(text, scope, 9).hits

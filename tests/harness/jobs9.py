@@ -20,8 +20,7 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.job import JobContext, Plan, Trigger
+from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, Plan, Trigger
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions

@@ -35,7 +35,7 @@ FORGET_AT = (20, 45)
 BLOCK, SECTOR = 4096, 512
 STYLES = ("random", "torn", "none", "all")
 OPTIONS = StoreOptions(map_size_gib=0.0625)
-NOT_LAID_OUT = (folder.LOCK, folder.WRITER, folder.RUNNING)  # as after a restart
+NOT_LAID_OUT = (folder.LOCK, folder.OPENING, folder.STATE)  # as after a restart
 
 
 def work(path: Path, said: int, what: str, unflushed: bool) -> None:
@@ -218,7 +218,7 @@ def _lay_out(files: dict[str, bytes], path: Path) -> None:
         (path / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         (path / name).write_bytes(body)
         (path / name).chmod(0o600)
-    (path / folder.RUNNING).touch(mode=0o600)
+    (path / folder.STATE).touch(mode=0o600)
 
 
 def run(what: str, scratch: Path, images: int, seed: int, control: str) -> dict[str, int]:

@@ -92,7 +92,7 @@ def judge_backup(path: Path, said: set[str]) -> dict[str, int]:
     for word in said - {"opened"}:
         upto, name = word.split()
         whole = name in made and canary_process.check_pages(made[name]) == canary.WHOLE
-        lost += not whole or copy.count_rows(made[name]) != int(upto)
+        lost += not whole or copy.count_rows(made[name], "log") != int(upto)
     return verdict(lost=lost, corrupt=corrupt)
 
 
@@ -126,7 +126,9 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
     lost = here not in (old, new) or ("restored" in said and here != new)
     aside = [file / folder.DATA for file in path.glob(f"{folder.REPLACED}*")]
     if here == new:
-        kept = [file for file in aside if file.exists() and copy.count_rows(file) == len(old)]
+        kept = [
+            file for file in aside if file.exists() and copy.count_rows(file, "log") == len(old)
+        ]
         lost = lost or not kept
     token = samples.token(FORGOTTEN).encode()
     undead = sum(
@@ -154,7 +156,7 @@ def mend(path: Path, said: int, control: bool) -> None:
     folder.sync_dir(path)
     report(said, "damaged")
     with in_one_process(control):
-        (path / folder.RUNNING).touch()
+        (path / folder.STATE).touch()
         Store.open(path, options=OPTIONS)
         report(said, "opened")
         os._exit(0)

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 import slowcat_memory.idle.jobs
 from slowcat_memory.engine.idle import job_parts
-from slowcat_memory.idle.context import Contexts
-from slowcat_memory.idle.job import CountingLLM, OverBudgetError
+from slowcat_memory.idle.job import Contexts, CountingLLM, OverBudgetError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop

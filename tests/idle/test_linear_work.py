@@ -15,8 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.facts import fact_index
-from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.registry import BUILT_IN, UPKEEP
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop

@@ -20,7 +20,6 @@ from mcp.client.streamable_http import streamable_http_client
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http
-from slowcat_memory.owner import open_memory
 from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
 from tests.support.memories import remember
@@ -67,7 +66,7 @@ def test_stdio_a_host_starts_the_command_beside_a_bot(command, config, tmp_path:
             found = await host("search_memory", query="what is the dog called")
             return found, await host("remember", text="The dog sleeps in the kitchen.")
 
-    bot = open_memory(config, client="bot", mode="own")
+    bot = MemoryEngine.acquire(config)
     try:
         found, kept = asyncio.run(scenario())
         assert "Max" in found and "kitchen" in kept

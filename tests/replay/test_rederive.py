@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.notes import edit_block
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
@@ -81,8 +80,8 @@ def test_rederive_what_comes_out_is_what_was_there(house: House, llm: Any) -> No
 def test_rederive_what_is_a_persons_stays(house: House) -> None:
     engine = house.live()
     house.clock.advance(60)
-    edit_block(engine, SCOPE, "persona", "You are Mo.")
-    edit_block(engine, SCOPE, "human", "She is a baker.")
+    engine.notes.edit_block(SCOPE, "persona", "You are Mo.")
+    engine.notes.edit_block(SCOPE, "human", "She is a baker.")
     engine.remember("Her sister is called Ida.", SCOPE)
     pinned = next(m for m in derived(engine).values() if m.kind == "episode")
     engine.apply("test", WriteBatch(memories=(replace(pinned, pinned=True, text="Mine."),)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from slowcat_memory.core.summaries.summary import current
-from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate

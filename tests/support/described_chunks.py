@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
 from slowcat_memory.idle.jobs.options import ContextualizeOptions

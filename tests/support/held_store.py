@@ -1,42 +1,15 @@
 """Reasons for which a store cannot be opened, and their end."""
 
 import errno
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import open as opening
-
-HOLD = """
-import sys
-from pathlib import Path
-from slowcat_memory.engine import Memory
-from slowcat_memory.store import Store
-with Store.open(Path(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold a store for writing in another process."""
-    command = [sys.executable, "-c", HOLD, str(folder)]
-    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout and holder.stdin
-    assert holder.stdout.readline() == "held\n"
-    try:
-        yield
-    finally:
-        holder.stdin.close()
-        holder.wait(30)
-        holder.stdout.close()
 
 
 @contextmanager
@@ -48,11 +21,11 @@ def refusing(error: int) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opening, "mark_running", refuse)
-        patch.setattr(opening, "_write", refuse)
+        patch.setattr(opening, "TemporaryFile", refuse)
         yield
 
 
-def logged_texts(log: Memory | Path) -> list[tuple[str, str, str]]:
+def logged_texts(log: MemoryEngine | Path) -> list[tuple[str, str, str]]:
     """Return role, text, and the text that is answered, of every turn, in the log's order.
 
     ``log`` is an open memory, or the folder of a closed one.
@@ -63,7 +36,7 @@ def logged_texts(log: Memory | Path) -> list[tuple[str, str, str]]:
     return _read(log)
 
 
-def _read(log: Memory | Store) -> list[tuple[str, str, str]]:
+def _read(log: MemoryEngine | Store) -> list[tuple[str, str, str]]:
     with log.snapshot() as snapshot:
         turns = {turn.id: turn for turn in snapshot.turns()}
     answered = {id_: turns[turn.reply_to].text for id_, turn in turns.items() if turn.reply_to}

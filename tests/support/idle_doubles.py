@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
+from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, NoOptions, Plan, Trigger
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import Budget, IdleOptions

@@ -2,7 +2,7 @@
 
 from tests.support.faulty_llm_server import Fault
 
-HANGS = {"hang", "slow first token", "stall", "drip", "endless reasoning", "endless answer"}
+HANGS = {"hang", "slow first token", "stall", "drip", "endless reasoning"}
 QUICK = {"first_token_s": 0.1, "between_tokens_s": 0.1, "total_s": 0.3, "connect_s": 0.3}
 
 

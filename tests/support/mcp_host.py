@@ -7,7 +7,7 @@ from typing import Any
 from mcp import Client
 from mcp.types import Implementation
 
-from slowcat_memory.engine.memory import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.mcp.memory_server import MemoryTools, memory_server
 
 PATIENCE_S = 30.0
@@ -37,7 +37,7 @@ def named(name: str) -> Implementation:
 
 
 def asking(
-    memory: Memory,
+    memory: MemoryEngine,
     scenario: Callable[[Host], Coroutine[Any, Any, Any]],
     scope: str = "user",
     *,

@@ -13,8 +13,7 @@ from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import job_parts
-from slowcat_memory.idle.context import Contexts
-from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.job import Contexts, Job
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop

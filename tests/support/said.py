@@ -1,5 +1,7 @@
 """Turns of Anna, who speaks in tests of facts by rule."""
 
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from slowcat_memory.records import Turn
@@ -23,3 +25,13 @@ def said_by_anna(text: str, role: str = "user") -> Turn:
         text=text,
         at=datetime(2026, 11, 2, 10, tzinfo=UTC),
     )
+
+
+def until(holds: Callable[[], bool], wait_s: float = 30.0) -> bool:
+    """Wait until something holds; return whether it does."""
+    deadline = time.monotonic() + wait_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

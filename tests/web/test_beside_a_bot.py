@@ -1,4 +1,4 @@
-"""The page of a memory that another process keeps: it reads, changes and hears through its owner."""
+"""The page of a memory beside a bot: it reads, changes and hears."""
 
 import json
 import subprocess
@@ -11,7 +11,6 @@ import pytest
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.owner import open_memory
 from slowcat_memory.web import PageContext
 from tests.support.page_client import Client, Events, entered
 from tests.support.page_memory import ANNA, Running, furnish
@@ -20,17 +19,17 @@ from tests.support.stores import configured
 BOT = """
 import sys
 from pathlib import Path
-from slowcat_memory.owner import open_memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from tests.support.page_memory import ANNA, MONDAY
 from tests.support.stores import configured
-memory = open_memory(configured(Path(sys.argv[1])), client="bot")
+memory = MemoryEngine(configured(Path(sys.argv[1])))
 print("up", flush=True)
 for line in sys.stdin:
     turn = Turn(session="now", scope=ANNA, speaker="Anna", role="user", text=line.strip(), at=MONDAY)
     memory.append(turn).wait(30)
     print("said", flush=True)
-memory.release()
+memory.close()
 """
 
 
@@ -60,7 +59,7 @@ def config(tmp_path: Path) -> Config:
 
 @contextmanager
 def page(config: Config) -> Iterator[Client]:
-    memory = open_memory(config, client="page")
+    memory = MemoryEngine(config)
     try:
         with Running(PageContext(memory, person=ANNA)) as running:
             yield entered(running)
@@ -89,8 +88,7 @@ def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(confi
         assert fixed["memory"]["text"] == "Anna plays the viola."
         assert client.done("forget/preview", session="anna-0")["turns"] == 6
         assert client.read("said/search?q=kettle")["rows"][0]["text"] == "The kettle is boiling."
-        assert client.read("health")["owner"]["program"]
-        assert [name for name, _ in client.read("health/process")["clients"]] == ["page"]
+        assert len(client.read("health")["others"]) == 1
         assert client.done("backup")["bytes"] > 0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.engine.memory import Memory as MemoryProtocol
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.store.disk import codec
 from slowcat_memory.web.context import Undo
@@ -150,7 +150,7 @@ def test_what_is_opened_is_as_readable(lived_in: Running, visit: Any, axe: str) 
     seen = visit(lived_in)
     seen.tab.get_by_role("button", name="Clara person").click()
     seen.tab.get_by_role("button", name="Proof: Anna plays").click()
-    seen.tab.get_by_role("button", name="Correct: Clara has").click()
+    more(seen.tab, "Clara has").get_by_role("button", name="Correct").click()
     seen.tab.locator(".proof").wait_for()
     seen.tab.locator(".person").wait_for()
     assert grave(seen.tab, axe) == []
@@ -190,7 +190,7 @@ ATTACKS = (
 )
 
 
-def attack(memory: MemoryProtocol) -> None:
+def attack(memory: MemoryEngine) -> None:
     """Store every attack in every place of a memory that a view shows."""
     for n, text in enumerate(ATTACKS):
         turn = Turn(
@@ -223,7 +223,7 @@ def test_no_text_of_a_memory_becomes_markup(own: Running, visit: Any) -> None:
     assert seen.tab.get_by_text(ATTACKS[0], exact=True).count() >= 1
     seen.tab.get_by_role("button", name=f"Proof: {ATTACKS[0]}").first.click()
     seen.tab.locator(".proof").first.wait_for()
-    seen.tab.get_by_role("button", name=f"Forget: {ATTACKS[1]}").first.click()
+    more(seen.tab, ATTACKS[1]).get_by_role("button", name="Forget").click()
     seen.tab.get_by_role("dialog").wait_for()
     assert seen.tab.evaluate("window.hacked") is None
 
@@ -311,6 +311,8 @@ def test_everything_works_by_keyboard_alone(own: Running, visit: Any) -> None:
     tab.keyboard.press("Enter")
     tab.get_by_role("heading", name="What do you know about me?").wait_for()
     seen.settled()
+    focus(tab, "summary", "More: Anna plays the cello")
+    tab.keyboard.press("Enter")
     focus(tab, "button", "Pin: Anna plays the cello")
     tab.keyboard.press("Space")
     tab.get_by_role("button", name="Pin: Anna plays the cello", pressed=True).wait_for()
@@ -322,7 +324,16 @@ def test_everything_works_by_keyboard_alone(own: Running, visit: Any) -> None:
     tab.get_by_role("dialog").wait_for()
     tab.keyboard.press("Escape")
     tab.get_by_role("dialog").wait_for(state="detached")
+    tab.keyboard.press("Escape")
+    tab.get_by_role("button", name="Forget: Anna plays the cello").wait_for(state="hidden")
     assert seen.faults == []
+
+
+def more(tab: Any, words: str) -> Any:
+    """Open the menu of a card, and return it."""
+    menu = tab.locator("details").filter(has=tab.get_by_label(f"More: {words}")).first
+    menu.locator("summary").click()
+    return menu
 
 
 def focus(tab: Any, tag: str, name: str, *, back: bool = False) -> None:
@@ -343,25 +354,25 @@ def focus(tab: Any, tag: str, name: str, *, back: bool = False) -> None:
 def test_a_fact_is_corrected_forgotten_and_brought_back(own: Running, visit: Any) -> None:
     seen = visit(own)
     tab = seen.tab
-    tab.get_by_role("button", name="Correct: Anna has a dentist").click()
+    correct = more(tab, "Anna has a dentist").get_by_role("button", name="Correct")
+    correct.click()
     tab.get_by_label("In your own words").press("Escape")
     tab.get_by_label("In your own words").wait_for(state="detached")
-    tab.get_by_role("button", name="Correct: Anna has a dentist").click()
+    correct.click()
     tab.get_by_label("In your own words").fill("Anna sees the dentist on 28 March.")
     tab.get_by_role("button", name="Save").click()
     tab.get_by_role("button", name="Undo").wait_for()
-    tab.get_by_role("button", name="Correct: Anna has a dentist").wait_for(state="detached")
+    correct.wait_for(state="detached")
     tab.get_by_role("button", name="Undo").click()
-    tab.get_by_role("button", name="Correct: Anna has a dentist").wait_for()
-    tab.get_by_role("button", name="Forget: Anna has a dentist").click()
+    more(tab, "Anna has a dentist").get_by_role("button", name="Forget").click()
     dialog = tab.get_by_role("dialog")
     dialog.get_by_text("1 memory").wait_for()
     dialog.get_by_role("button", name="Forget").click()
     tab.get_by_text("Forgetting in 600 seconds.").wait_for()
-    tab.get_by_role("button", name="Forget: Anna has a dentist").wait_for(state="detached")
+    tab.get_by_label("More: Anna has a dentist").wait_for(state="detached")
     tab.get_by_role("button", name="Undo").click()
     tab.get_by_text("Undone: kept.").wait_for()
-    tab.get_by_role("button", name="Forget: Anna has a dentist").wait_for()
+    tab.get_by_label("More: Anna has a dentist").wait_for()
     assert seen.faults == []
 
 
@@ -406,7 +417,7 @@ def test_a_wrong_memory_is_noted_from_its_turn(own: Running, visit: Any) -> None
 def test_a_command_that_has_ended_is_named(tmp_path: Path, visit: Any) -> None:
     with page_of(configured(tmp_path / "memory")) as running:
         seen = visit(running)
-    seen.tab.get_by_role("button", name="Pin: Anna plays the cello").click()
+    more(seen.tab, "Anna plays the cello").get_by_role("button", name="Pin").click()
     named = seen.tab.get_by_text("The page's command has ended.")
     named.wait_for()
     assert named.is_visible()

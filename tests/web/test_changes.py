@@ -71,6 +71,16 @@ def test_a_mark_is_set_and_taken_back(client: Client, name: str) -> None:
     assert not fact(client, "cello")[name]
 
 
+def test_what_is_muted_is_not_pinned_until_that_is_taken_back(client: Client) -> None:
+    id_ = fact(client, "cello")["id"]
+    client.done("mark", id=id_, pinned=True)
+    muted = client.done("mark", id=id_, muted=True)
+    assert not muted["memory"]["pinned"]
+    client.done("undo", undo=muted["undo"])
+    now = fact(client, "cello")
+    assert now["pinned"] and not now["muted"]
+
+
 def test_what_is_muted_is_listed_and_not_recalled(client: Client, running: Running) -> None:
     words = "I play the cello on Thursdays."
     turn = next(r for r in client.read("said/turns?session=anna-1")["rows"] if r["text"] == words)

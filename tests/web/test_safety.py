@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.web import PageContext, open_browser, private_link
 from slowcat_memory.web.page_server import CHANGES, READS
 from tests.support.page_client import Client, entered
-from tests.support.page_memory import ANNA, Running, furnish, page_of
+from tests.support.page_memory import ANNA, MONDAY, Running, furnish, page_of
 from tests.support.rows import each_row
 from tests.support.stores import configured
 
@@ -119,6 +120,11 @@ def test_a_site_that_embeds_or_fetches_is_refused(client: Client) -> None:
     assert client.ask("GET", "/api/start", Sec_Fetch_Site="same-origin").status == 200
 
 
+def test_brackets_in_brackets_are_no_json_object(client: Client) -> None:
+    answer = client.ask("POST", "/api/mark", b"[" * 60_000, Content_Type="application/json")
+    assert answer.status == 400
+
+
 @pytest.mark.parametrize("path", CHANGES)
 def test_a_form_can_change_nothing(client: Client, path: str) -> None:
     """A form of another site can send a body, but neither our header nor JSON."""
@@ -217,6 +223,11 @@ def test_with_a_scope_for_each_person_the_page_shows_one(tmp_path: Path) -> None
             )
             assert refused.status == 403
         assert client.change("forget/preview", id="chunk/10").value["turns"] == 0
+        dead = {"job": "facts", "key": "s", "created": MONDAY, "state": "dead"}
+        tasks = tuple(Task(id=f"facts/{who}/s", scope=who, **dead) for who in ("anna", "ben"))
+        running.page.memory.apply("test", WriteBatch(tasks=tasks))
+        assert client.done("retry", task="facts/anna/s") == {"tasks": 0}
+        assert client.done("retry") == {"tasks": 1}
 
 
 def test_everyone_is_shown_only_when_asked_for(tmp_path: Path) -> None:

@@ -7,18 +7,15 @@ commands.
 
 from collections.abc import Iterator
 
-from slowcat_memory.core.commands.composition import (
-    TOPIC_WORDS,
-    Utterance,
-    patterned_argument,
-    trimmed,
-)
-from slowcat_memory.core.language.compose import ComposeWords
+from slowcat_memory.core.commands.utterance import Utterance
+from slowcat_memory.core.language.intents import IntentWords
 from slowcat_memory.core.language.table import CommandKind
 from slowcat_memory.core.language.word_classes import OTHER
 
 _STATED = ("remember", "correct")
+_OF_TOPIC = ("forget_about", "what_known", "local")
 _LEAST = 2  # words of a statement
+_TOPIC_WORDS = 8
 
 Run = tuple[int, int]
 
@@ -26,20 +23,24 @@ Run = tuple[int, int]
 def find_argument(kind: CommandKind, said: Utterance) -> Run | None:
     """Return the offsets of a command's argument in an utterance; None for none."""
     codes, table = said.codes, said.table
-    patterned = patterned_argument(kind, said)
-    if patterned and kind not in _STATED:
-        return patterned
     run: Run | None = None
-    if kind == "forget_about":
-        run = _topic(codes, table)
+    if kind in _OF_TOPIC:
+        run = _patterned_topic(said) or (_topic(codes, table) if kind == "forget_about" else None)
     elif kind == "forget_span":
         run = _time(codes, table)
     elif kind in _STATED:
-        run = _statement(codes, table)
-    return trimmed(*run, said) if run else patterned
+        run = _statement(codes, table, right=kind == "correct")
+    return _trimmed(*run, said) if run else None
 
 
-def _topic(codes: str, table: ComposeWords) -> Run | None:
+def _patterned_topic(said: Utterance) -> Run | None:
+    found = said.find("topic")
+    if found is None or (found["x"][0] == said.table.code_of["that"] and OTHER not in found["x"]):
+        return None
+    return found.span("x")
+
+
+def _topic(codes: str, table: IntentWords) -> Run | None:
     """Return the run with the most words of no class, without prepositions around it."""
     found: Run | None = None
     most = 0
@@ -49,12 +50,12 @@ def _topic(codes: str, table: ComposeWords) -> Run | None:
         while last > first and codes[last - 1] in table.edge_codes:
             last -= 1
         own = codes.count(OTHER, first, last)
-        if own >= max(most, 1) and last - first <= TOPIC_WORDS:
+        if own >= max(most, 1) and last - first <= _TOPIC_WORDS:
             found, most = (first, last), own
     return found
 
 
-def _time(codes: str, table: ComposeWords) -> Run | None:
+def _time(codes: str, table: IntentWords) -> Run | None:
     runs = [
         run
         for run in _runs(codes, table.time_codes)
@@ -63,14 +64,21 @@ def _time(codes: str, table: ComposeWords) -> Run | None:
     return max(runs, key=lambda run: run[1] - run[0], default=None)
 
 
-def _statement(codes: str, table: ComposeWords) -> Run | None:
-    """Return what is stated: behind "that" or a colon, in other clauses, behind the order."""
-    ways = (_behind_mark, _other_clauses, _behind_order)
+def _statement(codes: str, table: IntentWords, *, right: bool) -> Run | None:
+    """Return what is stated: behind "that" or a colon, in other clauses, behind the order.
+
+    Args:
+        right: Whether it is what is right instead, which mostly has a clause of its own.
+    """
+    ways = [_behind_mark, _other_clauses, _behind_order]
+    if right:
+        ways.insert(0, _other_clauses)
+    values = {OTHER, table.code_of["day"], table.code_of["unit"]}
     runs = (way(codes, table) for way in ways)
-    return next((run for run in runs if run and OTHER in codes[slice(*run)]), None)
+    return next((run for run in runs if run and not values.isdisjoint(codes[slice(*run)])), None)
 
 
-def _behind_mark(codes: str, table: ComposeWords) -> Run | None:
+def _behind_mark(codes: str, table: IntentWords) -> Run | None:
     """Return what follows a colon or a "that", after a word of commands."""
     ordered = False
     for at, code in enumerate(codes[:-_LEAST]):
@@ -81,7 +89,7 @@ def _behind_mark(codes: str, table: ComposeWords) -> Run | None:
     return None
 
 
-def _other_clauses(codes: str, table: ComposeWords) -> Run | None:
+def _other_clauses(codes: str, table: IntentWords) -> Run | None:
     """Return the longest sequence of clauses without a word of commands."""
     found: Run | None = None
     for first, last in _runs(codes, frozenset(codes) - table.verb_codes):
@@ -99,7 +107,7 @@ def _other_clauses(codes: str, table: ComposeWords) -> Run | None:
     return found
 
 
-def _behind_order(codes: str, table: ComposeWords) -> Run | None:
+def _behind_order(codes: str, table: IntentWords) -> Run | None:
     """Return what follows the first word of commands and the words that belong to it."""
     at = next((at for at, code in enumerate(codes) if code in table.verb_codes), len(codes))
     while at < len(codes) and codes[at] in table.order_codes:
@@ -116,3 +124,20 @@ def _runs(codes: str, inside: frozenset[str]) -> Iterator[Run]:
         elif code not in inside and first >= 0:
             yield first, at
             first = -1
+
+
+def _trimmed(first: int, last: int, said: Utterance) -> tuple[int, int] | None:
+    """Return the offsets of words without the courtesies around them; None for no word."""
+    codes, table = said.codes, said.table
+    while first < last and codes[first] in table.head_codes:
+        first += 1
+    pair = table.tail_pair_codes
+    while last > first and (
+        codes[last - 1] in table.tail_codes or (pair and codes.endswith(pair, first, last))
+    ):
+        last -= 1
+        if codes[last - 1 : last + 1] == pair:
+            last -= 1
+    if first < 0 or first >= last:
+        return None
+    return said.tokens[first].start(), said.tokens[last - 1].end()

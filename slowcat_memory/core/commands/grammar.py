@@ -11,15 +11,9 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.composition import (
-    Composed,
-    Utterance,
-    addresses_another,
-    compose,
-    is_order,
-)
-from slowcat_memory.core.commands.intent import asks_something, candidates
+from slowcat_memory.core.commands.intent import IntendedCommand, asks_something, find_intended
 from slowcat_memory.core.commands.intent_model import read_model
+from slowcat_memory.core.commands.utterance import Utterance, addresses_another
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.table import CommandRule, CommandWords
@@ -74,7 +68,7 @@ class Heard:
         """
         plain = text.translate(_QUOTES) if len(text) <= MAX_CHARS else ""
         self._table, self._model = language_of(language).commands, read_model(language)
-        self._said = Utterance(plain, self._table.composed, names)
+        self._said = Utterance(plain, self._table.intents, names)
         self._language, self._names = language, names
         self.text, self._line = text, _line(plain)
 
@@ -91,14 +85,12 @@ class Heard:
             if addresses_another(self._said, reports=changes):
                 return None
             return _of_everything(command, self._table)
-        return self._composed()
+        return self._intended()
 
     def asks_change(self) -> bool:
         """Return whether it asks the agent to change its memory, if it is no command."""
-        return self._may_command and (
-            is_order(self._said)
-            or (self._model is not None and asks_something(self._said, self._model))
-        )
+        model = self._model
+        return self._may_command and model is not None and asks_something(self._said, model)
 
     @cached_property
     def _may_command(self) -> bool:
@@ -121,12 +113,10 @@ class Heard:
         asks = self.text.rstrip(" \"'”“»«").endswith("?")
         return asks and not _is_request(self._line, self._language, self._names)
 
-    def _composed(self) -> Command | None:
-        """Return the command that the grammar reads, or else the one that the model sees."""
-        said, model, read = self._said, self._model, compose(self._said)
-        possible = candidates(said, read, model) if model else [read] if read else []
-        found = (_command(one, said.text, self._table) for one in possible)
-        return next(filter(None, found), None)
+    def _intended(self) -> Command | None:
+        """Return the command that the model sees in free words."""
+        found = find_intended(self._said, self._model) if self._model else None
+        return _command(found, self._said.text, self._table) if found else None
 
 
 def recognise(
@@ -158,8 +148,8 @@ def _of_everything(command: Command, table: CommandWords) -> Command:
     return command
 
 
-def _command(found: Composed, text: str, table: CommandWords) -> Command | None:
-    """Return a composed command; None if it lacks what it needs."""
+def _command(found: IntendedCommand, text: str, table: CommandWords) -> Command | None:
+    """Return an intended command; None if it lacks what it needs."""
     argument = text[slice(*found.span)] if found.span else ""
     if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, table):
         return None
@@ -290,7 +280,4 @@ def compile_patterns(language: str, names: tuple[str, ...] = ()) -> None:
         _any_rule(language, names, answers)
     table = language_of(language).commands
     compiled(table.statement)
-    for slot in table.composed.compiled.values():
-        for patterns in slot.values():
-            for one in patterns:
-                one.pattern.compile()
+    _ = table.intents.compiled

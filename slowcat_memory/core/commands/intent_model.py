@@ -1,7 +1,6 @@
 """Estimates what an utterance asks of the memory, from its words: a linear model.
 
-The grammar of ``core.commands.composition`` reads what it has rules for. Free wordings that it does
-not read ("pop your pen down for the next bit") are judged by weights that
+Free wordings ("pop your pen down for the next bit") are judged by weights that
 ``python -m benchmarks.intents`` fits from sentences. Features are words, pairs of words, parts of
 words, and classes of words in sequence and in pairs; each is hashed to a row of weights.
 """
@@ -16,8 +15,8 @@ from zlib import crc32
 
 import numpy as np
 
-from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.intents import IntentWords
 from slowcat_memory.core.language.word_classes import OTHER
 from slowcat_memory.core.text_caches import text_cache
 
@@ -72,7 +71,7 @@ class IntentModel:
         self._none = self.kinds.index(NONE)
         self._latest: tuple[tuple[str, ...], Intent] | None = None
 
-    def judge(self, words: Sequence[str], table: ComposeWords) -> Intent:
+    def judge(self, words: Sequence[str], table: IntentWords) -> Intent:
         """Estimate what an utterance asks.
 
         Args:
@@ -83,7 +82,7 @@ class IntentModel:
             self._latest = latest = (said, self._judge(said, table))
         return latest[1]
 
-    def _judge(self, words: Sequence[str], table: ComposeWords) -> Intent:
+    def _judge(self, words: Sequence[str], table: IntentWords) -> Intent:
         found = _distinct(words, table)
         sums = self.weights.take(found, axis=0).sum(axis=0, dtype=self._sum_type).tolist()
         each = zip(sums, self._scale, self.constant, strict=True)
@@ -110,12 +109,12 @@ def read_model(language: str) -> IntentModel | None:
         return IntentModel(kinds, file["weights"], file["constant"], file["scale"])
 
 
-def rows(words: Sequence[str], table: ComposeWords) -> list[int]:
+def rows(words: Sequence[str], table: IntentWords) -> list[int]:
     """Return the rows of an utterance's features, each once, in ascending order."""
     return _distinct(words, table).tolist()
 
 
-def _distinct(words: Sequence[str], table: ComposeWords) -> np.ndarray:
+def _distinct(words: Sequence[str], table: IntentWords) -> np.ndarray:
     """Return the rows of an utterance's features, shape (n,), int64: a repeated one counts once."""
     pairs = map(_of_pair, ("<", *words), (*words, ">"))
     others = np.fromiter(chain(pairs, _of_classes(words, table)), np.int16)
@@ -146,7 +145,7 @@ def _row(feature: str) -> int:
     return crc32(feature.encode()) % ROWS
 
 
-def _of_classes(words: Sequence[str], table: ComposeWords) -> Iterator[int]:
+def _of_classes(words: Sequence[str], table: IntentWords) -> Iterator[int]:
     names = _classes(words, table)
     closed = ("<", *names, ">")
     for length in range(1, _CLASSES + 1):
@@ -164,7 +163,7 @@ def _together(first: str, second: str) -> int:
     return _row(f"s{first} {second}")
 
 
-def _classes(words: Sequence[str], table: ComposeWords) -> list[str]:
+def _classes(words: Sequence[str], table: IntentWords) -> list[str]:
     """Return the classes of words; words without any count once in sequence."""
     found: list[str] = []
     for word in words:

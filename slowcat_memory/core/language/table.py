@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
-from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.extracts import ExtractWords
 from slowcat_memory.core.language.facts import FactWords, NameWords, PersonWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
+from slowcat_memory.core.language.intents import IntentWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
 from slowcat_memory.core.language.sentences import SentenceWords
@@ -84,7 +84,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         after_plain: More of them, after a command without an argument.
         parts: Named patterns that rules insert.
         rules: In order; the first match counts.
-        composed: The grammar of what none of ``rules`` matches.
+        intents: The classes of words by which the linear model judges what none of ``rules`` matches.
         statement: Pattern of the beginning of a whole statement, which can be remembered.
         answers: Answers to a question of the memory; ignored at any other time.
         right_value: Pattern of a correction's beginning that only a value follows ("it's").
@@ -104,7 +104,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     after_plain: tuple[str, ...]
     parts: Mapping[str, str]
     rules: tuple[CommandRule, ...]
-    composed: ComposeWords
+    intents: IntentWords
     statement: str
     answers: tuple[CommandRule, ...]
     right_value: str

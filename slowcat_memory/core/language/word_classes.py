@@ -14,8 +14,6 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import LazyPattern
-
 OTHER, NAME, STOP = "x", "N", "."  # codes of other words, of names, of the end of a sentence
 _FIRST = 0xE000  # codes of classes: private use
 _NEAR, _FAR, _SENTENCE = 3, 8, 12  # words of a gap
@@ -90,14 +88,6 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
             KeyError: It has an unknown class.
         """
         return re.compile("".join(self._parts(text)))
-
-    def pattern(self, text: str) -> LazyPattern:
-        """Return a pattern for a text of codes, compiled when it is first used.
-
-        Raises:
-            KeyError: It has an unknown class.
-        """
-        return LazyPattern("".join(self._parts(text)))
 
     def needs(self, text: str) -> tuple[int, ...]:
         """Return bits of classes: a match has at least one of each number.

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.memory import SESSION_SUMMARY
-from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Made, Memory, Turn
 
 WINDOW, META = "summary/window", "summary/meta"
@@ -24,7 +24,6 @@ SPEAKER = "Summary"  # the name in a line of dialogue
 HISTORY = "~"  # between the id and the digest of an archived summary
 IMPORTANCE = 0.5
 BETWEEN = "; "  # items of a list in a facet
-ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TOPIC"}
 _BETWEEN = lazy_pattern(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
 _DAY = lazy_pattern(r"\d{1,2}\.? [^\W\d_]{3,}: ")  # before what belongs to it, in a week
 _SPEAKER = lazy_pattern(r"(?P<who>[^\W\d_][\w .'’-]{0,30}): ")
@@ -184,21 +183,6 @@ def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memor
         else:
             healed.append([memory])
     return healed
-
-
-def archival(memory: Memory) -> str:
-    """Return a summary as self-contained text: ``[SUMMARY:TYPE]`` … ``[/SUMMARY:TYPE]``."""
-    name = ARCHIVED.get(memory.kind, memory.kind.partition("/")[2].upper())
-    period = f"Period: {memory.valid_from.isoformat()} to {until(memory).isoformat()}"
-    fields = (
-        ("Topics", ", ".join(items(memory, "topics"))),
-        ("Entities", ", ".join(items(memory, "entities"))),
-        ("Turns", memory.facets.get("turns", "")),
-    )
-    lines = [f"{label}: {neutralise(value)}" for label, value in fields if value]
-    return "\n".join(
-        (f"[SUMMARY:{name}]", period, *lines, "", neutralise(memory.text), f"[/SUMMARY:{name}]")
-    )
 
 
 def _model(memory: Memory) -> str:

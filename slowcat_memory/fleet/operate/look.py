@@ -12,9 +12,9 @@ from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.care.recover import is_trusted
-from slowcat_memory.store.disk.folder import WRITER, data_file
-from slowcat_memory.store.disk.locks import is_locked
+from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.replica import seeding
+from slowcat_memory.store.sharing import living
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -174,7 +174,7 @@ def copies_here(cache: Path, database: Database | None) -> list[Copy]:
 
 
 def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
-    if is_locked(folder / WRITER):
+    if living(folder):
         return Copy(folder=folder, person="", state="in use", unsent=None)
     try:
         with place.locked():

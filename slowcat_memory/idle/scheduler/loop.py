@@ -11,7 +11,7 @@ least once and ends. Both call ``_round``; while ``run_until_done`` works, ``run
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 
 from loguru import logger
@@ -25,9 +25,8 @@ from slowcat_memory.errors import (
     StoreFullError,
     describe_error,
 )
-from slowcat_memory.idle.context import Contexts
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Job, Model, OverBudgetError
+from slowcat_memory.idle.job import Contexts, Job, Model, OverBudgetError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
@@ -235,15 +234,23 @@ class IdleLoop:
                 await self._sleep(min(wait, POLL_S))
             if self._drains and forced is None:
                 return True
-            if self._server is not None and not getattr(self._server, "found", True):
-                await self._server_ready()  # work by rule must not be done before an LLM's
-            more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
-            if self._gate.opens_in():
-                return True
-            task = await self._next_task(jobs)
-            if task is not None:
-                return await self._run_task(jobs[task.job], task)
-            return more
+            with self._store.idle_turn() as is_free:
+                if is_free:
+                    return await self._work(jobs, forced)
+            self.changed()
+            await self._sleep(POLL_S)
+            return True
+
+    async def _work(self, jobs: dict[str, Job], forced: set[str] | None) -> bool:
+        if self._server is not None and not getattr(self._server, "found", True):
+            await self._server_ready()  # work by rule must not be done before an LLM's
+        more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
+        if self._gate.opens_in():
+            return True
+        task = await self._next_task(jobs)
+        if task is not None:
+            return await self._run_task(jobs[task.job], task)
+        return more
 
     # ------------------------------------------------------------------- choosing
 
@@ -255,7 +262,7 @@ class IdleLoop:
         by_rule = mixed & held.keys() - self._refused.keys()
         able -= held.keys()
         on_server = {name for name in able if self._waits_for_server(jobs[name])}
-        if self._has_tasks_of(on_server):
+        if any(job in on_server for job in self._waiting().jobs()):
             self._server_away = not await self._server_ready()
         away = on_server if self._server_away else set()
         by_rule |= (mixed & away) - self._found_server_away
@@ -286,9 +293,6 @@ class IdleLoop:
         if job.needs == "llm" or job.name in self._found_server_away:
             return True
         return self._server_away and job.needs == "llm or rules"
-
-    def _has_tasks_of(self, names: Collection[str]) -> bool:
-        return any(job in names for job in self._waiting().jobs())
 
     async def _server_ready(self) -> bool:
         if self._server is None:

@@ -9,7 +9,7 @@ it was cancelled too, the engine closes.
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, Protocol
 
 from loguru import logger
@@ -73,10 +73,8 @@ async def run_step(
 
     def on_close() -> None:  # on the thread that closed the gate
         context.interrupt()
-        try:
+        with suppress(RuntimeError):  # the event loop has ended, and the step with it
             loop.call_soon_threadsafe(stop, time.perf_counter())
-        except RuntimeError:  # the event loop has ended, and the step with it
-            pass
 
     unsubscribe = gate.on_close(on_close)
     try:
@@ -101,10 +99,8 @@ async def probe_while_open(server: ServerProbe, gate: IdleGate) -> bool:
     probe = loop.create_task(_ready(server))
 
     def on_close() -> None:
-        try:
+        with suppress(RuntimeError):  # the event loop has ended
             loop.call_soon_threadsafe(probe.cancel)
-        except RuntimeError:  # the event loop has ended
-            pass
 
     unsubscribe = gate.on_close(on_close)
     try:

@@ -2,13 +2,14 @@
 
 A step that computes for long, or a slow LLM, delays only other idle work. The thread keeps its
 priority: slowed while it holds the interpreter's lock, it would slow every thread that waits for
-the lock. Heavy computation runs elsewhere (``context.lower_thread_priority``).
+the lock. Heavy computation runs elsewhere (``job.lower_thread_priority``).
 """
 
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from loguru import logger
@@ -61,10 +62,8 @@ class IdleThread:
                 self._event_loop.close()
             return True
         self._stopped.set()
-        try:
+        with suppress(RuntimeError):  # it has ended
             self._event_loop.call_soon_threadsafe(self._cancel)
-        except RuntimeError:  # it has ended
-            pass
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 

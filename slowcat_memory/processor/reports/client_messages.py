@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.disclosure import disclose_found
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 
@@ -25,7 +25,7 @@ class ClientMessages:
 
     def __init__(
         self,
-        engine: Memory,
+        engine: MemoryEngine,
         scopes: Collection[str],
         content: Content,
         push: Callable[[Frame], Awaitable[None]],

@@ -14,14 +14,14 @@ from pipecat.metrics.metrics import MetricsData
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine import Memory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, how_to_install
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.owner import who_owns
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.reports.client_messages import ClientMessages, Content
 from slowcat_memory.records import MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.store.sharing import others_of
 
 OPERATIONS = {
     "stored": "create_memory",
@@ -58,8 +58,8 @@ def latency_frame(name: str, metrics: Metrics) -> MetricsFrame | None:
     return MetricsFrame(data=[data])
 
 
-def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
-    """Return the store, whose memory, how many turns, the model, the configuration, owner or client.
+def start_line(engine: MemoryEngine, config: Config, scope: str, file: str) -> str:
+    """Return the store, whose memory, how many turns, the model, the configuration, other processes.
 
     Blocks for some milliseconds.
 
@@ -77,16 +77,9 @@ def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
         f"turns: {turns:,}",
         f"embedding: {engine.embedding.source}",
         f"configuration: {file}",
-        _role(config.folder),
+        *(f"beside {one.program} (process {one.pid})" for one in others_of(config.folder)),
     )
     return "; ".join(parts)
-
-
-def _role(folder: Path) -> str:
-    owner = who_owns(folder)
-    if owner is None or owner.pid == os.getpid():
-        return "owner of the store"
-    return f"client of {owner.program} (process {owner.pid})"
 
 
 class Reports:
@@ -97,12 +90,12 @@ class Reports:
     ) -> None:
         """Store the arguments; ``push`` sends a frame downstream."""
         self._guard, self._push, self._rtvi, self._wants_spans = guard, push, rtvi, spans
-        self._engine: Memory | None = None
+        self._engine: MemoryEngine | None = None
         self._messages: ClientMessages | None = None
         self._spans: Spans | None = None
 
     def begin(
-        self, engine: Memory, config: Config, scope: str, scopes: Collection[str], file: str
+        self, engine: MemoryEngine, config: Config, scope: str, scopes: Collection[str], file: str
     ) -> None:
         """Start, and log the start line soon.
 
@@ -138,12 +131,12 @@ class Reports:
         if self._engine is not None:
             self._guard.spawn(self._push_latency(self._engine))
 
-    async def _push_latency(self, engine: Memory) -> None:
+    async def _push_latency(self, engine: MemoryEngine) -> None:
         frame = latency_frame(str(self._guard), engine.metrics)
         if frame is not None:
             await self._push(frame)
 
-    async def _introduce(self, engine: Memory, config: Config, scope: str, file: str) -> None:
+    async def _introduce(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
         try:
             line = await asyncio.to_thread(start_line, engine, config, scope, file)
         except SlowcatError as error:
@@ -157,7 +150,7 @@ class Spans:
 
     def __init__(
         self,
-        engine: Memory,
+        engine: MemoryEngine,
         scopes: Collection[str],
         content: Literal["ids", "texts"],
         tracer: Any = None,

@@ -1,8 +1,9 @@
 """What voice commands get and give: options, who gave one and where, and its outcome."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -74,27 +75,28 @@ class Outcome(Struct, frozen=True, kw_only=True):
     memories: tuple[str, ...] = ()
 
 
-class CommandMemory(Protocol):
-    """The engine's functions that commands use."""
+Why = Callable[[int], tuple[LedgerEntry, dict[str, Memory]] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandMemory:
+    """The engine's functions that commands use.
+
+    Attributes:
+        note: Makes a note of a text and a scope without storing it; ``sources`` are log ids.
+        why: Returns the ledger row of a user turn, by its log id, and its memories.
+        reader: Returns who is answered: see ``audience.reader_of``.
+        is_guests: Returns whether a scope is that of guests, whose commands are refused.
+    """
 
     store: Store
     undo_log: UndoLog
     zone: tzinfo
     clock: Callable[[], datetime]
-
-    def note(
-        self, text: str, scope: str, *, speaker: str = "", sources: tuple[int, ...] = ()
-    ) -> Memory:
-        """Make a note without storing it; ``sources`` are log ids of turns."""
-
-    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        """Return the ledger row of a user turn, by its log id, and its memories."""
-
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
-        """Return who is answered: see ``audience.reader_of``."""
-
-    def is_guests(self, scope: str) -> bool:
-        """Return whether a scope is that of guests, whose commands are refused."""
+    note: Callable[..., Memory]
+    why: Why
+    reader: Callable[..., Reader]
+    is_guests: Callable[[str], bool]
 
 
 KeepLocal = Callable[[str, str], object]

@@ -22,8 +22,8 @@ from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.validity import held_at
-from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
-from slowcat_memory.runtime.commands.outcomes import CommandContext
+from slowcat_memory.records import Disclosed, Memory, Turn
+from slowcat_memory.runtime.commands.outcomes import CommandContext, Why
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
@@ -33,7 +33,6 @@ NEAR = 64  # log positions behind a turn where its other parts and copies are
 LATELY = 2000  # log positions searched for a user's own statements
 STATEMENT = range(4, 31)  # words of a turn worth reading out
 
-Why = Callable[[int], tuple[LedgerEntry, dict[str, Memory]] | None]
 Tokenize = Callable[[str], list[str]]
 
 
@@ -117,12 +116,9 @@ def said_during(
         if one.start < end and start < one.end:
             start, end = max(start, one.start), min(end, one.end)
     turns = [t for t in snapshot.turns(scope) if t.id != command and start <= t.at < end]
-    ids = {turn.id for turn in turns}
-    found = [chunk_id(turn.id) for turn in turns if not turn.aside]
-    derived = list(snapshot.memories(scope))
-    found += [m.id for m in derived if ids.intersection(m.sources)]
-    retired = {memory.id for memory in derived if memory.retired_at}
-    return [id_ for id_ in dict.fromkeys(found) if id_ not in retired], [t.id for t in turns]
+    retired = {memory.id for memory in snapshot.memories(scope) if memory.retired_at}
+    found = made_from(snapshot, scope, turns)
+    return [id_ for id_ in found if id_ not in retired], [turn.id for turn in turns]
 
 
 def answer_of(exchange: Sequence[Turn]) -> str:

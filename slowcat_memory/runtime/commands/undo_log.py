@@ -43,8 +43,7 @@ class UndoLog:
         """
         self._store, self._write, self._index, self._clock = store, write, index, clock
         self._doubt = doubt
-        self._lock = threading.RLock()
-        self._last_id: int | None = None
+        self._lock = threading.Lock()
 
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
@@ -53,9 +52,9 @@ class UndoLog:
 
         Memories with the ids ``instead``, of the same namespace, are retired and stay readable.
         """
-        with self._lock:
+        with self._alone():
             now = self._clock()
-            old = self._retired(memory.scope, instead, now)
+            old = self._retired(((memory.scope, id_) for id_ in instead), now)
             hidden = tuple(one.id for one in old)
             entry = self._entry(kind, memory.scope, turn, at=now, made=(memory.id,), hidden=hidden)
             return self._apply([*old, memory], entry)
@@ -80,13 +79,12 @@ class UndoLog:
         Returns:
             The command's row, durable.
         """
-        with self._lock:
-            now, ids, elsewhere = self._clock(), tuple(memories), tuple(others)
-            hidden = self._retired(scope, ids, now)
-            more = [m for where, id_ in elsewhere for m in self._retired(where, (id_,), now)]
-            when = {"at": now, "due": _later(now, undo_s)}
-            what = {"turns": tuple(turns), "hidden": ids, "others": elsewhere}
-            return self._apply([*hidden, *more], self._entry(kind, scope, turn, **when, **what))
+        with self._alone():
+            now = self._clock()
+            when = {"at": now, "due": now + timedelta(seconds=undo_s)}
+            what = {"hidden": tuple(memories), "others": tuple(others), "turns": tuple(turns)}
+            entry = self._entry(kind, scope, turn, **when, **what)
+            return self._apply(self._retired(entry.all_hidden, entry.at), entry)
 
     def hide_covered(self, covered: Forgotten, scope: str, undo_s: float) -> Forgotten:
         """Hide what an order to forget covers; return it with the command's row, if it is anything."""
@@ -104,7 +102,7 @@ class UndoLog:
 
         Arguments as in ``hide``.
         """
-        with self._lock:
+        with self._alone():
             asked = {"turns": tuple(turns), "hidden": tuple(memories), "state": "asked"}
             return self._apply([], self._entry(kind, scope, turn, at=self._clock(), **asked))
 
@@ -118,20 +116,19 @@ class UndoLog:
         Returns:
             The updated row: "done", or "undone".
         """
-        with self._lock:
+        with self._alone():
             if not yes:
                 return self._apply([], replace(entry, state="undone"))
             now = self._clock()
-            hidden = self._retired(entry.scope, entry.hidden, now)
-            done = replace(entry, state="done", at=now, due=_later(now, undo_s))
-            return self._apply(hidden, done)
+            done = replace(entry, state="done", at=now, due=now + timedelta(seconds=undo_s))
+            return self._apply(self._retired(entry.all_hidden, now), done)
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         """Undo a command: restore what it hid, retire what it made; return its updated row.
 
         None when it does not exist, or cannot be undone.
         """
-        with self._lock:
+        with self._alone():
             now = self._clock()
             with self._store.snapshot() as snapshot:
                 present = next((e for e in snapshot.commands() if e.id == entry.id), None)
@@ -141,7 +138,7 @@ class UndoLog:
             # The others were retired before, and are erased with them.
             back = [_restored(m) for m in found if m and m.retired_at == present.at]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
-            made = self._retired(present.scope, present.made, now)
+            made = self._retired(((present.scope, id_) for id_ in present.made), now)
             return self._apply([*in_order, *made], replace(present, state="undone", due=None))
 
     @contextmanager
@@ -151,7 +148,7 @@ class UndoLog:
         Nothing can be undone inside the block. Erasing also cleans the commands' rows, in the same
         transaction, so that what a crash interrupts is due again.
         """
-        with self._lock:
+        with self._alone():
             yield self._due()
 
     def has_due(self) -> bool:
@@ -165,16 +162,19 @@ class UndoLog:
             over = (entry for entry in snapshot.commands() if is_due(entry, now))
             return {entry.id: _erasures(entry, snapshot) for entry in over}
 
-    def _entry(self, kind: str, scope: str, turn: int, **more: Any) -> CommandEntry:
-        if self._last_id is None:
-            with self._store.snapshot() as snapshot:
-                self._last_id = max((entry.id for entry in snapshot.commands(n=1)), default=0)
-        self._last_id += 1
-        return CommandEntry(id=self._last_id, scope=scope, kind=kind, turn=turn, **more)
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._lock, self._store.commanding():
+            yield
 
-    def _retired(self, scope: str, memories: Iterable[str], now: datetime) -> list[Memory]:
+    def _entry(self, kind: str, scope: str, turn: int, **more: Any) -> CommandEntry:
         with self._store.snapshot() as snapshot:
-            found = [snapshot.read(scope, id_) for id_ in memories]
+            stored = max((entry.id for entry in snapshot.commands(n=1)), default=0)
+        return CommandEntry(id=stored + 1, scope=scope, kind=kind, turn=turn, **more)
+
+    def _retired(self, memories: Iterable[tuple[str, str]], now: datetime) -> list[Memory]:
+        with self._store.snapshot() as snapshot:
+            found = [snapshot.read(*one) for one in memories]
         current = (memory for memory in found if memory and memory.retired_at is None)
         return [replace(memory, retired_at=now, valid_to=_end(memory, now)) for memory in current]
 
@@ -216,10 +216,6 @@ def _restored(memory: Memory) -> Memory:
     return replace(memory, retired_at=None, valid_to=memory.valid_to if ended else None)
 
 
-def _later(now: datetime, seconds: float) -> datetime:
-    return now + timedelta(seconds=seconds)
-
-
 def is_due(entry: CommandEntry, now: datetime) -> bool:
     """Return whether the time to undo a command is over, by a clock that is not doubted.
 
@@ -232,23 +228,13 @@ def is_due(entry: CommandEntry, now: datetime) -> bool:
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     """Return what to erase: the turns, the command's own turn and its answers, then the rest."""
-    answers = [
-        turn.id
-        for turn in _next(snapshot, entry.turn)
-        if turn.role == "assistant" and turn.reply_to == entry.turn
-    ]
-    own = [entry.turn, *answers] if entry.turn else []
+    own = [entry.turn] if entry.turn else []
+    if own and (command := snapshot.turn(entry.turn)):
+        later = snapshot.turns(command.scope, after=command.id, upto=command.id + ANSWERS)
+        answers = (one for one in later if one.role == "assistant")
+        own += [one.id for one in answers if one.reply_to == command.id]
     turns = tuple(dict.fromkeys((*entry.turns, *own)))
     chunks = {chunk_id(turn) for turn in turns}
     erasures = [Forget(turns=turns)] if turns else []
-    for scope, id_ in entry.all_hidden:
-        if id_ not in chunks:
-            erasures.append(Forget(scope=scope, memories=(id_,)))
-    return erasures
-
-
-def _next(snapshot: Snapshot, turn: int) -> Iterable[Turn]:
-    command = snapshot.turn(turn) if turn else None
-    if command is None:
-        return ()
-    return snapshot.turns(command.scope, after=turn, upto=turn + ANSWERS)
+    rest = (one for one in entry.all_hidden if one[1] not in chunks)
+    return [*erasures, *(Forget(scope=scope, memories=(id_,)) for scope, id_ in rest)]

@@ -188,8 +188,8 @@ class Conversation:
     def logged(self, turn: Turn) -> Turn:
         """Return a turn of this conversation with its id in the log, once that is known.
 
-        Until then, and for ever where another process owns the store, ``user_turn`` and what
-        ``user_said`` returned have provisional ids, which no one else knows.
+        ``user_turn`` and what ``user_said`` returned may have provisional ids: those of turns that
+        were said before the store was open.
         """
         return self._logs[turn.scope].logged(turn)
 

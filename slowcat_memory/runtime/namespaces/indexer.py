@@ -32,8 +32,8 @@ from slowcat_memory.store import Ack
 
 T = TypeVar("T")
 Change = Callable[[Namespace], None]
-Logged = tuple[Turn, Ack, bool]
-"""A turn, its receipt, and whether its vector is made here."""
+Logged = tuple[Turn, Ack | None]
+"""A turn and its receipt; None for one of another process, which makes its vector."""
 SLICE = 8  # turns that are indexed before a recall may run: 3 ms
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
@@ -78,14 +78,13 @@ class Indexer:
         self.late = Worker("slowcat-late")
         self.warm = Worker("slowcat-warm")
 
-    def add(self, acks: Sequence[Ack], *, embed: bool = True) -> None:
+    def add(self, acks: Sequence[Ack]) -> None:
         """Queue turns, to be indexed and embedded by ``release``. Does not block.
 
-        Of ``acks`` those of turns count, except a guest's. ``embed`` is False where another process
-        makes their vectors.
+        Of ``acks`` those of turns count, except a guest's.
         """
         self._waiting.extend(
-            (ack.event, ack, embed)
+            (ack.event, ack)
             for ack in acks
             if isinstance(ack.event, Turn)
             and not ack.event.aside
@@ -125,10 +124,10 @@ class Indexer:
             self._index_turns()
 
     def _add_turns(self, turns: Sequence[Logged], namespace: Namespace) -> None:
-        for turn, ack, _ in turns:
+        for turn, ack in turns:
             if chunk_id(turn.id) not in namespace.searcher:  # loading may have read it already
                 namespace.add_turn(turn, ack)
-        if unembedded := [chunk_id(turn.id) for turn, _, embed in turns if embed]:
+        if unembedded := [chunk_id(turn.id) for turn, ack in turns if ack]:
             self.later(self._vectors.embed, namespace.scope, unembedded)
 
     def _change(self, scope: str, work: Change, *, load: bool = False) -> None:
@@ -159,6 +158,15 @@ class Indexer:
         for work in missed if scope in self._namespaces else ():
             self._guarded(work, self._namespaces.get(scope))
         del self._opening[opened]
+
+    def hear(self, scope: str, turns: Sequence[Turn]) -> None:
+        """Index turns of another process if their scope is loaded. Call it on the first worker."""
+        logged = [(turn, None) for turn in turns]
+        self._change(scope, partial(self._guarded, self._add_turns, logged))
+
+    def refresh(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Read memories again if their scope is loaded. Call it on the first worker."""
+        self._change(scope, partial(self._guarded, methodcaller("refresh", memory_ids)))
 
     def put(self, memory: Memory) -> None:
         """Index a stored memory, after the turns that came before. Blocks."""

@@ -26,7 +26,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Manifest, Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
     Reading,
     ScopeBatch,
@@ -243,10 +243,15 @@ class Namespace:
     def add_turn(self, turn: Turn, ack: Ack | None = None) -> None:
         """Index a turn, the latest of its session and numbered.
 
-        Its text is served from memory until ``ack`` resolves.
+        Its text is served from memory until ``ack`` resolves. A saved one that was forgotten since
+        is left out: turns that come while an index is loaded are added again behind it.
         """
         memory = chunk(turn)
         with self._lock:
+            if ack is None or ack.done():
+                with self._store.snapshot() as snapshot:
+                    if snapshot.missing(self.scope, (memory.id,)):
+                        return
             if self._answers_muted(turn):
                 self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
@@ -270,10 +275,10 @@ class Namespace:
         return asked is not None and asked.muted
 
     def put_memory(self, memory: Memory) -> None:
-        """Index a stored memory, with the mark that it got when it was written."""
+        """Index a stored memory as it is now, unless it was forgotten since."""
         with self._lock, self._store.snapshot() as snapshot:
-            stored = snapshot.read(self.scope, memory.id) or snapshot.in_context(memory)
-            self._index_stored(stored, snapshot)
+            if stored := snapshot.read(self.scope, memory.id):
+                self._index_stored(stored, snapshot)
 
     def refresh_marks(self, memory_ids: Iterable[str]) -> None:
         """Read marks from the store: a person's, or those that memories got when written."""
@@ -442,6 +447,9 @@ class Namespace:
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
         return self._index.vectors_ready.wait(timeout)
+
+    def is_sealed_as(self, manifest: Manifest) -> bool:
+        return self._index.sealed == manifest.generation
 
     def seal_due(self) -> bool:
         return self._index.seal_due()

@@ -75,6 +75,7 @@ class LiveIndex:
         self._loader, self._store, self._order = loader, store, order
         self.lock = threading.RLock()
         self.searcher, self.damaged = loaded.searcher, loaded.damaged
+        self.sealed = loaded.sealed.generation if loaded.sealed else ""  # of the index in use
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self._build = Build()
@@ -160,7 +161,7 @@ class LiveIndex:
                     raise IndexDamagedError("something was forgotten while the index was built")
             for change in (self._journal or [])[done:]:
                 change(searcher)
-            self.searcher = searcher
+            self.searcher, self.sealed = searcher, manifest.generation
             self.vectors_ready.set()
 
 

@@ -97,7 +97,7 @@ class DocumentVectors:
 
     def _embed(self, scope: str, passages: Sequence[Passage], told: Told | None = None) -> None:
         embedder, space = self._embedding.embedder, self._namespaces.get(scope).space
-        if embedder is None or space.key != embedder.key:
+        if embedder is None or space.key != embedder.key or self._store.readonly:
             return
         wanted = self._sendable(scope, embedder, passages)
         for start in range(0, len(wanted), SLICE):

@@ -9,7 +9,7 @@ ready: see ``settle``. All steps run on one thread: handing over to another cost
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 import numpy as np
@@ -29,7 +29,7 @@ from slowcat_memory.index import Lexical
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory, Session
-from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.namespaces.embedding import Embed, Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import RecallState
 from slowcat_memory.runtime.recall.query import (
@@ -43,8 +43,6 @@ from slowcat_memory.store import Snapshot, Store
 
 WARM_WORDS = 12  # of the latest memory: as many as a question has
 WARM_UP = "warm up"  # for a scope without a memory
-
-Embed = Callable[[str], Encoded | np.ndarray | None]
 
 
 class Pipeline:

@@ -253,9 +253,7 @@ class Warmup:
             self._next = None
 
     def _tick(self) -> None:
-        if self._next is not None:
-            self._next.cancel()
-            self._next = None
+        self.stop()
         now = self._loop.time()
         if now >= self._until:
             return

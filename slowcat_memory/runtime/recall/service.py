@@ -11,16 +11,22 @@ store, or none.
 """
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime, tzinfo
+from functools import cache
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
+from slowcat_memory.core.commands import grammar
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.data import compile_lazy_patterns
+from slowcat_memory.core.query import recall_gate
 from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
 from slowcat_memory.core.render.memory_block import Packed
@@ -58,10 +64,8 @@ async def ended_within(future: "Future[Any]", ms: float) -> bool:
             waiter.set_result(None)
 
     def ended(_: "Future[Any]") -> None:  # on the worker
-        try:
+        with suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(wake)
-        except RuntimeError:  # the loop was closed meanwhile
-            pass
 
     timer = loop.call_later(ms / 1e3, wake)
     future.add_done_callback(ended)
@@ -87,7 +91,8 @@ class Retrieval:
         tokenizer: Tokenizer,
         options: RetrievalOptions,
         users: UserNames,
-        while_recalling: Callable[[], AbstractContextManager[None]] = nullcontext,
+        while_recalling: Callable[[], AbstractContextManager[None]],
+        look_soon: Callable[[], None],
     ) -> None:
         """Connect the components.
 
@@ -95,7 +100,10 @@ class Retrieval:
             page_cache: Notified of each recall.
             while_recalling: Makes the context in which each recall runs, from whatever door; may be
                 entered several times at once. It keeps idle work away.
+            look_soon: Called before each recall: has its worker take over what other processes
+                wrote.
         """
+        self._look_soon = look_soon
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
         self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
@@ -151,6 +159,7 @@ class Retrieval:
         need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
+        self._look_soon()
         self._metrics.count("prefetch_begun")
         recalls = self._recalls(self._gated(query, need), scopes)
         versions = [recall.namespace.version for recall in recalls]
@@ -187,6 +196,7 @@ class Retrieval:
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
+        self._look_soon()
         self._indexer.release()
         scopes = self._readable(query)
         recalls = self._recalls(self._named(query), scopes)
@@ -274,6 +284,7 @@ class Retrieval:
         if attempt:
             attempt.abandon()
             query = self._with_vector_of(attempt, query)
+        self._look_soon()
         self._indexer.release(but=query.exclude)
         recalls = self._recalls(query, loaded)
         return await self._wait(self._indexer.talk.submit(self._run_each, recalls), query, recalls)
@@ -398,3 +409,58 @@ def _scaled(hits: Sequence[Hit]) -> list[Hit]:
     best = max((hit.score for hit in hits), default=0.0)
     answers = best_of_top(np.array([hit.probability for hit in hits]))
     return [replace(hit, score=hit.score / best * answers if best > 0 else 0.0) for hit in hits]
+
+
+# ------------------------------------------------------------------- before the first turn
+# Compiled patterns and read weights: made when they are first used, so that no command, child
+# process or other language pays for them. A conversation makes them as it begins, in the
+# background: a turn that made them itself would take 20 to 100 ms longer.
+
+
+@cache
+def compile_patterns(language: str, agent_name: str) -> None:
+    """Compile the patterns that every turn is matched with; once in a process."""
+    from slowcat_memory.core.extraction.stated import stated
+
+    recall_gate.compile_patterns(language)
+    grammar.compile_patterns(language, (agent_name,))
+    grammar.prepare(language)
+    for one in LANGUAGES:  # a turn is searched for orders in every language
+        _ = one.orders.compiled
+    stated("I moved to Porto in May.", "User", language)  # the rules that read each turn
+    compile_lazy_patterns()
+
+
+def rehearsed(language: str) -> tuple[str, ...]:
+    """Return questions that use every table that recall makes when it is first needed.
+
+    For a fact, with a name that nobody has; for a day; for somebody else; for an overview.
+    """
+    return _REHEARSED.get(language, _REHEARSED["english"])
+
+
+_REHEARSED = {
+    "english": (
+        "What is the name of Saoirse's dog?",
+        "What did I do yesterday at three?",
+        "Where did Wojciech work before he moved, and when is his next appointment?",
+        "What have we talked about lately?",
+    ),
+    "german": (
+        "Wie heißt der Hund von Saoirse?",
+        "Was habe ich gestern um drei gemacht?",
+        "Wo hat Wojciech vor dem Umzug gearbeitet, und wann ist sein nächster Termin?",
+        "Worüber haben wir in letzter Zeit gesprochen?",
+    ),
+}
+
+
+@cache
+def collect_garbage() -> None:
+    """Run a full collection, once in a process: 20 to 70 ms that would stop a turn otherwise.
+
+    All that was imported and opened counts as new objects until then, so the next full collection
+    would come within the first turns. Afterwards it comes when a quarter more has been made. The
+    objects are not frozen: they are the application's too, and what it drops must be freed.
+    """
+    gc.collect()

@@ -18,8 +18,8 @@ from slowcat_memory.core.memory import ICEBREAKER, family, turn_of
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.disk.interruptible import BeforeRead
 from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.snapshot import BeforeRead
 
 BETWEEN = "/"
 
@@ -70,6 +70,7 @@ class StoreThen:
     def __init__(self, store: Store, now: datetime, upto: int = 0) -> None:
         self._store, self.path, self.now, self.upto = store, Path(store.path), now, upto
         self.sessions: dict[str, Session] = {}
+        self.idle_turn = store.idle_turn
 
     def advance(self, event: Event) -> None:
         self.upto = event.id
@@ -80,7 +81,7 @@ class StoreThen:
         return self._store.apply(job, batch)
 
     @contextmanager
-    def snapshot(self, before_read: BeforeRead | None = None) -> "Iterator[SnapshotThen]":
+    def snapshot(self, before_read: BeforeRead = lambda: None) -> "Iterator[SnapshotThen]":
         with self._store.snapshot(before_read) as snapshot:
             yield SnapshotThen(snapshot, self)
 
@@ -132,12 +133,10 @@ class SnapshotThen:
         return [row for row in self.sessions() if row.ended is None]
 
     def memory(self, scope: str, id: str) -> Memory | None:
-        memory = self._snapshot.memory(scope, id)
-        return None if memory is None else self._as_was(memory)
+        return self._as_was(self._snapshot.memory(scope, id))
 
     def read(self, scope: str, id: str) -> Memory | None:
-        memory = self._snapshot.read(scope, id)
-        return None if memory is None else self._as_was(memory)
+        return self._as_was(self._snapshot.read(scope, id))
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         stored = self._snapshot.memories(scope, beginning, after)
@@ -151,9 +150,9 @@ class SnapshotThen:
         found = self._snapshot.ledger_tail(n, before)
         return [row for row in found if row.turn <= self._then.upto]
 
-    def _as_was(self, memory: Memory) -> Memory | None:
+    def _as_was(self, memory: Memory | None) -> Memory | None:
         # A used icebreaker stays used at any time: replaying the log must not queue it again.
-        if family(memory.kind) == ICEBREAKER and memory.retired_at:
+        if memory is None or (family(memory.kind) == ICEBREAKER and memory.retired_at):
             return memory
         recorded = memory.recorded_at or memory.valid_from
         if turn_of(memory.id) > self._then.upto or recorded > self._then.now:

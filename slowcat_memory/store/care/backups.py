@@ -5,17 +5,16 @@ The counter orders them, never the time: a clock may have been wrong when one wa
 
 import os
 import re
-import shutil
+from contextlib import closing
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.care.copy import backup_name, copy_out, rewrite
-from slowcat_memory.store.care.drafts import drafting, forget_epoch
+from slowcat_memory.store.care.copy import backup_name, copy_file, copy_out, rewrite
+from slowcat_memory.store.care.drafts import Snapshots, drafting
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
@@ -28,7 +27,7 @@ from slowcat_memory.store.disk.folder import (
     sync_dir,
 )
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.rows.pending import PENDING_KEY, Pending
 
 REWRITING = "rewriting"  # where a backup is rewritten, beside it
@@ -74,7 +73,7 @@ def next_backup(path: Path, now: datetime) -> Path:
     return folder / f"{last + 1:06}-{backup_name(now)}.mdb"
 
 
-def back_up(env: Environment, to: Path, now: datetime) -> Path:
+def back_up(env: Environment, snapshots: Snapshots, to: Path, now: datetime) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
     ``to`` must not exist. ``now`` is kept with the name of the latest backup.
@@ -90,7 +89,7 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
         raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
     draft = to.with_name(to.name + ".tmp")
     draft.unlink(missing_ok=True)
-    with drafting(env.path, partial(forget_epoch, env), draft, to):
+    with drafting(env.path, snapshots, draft, to):
         copy_out(env, draft)
         if not canary_process.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
@@ -99,9 +98,9 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
     return to
 
 
-def back_up_into_store(env: Environment, now: datetime, keep: int) -> Path:
+def back_up_into_store(env: Environment, snapshots: Snapshots, now: datetime, keep: int) -> Path:
     """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
-    made = back_up(env, next_backup(env.path, now), now)
+    made = back_up(env, snapshots, next_backup(env.path, now), now)
     others = [backup.file for backup in backups_of(env.path) if backup.file != made]
     for old in others[: max(0, len(others) + 1 - keep)]:
         old.unlink()
@@ -127,15 +126,21 @@ def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
 # ------------------------------------------------------------------- forgetting
 
 
-class ErasedBackups(Struct, frozen=True, kw_only=True):
-    """What became of the backups; see ``erasure.Erased``."""
+class Erased(Struct, frozen=True, kw_only=True):
+    """What became of the copies of deleted bytes.
+
+    Attributes:
+        problems: Why some are left, one sentence each; () when all are gone.
+        backups_deleted: How many backups were deleted.
+        backups_rewritten: How many were rewritten without what is forgotten.
+    """
 
     problems: tuple[str, ...] = ()
-    deleted: int = 0
-    rewritten: int = 0
+    backups_deleted: int = 0
+    backups_rewritten: int = 0
 
 
-def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
+def erase(env: Environment, erasure: Pending | None) -> Erased:
     """Delete the backups in a store's folder, or rewrite them where the erasure says so.
 
     Where the folder is a link, the files that it leads to are meant. A backup that cannot be
@@ -143,7 +148,8 @@ def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
     """
     folder, keep = env.path / BACKUPS, erasure is not None and erasure.keep_backups
     if not folder.is_dir():
-        return ErasedBackups(problems=_unreachable(folder))
+        lost = f"{folder} leads to {folder.resolve()}, which is not there"
+        return Erased(problems=(lost,) if folder.is_symlink() else ())
     remove(folder / REWRITING)
     rewritten, doomed = 0, []
     for backup in backups_of(env.path):
@@ -156,13 +162,7 @@ def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
     problems += _remove_others(folder)
     if last_backup(env.path) is None:
         (env.path / LAST_BACKUP).unlink(missing_ok=True)
-    return ErasedBackups(problems=tuple(problems), deleted=len(gone), rewritten=rewritten)
-
-
-def _unreachable(folder: Path) -> tuple[str, ...]:
-    if folder.is_symlink():
-        return (f"{folder} leads to {os.readlink(folder)}, which is not there",)
-    return ()
+    return Erased(problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten)
 
 
 def _remove_others(folder: Path) -> list[str]:
@@ -186,14 +186,10 @@ def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
     remove(workshop)
     workshop.mkdir(mode=0o700)
     try:
-        shutil.copyfile(file, workshop / DATA)
-        (workshop / DATA).chmod(0o600)
-        made = Environment(workshop)
-        try:
+        copy_file(file, workshop / DATA)
+        with closing(Environment(workshop)) as made:
             if not _forget_in(made, env, erasure):
                 return False
-        finally:
-            made.close()
         if not canary_process.is_whole(data_file(workshop)):
             return False
         os.replace(data_file(workshop), file)
@@ -208,7 +204,8 @@ def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
     if created(made) != created(env):
         return False
     delete_forgotten(env, made, erasure.requests)
-    epoch = forget_epoch(env)
+    with reading(env) as tx:
+        epoch = tx.meta(EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
         tx.drop("meta", PENDING_KEY)

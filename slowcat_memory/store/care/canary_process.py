@@ -5,7 +5,6 @@ interpreter, no memory for another process) the file's pages are read here inste
 slower, and as safe. A file is never taken for whole because nothing could read it.
 """
 
-import json
 import signal
 import subprocess
 from pathlib import Path
@@ -16,10 +15,10 @@ from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import StoreError, StoreFormatError, StoreFullError
 from slowcat_memory.store.care import salvage
 from slowcat_memory.store.disk import canary
-from slowcat_memory.store.disk.canary import DAMAGED, OTHER_FORMAT, WHOLE
-from slowcat_memory.store.disk.envelope import FORMAT_KEY, HEADER, intact, is_of_another_format
+from slowcat_memory.store.disk.canary import DAMAGED, OTHER_FORMAT
+from slowcat_memory.store.disk.envelope import FORMAT_KEY, is_of_another_format
 from slowcat_memory.store.disk.folder import data_file, generation
-from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, Tree, tables
+from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, tables
 
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 BASE_SECONDS, SECONDS_PER_BYTE = 60.0, 1 / (5 << 20)  # 0.23 s per 78 MiB measured, so 70 x slack
@@ -59,7 +58,7 @@ def reads_whole(folder: Path) -> bool:
 
 def _judge(command: str, target: Path, file: Path) -> bool:
     code = _run(canary.__file__, command, str(target), seconds=_patience(file))
-    if code is None or code not in (
+    if code not in (
         canary.WHOLE,
         canary.DAMAGED,
         canary.OTHER_FORMAT,
@@ -149,26 +148,9 @@ def check_pages(file: Path) -> int:
                 return DAMAGED
         if is_of_another_format(dict(meta_rows).get(FORMAT_KEY)):
             return OTHER_FORMAT
-        counts = {name: _count(pages, tree) for name, tree in found.items()}
-        return _compare(meta_rows, counts)
-
-
-def _count(pages: PageMap, tree: Tree) -> int | None:
-    """Return the number of rows of a table, None if one is damaged or cannot be reached."""
-    walk = pages.walk(tree)
-    count = 0
-    for row in walk:
-        if not intact(*row):
-            return None
-        count += 1
-    return count if walk.whole else None
-
-
-def _compare(meta: list[Row], counts: dict[str, int | None]) -> int:
-    if None in counts.values() or not all(intact(*row) for row in meta):
-        return DAMAGED
-    written = dict(meta).get(b"counts")
-    if written is None:  # a store that was being made
-        return WHOLE if not any(counts.values()) else DAMAGED
-    expected = json.loads(written[HEADER.size :])
-    return WHOLE if all(counts.get(name) == n for name, n in expected.items()) else DAMAGED
+        counts = {"meta": canary.count_rows(meta_rows)}
+        for name, tree in found.items():
+            walk = pages.walk(tree)
+            rows = canary.count_rows(walk)
+            counts[name] = rows if walk.whole else None
+        return canary.judge(dict(meta_rows).get(b"counts"), counts)

@@ -6,19 +6,26 @@ fragments of one record remain in the unused end of another's last page, and pag
 So a copy here is made row by row, into an environment of its own.
 """
 
+import os
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import lmdb
 
-from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.disk.change_set import Changes
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import DATA, fresh_folder
-from slowcat_memory.store.disk.transaction import copy_out, open_alone, transact
+from slowcat_memory.store.disk.environment import Environment, pages_of
+from slowcat_memory.store.disk.folder import DATA, create, data_file, fresh_folder, sync_dir
+from slowcat_memory.store.disk.transaction import (
+    copy_and_swap,
+    copy_out,
+    open_alone,
+    transact,
+    writing,
+)
 
 Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
@@ -26,6 +33,7 @@ Run = Callable[[Callable[[], Any]], Any]
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
 ROW_BYTES = 10  # of a page, for each row, besides key and value
 FULL = 0.9  # share of a copy's pages that rows fill
+COPIES = 3  # made beside the writers, before one is made under their lock
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
@@ -45,11 +53,29 @@ def backup_name(now: datetime) -> str:
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
-def rewrite(env: Environment, run: Run) -> bool:
-    """Swap in a fresh file that has the rows and nothing else, without holding up the writer.
+def copy_file(source: Path, to: Path) -> None:
+    """Copy a file that nobody writes to a new one, 0600."""
+    os.close(create(to))
+    shutil.copyfile(source, to)
 
-    The rows are copied on this thread. What is committed meanwhile is recorded, and added between
-    two transactions of the writer, in which the fresh file then takes the place of the other.
+
+def put_aside(path: Path, name: str, now: datetime) -> Path:
+    """Link a store's file into a folder of its own: a rename that follows unlinks it here."""
+    aside = Path(mkdtemp(prefix=f"{name}{backup_name(now)}.", dir=path))
+    try:
+        os.link(data_file(path), aside / DATA)
+    except OSError:  # a file system without links
+        copy_file(data_file(path), aside / DATA)
+    sync_dir(aside)
+    sync_dir(path)  # before the switch: its only other name is in the new folder
+    return aside
+
+
+def rewrite(env: Environment, run: Run) -> bool:
+    """Swap in a fresh file that has the rows and nothing else.
+
+    The rows are copied on this thread, beside the writers. A copy in which something is missing
+    that was committed meanwhile is thrown away; the last one is made under the write lock.
     Returns False when a reader stayed inside.
 
     Raises:
@@ -60,35 +86,26 @@ def rewrite(env: Environment, run: Run) -> bool:
     if env.outbox is not None:
         run(partial(transact, env, env.outbox.trim))
         without = env.outbox.dropped
-    with env.recording() as changes, fresh_folder(env.path) as fresh:
-        copy_out(env, fresh / DATA)
-        run(partial(_swap, env, fresh, changes))
+    for _ in range(COPIES):
+        copied = env.env
+        with fresh_folder(env.path) as fresh:
+            last = copy_out(env, fresh / DATA)
+            if run(partial(_swap, env, fresh, copied, last)):
+                break
+    else:
+        run(partial(copy_and_swap, env))
     if env.outbox is not None:
         env.outbox.note_rewritten(without)
     return env.wait_for_readers(READER_TIMEOUT_S)
 
 
-def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> None:
-    _add(fresh / DATA, changes)
-    _check_copy(env, fresh / DATA)
-    env.swap(fresh)
-
-
-def _add(fresh: Path, changes: list[Changes]) -> None:
-    """Write recorded changes, in their order, into a copy."""
-    if not changes:
-        return
-    with open_alone(fresh) as out:
-        dbs = {table: out.open_db(table.encode()) for rows in changes for table in rows}
-        with out.begin(write=True) as txn:
-            for rows in changes:
-                for table, changed in rows.items():
-                    for key, value in changed.items():
-                        if value is None:
-                            txn.delete(key, db=dbs[table])
-                        else:
-                            txn.put(key, value, db=dbs[table])
-        out.sync(True)
+def _swap(env: Environment, fresh: Path, copied: lmdb.Environment, last: int) -> bool:
+    """Swap in a copy if nothing was committed behind transaction ``last``; return whether it is."""
+    with writing(env) as number:
+        if env.env is not copied or number != last + 1:
+            return False
+        env.swap(fresh)
+    return True
 
 
 def shrink(env: Environment, run: Run) -> bool:
@@ -109,9 +126,7 @@ def _saved_share(env: Environment) -> float:
     """
     with env.reading() as (txn, handles):
         stats = {name: txn.stat(db) for name, db in handles.items()}
-        pages: float = sum(
-            s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats.values()
-        )
+        pages: float = sum(map(pages_of, stats.values()))
         rows = txn.cursor(handles["vectors"]) if "vectors" in handles else ()
         used = sum(len(key) + len(value) + ROW_BYTES for key, value in rows)
     if used:
@@ -119,11 +134,3 @@ def _saved_share(env: Environment) -> float:
         needed = used / (FULL * held["psize"])
         pages -= max(0.0, held["leaf_pages"] + held["overflow_pages"] - needed)
     return float(1.0 - pages / (env.env.info()["last_pgno"] + 1))
-
-
-def _check_copy(env: Environment, fresh: Path) -> None:
-    with env.reading() as (txn, handles):
-        expected = {name: txn.stat(db)["entries"] for name, db in handles.items()}
-    for table, count in expected.items():
-        if count_rows(fresh, table) != count:
-            raise StoreDamagedError(f"a copy of {env.path} lacks rows of {table}")

@@ -10,20 +10,15 @@ import fcntl
 import os
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import DRAFTS, append_whole, create, sync_dir
-from slowcat_memory.store.disk.locks import is_locked
-from slowcat_memory.store.disk.tables import EPOCH
-from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows.forget import read_pending
+from slowcat_memory.store.sharing import is_locked
+from slowcat_memory.store.snapshot import Snapshot
 
-Epoch = Callable[[], int]
-"""Returns how often something was forgotten; raises ``StoreError`` while rows are being deleted."""
-
+Snapshots = Callable[[], AbstractContextManager[Snapshot]]
 ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever removed
 
 
@@ -51,7 +46,7 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
 
 
 @contextmanager
-def drafting(folder: Path, epoch_of: Epoch, draft: Path, to: Path) -> Iterator[None]:
+def drafting(folder: Path, snapshots: Snapshots, draft: Path, to: Path) -> Iterator[None]:
     """Record a file that is written in the block, and give it its name at the end.
 
     It is deleted when the block fails.
@@ -60,41 +55,22 @@ def drafting(folder: Path, epoch_of: Epoch, draft: Path, to: Path) -> Iterator[N
         StoreError: Something was forgotten meanwhile, which the file could still have.
     """
     with noted(folder, draft):
-        epoch = epoch_of()
+        epoch, named = _epoch(snapshots), draft
         try:
             yield
-            if not _named(epoch_of, draft, to, epoch):
+            if _epoch(snapshots) == epoch:
+                with suppress(FileNotFoundError):  # a forget has deleted it
+                    named = draft.replace(to)
+            if _epoch(snapshots) != epoch or named is draft:  # also between the two
                 raise StoreError("something was forgotten meanwhile", hint="Do it again.")
         except BaseException:
-            draft.unlink(missing_ok=True)
+            named.unlink(missing_ok=True)
             raise
 
 
-def _named(epoch_of: Epoch, draft: Path, to: Path, epoch: int) -> bool:
-    """Give a file its name; return False, without it, when something was forgotten since."""
-    if epoch_of() != epoch:
-        return False
-    try:
-        os.replace(draft, to)
-    except FileNotFoundError:  # the forget has deleted it
-        return False
-    if epoch_of() != epoch:  # between the two
-        to.unlink(missing_ok=True)
-        return False
-    return True
-
-
-def forget_epoch(env: Environment) -> int:
-    """Return how often something was forgotten.
-
-    Raises:
-        StoreError: Just now rows are being deleted, so a copy could still have them.
-    """
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
-        if (found := read_pending(tx)) and not found.deleted:
-            raise StoreError("something is being forgotten just now", hint="Try again soon.")
-        return int(tx.meta(EPOCH, 0))
+def _epoch(snapshots: Snapshots) -> int:
+    with snapshots() as snapshot:
+        return snapshot.settled_epoch()
 
 
 def remove_drafts(folder: Path, *, running: bool) -> list[Path]:

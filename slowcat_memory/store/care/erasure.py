@@ -17,14 +17,13 @@ from typing import TypeVar
 
 import lmdb
 from loguru import logger
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Forget, Forgotten, Manifest
 from slowcat_memory.store.care import backups, copy
+from slowcat_memory.store.care.backups import Erased
 from slowcat_memory.store.care.copy import Run
-from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import remove_drafts
 from slowcat_memory.store.disk import unerased
 from slowcat_memory.store.disk.environment import Environment
@@ -36,34 +35,22 @@ from slowcat_memory.store.disk.folder import (
     REPLAYING,
     RESTORING,
     SALVAGING,
+    damaged_folders,
     index_folder,
     remove,
     sync_dir,
 )
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.rows import forget, pending
 from slowcat_memory.store.rows.forget import Change
 from slowcat_memory.store.rows.forget_select import Deletion, select
 from slowcat_memory.store.rows.pending import Pending
+from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
 T = TypeVar("T")
 OnHidden = Callable[[Forgotten], object]
 READER = "a program reads the store and does not stop"
-
-
-class Erased(Struct, frozen=True, kw_only=True):
-    """What became of the copies of deleted bytes.
-
-    Attributes:
-        problems: Why some are left, one sentence each; () when all are gone.
-        backups_deleted: How many backups were deleted.
-        backups_rewritten: How many were rewritten without what is forgotten.
-    """
-
-    problems: tuple[str, ...] = ()
-    backups_deleted: int = 0
-    backups_rewritten: int = 0
 
 
 def run_here(change: Callable[[], T]) -> T:
@@ -134,8 +121,8 @@ class Erasure:
         return self._read(lambda tx: bool(tx.meta(ERASE_DUE, False)))
 
     def _read(self, read: Callable[[Transaction], T]) -> T:
-        with self._env.reading() as (txn, handles):
-            return read(Transaction(txn, handles))
+        with reading(self._env) as tx:
+            return read(tx)
 
     def _write(self, change: Change) -> None:
         self._run(partial(transact, self._env, change))
@@ -155,6 +142,11 @@ class Erasure:
             erased = self._erase_copies(sparing)
             if not copy.rewrite(self._env, self._run):
                 erased = replace(erased, problems=(*erased.problems, READER))
+            epoch = self._read(lambda tx: int(tx.meta(EPOCH, 0)))
+            generation = self._env.holding.name
+            behind = unconfirmed(self._env.path, epoch, generation, CONFIRM_S)
+            late = tuple(f"process {one.pid} ({one.program}) may still hold it" for one in behind)
+            erased = replace(erased, problems=(*erased.problems, *late))
         except (OSError, StoreError, lmdb.Error) as error:
             erased = Erased(problems=(str(error),))
         if erased.problems:
@@ -177,11 +169,7 @@ class Erasure:
         done = backups.erase(self._env, found)
         sync_dir(path)
         problems = tuple(f"{entry} cannot be deleted" for entry in left)
-        return Erased(
-            problems=problems + done.problems,
-            backups_deleted=done.deleted,
-            backups_rewritten=done.rewritten,
-        )
+        return replace(done, problems=problems + done.problems)
 
 
 def _forget_erasure(tx: Transaction) -> None:
@@ -211,8 +199,7 @@ def sweep(env: Environment) -> None:
     remove_drafts(env.path, running=False)
     for doomed in env.path.glob(f"{DOOMED}*"):
         remove(doomed)
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with reading(env) as tx:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = [tx.read(Manifest, "manifest", key) for key in tx.keys("manifest")]
     if not due:

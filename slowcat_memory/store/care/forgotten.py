@@ -13,7 +13,7 @@ from slowcat_memory.records import Forget
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.disk.unerased import ORDER, Unerased
 from slowcat_memory.store.rows import forget
 
@@ -57,22 +57,22 @@ def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, b
 
 def created(env: Environment) -> str:
     """Return when a store was created. It identifies the memory: all copies keep it."""
-    with env.reading() as (txn, handles):
-        return str(Transaction(txn, handles).meta(CREATED, ""))
+    with reading(env) as tx:
+        return str(tx.meta(CREATED, ""))
 
 
 def _tombstones(env: Environment) -> dict[bytes, bytes]:
-    with env.reading() as (txn, handles):
-        return dict(txn.cursor(handles["tombstones"]))
+    with reading(env) as tx:
+        return dict(tx.rows("tombstones"))
 
 
 def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
     """Return the requests that delete everything these tombstones and epoch marks name."""
     turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
     memories: dict[str, set[str]] = defaultdict(set)
-    with made.reading() as (txn, handles):
-        epoch = Transaction(txn, handles).meta(EPOCH, 0)
-        for key in txn.cursor(handles["memories"]).iternext(values=False):
+    with reading(made) as tx:
+        epoch = tx.meta(EPOCH, 0)
+        for key in tx.keys("memories"):
             scope, rest = keys.split_scope(key)
             id = rest.decode()
             mark = keys.epoch_mark(scope, id)

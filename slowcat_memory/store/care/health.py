@@ -18,13 +18,14 @@ from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care.backups import last_backup
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
-from slowcat_memory.store.disk.environment import Environment, our_errors
-from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, RUNNING, data_file
-from slowcat_memory.store.disk.locks import alive, distrust, holder
+from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
+from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, data_file
+from slowcat_memory.store.disk.state import distrust, is_unclean
 from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.pending import Subject
 from slowcat_memory.store.rows.subjects import embedders, exists
+from slowcat_memory.store.sharing import living
 
 ABOUT_MEMORIES = ("contexts", "keys", "vectors")
 Root = Callable[[str], Path]
@@ -49,7 +50,6 @@ class Health(Struct, frozen=True, kw_only=True):
         scarce: Whether the disk is so full that only turns are saved.
         writer: Process that has it open for writing, 0 for none.
         unclean_stop: The last writer did not close it, or this one found that so when it opened.
-        stale_readers: Dead readers that keep old pages in use until the next open.
         damaged: Number of rows that do not read back, by table.
         orphans: Number of contexts, keys and vectors without their memory, by table.
         erase_due: Deleted text may still be in free pages.
@@ -66,7 +66,6 @@ class Health(Struct, frozen=True, kw_only=True):
     scarce: bool
     writer: int
     unclean_stop: bool
-    stale_readers: int
     damaged: dict[str, int]
     orphans: dict[str, int]
     erase_due: bool
@@ -94,7 +93,7 @@ def check_file(path: Path) -> None:
     with our_errors(path):
         if not data_file(path).is_file():
             return
-        running = (path / RUNNING).exists() and alive(holder(path)[0])
+        running = living(path)
         if running and canary_process.reads_whole(path):
             return
         if not running and canary_process.is_whole(data_file(path)):
@@ -103,7 +102,7 @@ def check_file(path: Path) -> None:
             distrust(path)
     raise StoreDamagedError(
         f"the store at {path} is damaged",
-        hint=f"Process {holder(path)[0]} has it open: stop it first." if running else "",
+        hint=f"Process {running[0].pid} has it open: stop it first." if running else "",
     )
 
 
@@ -111,22 +110,17 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
-    writer = holder(path)[0] if (path / RUNNING).exists() else 0
+    running = [one.pid for one in living(path)]
     with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
-        stats = [txn.stat(db) for db in handles.values()]
+        tx, stats = Transaction(txn, handles), map(txn.stat, handles.values())
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
             file_bytes=data_file(path).stat().st_size,
-            live_bytes=sum(
-                s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])
-                for s in stats
-            ),
+            live_bytes=sum(pages_of(stat) * stat["psize"] for stat in stats),
             disk_free_bytes=free,
             scarce=free < min_free_mb * MB,
-            writer=writer if alive(writer) else 0,
-            unclean_stop=unclean_stop or bool(writer and not alive(writer)),
-            stale_readers=sum(not alive(pid) for pid in _readers(env)),
+            writer=next(iter(running), 0),
+            unclean_stop=unclean_stop or (is_unclean(path) and not running),
             damaged=dict(Counter(table for table, _ in damaged)),
             orphans=dict(Counter(table for table, _ in orphans)),
             erase_due=bool(tx.meta(ERASE_DUE, False)),
@@ -149,12 +143,6 @@ def repair(tx: Transaction) -> dict[str, int]:
     for table, key in gone:
         tx.drop(table, key)
     return dict(Counter(table for table, _ in gone))
-
-
-def _readers(env: Environment) -> Iterator[int]:
-    for line in env.env.readers().splitlines():
-        if (first := line.split()[:1]) and first[0].isdecimal():
-            yield int(first[0])
 
 
 def _damaged(tx: Transaction) -> Iterator[tuple[str, bytes]]:

@@ -1,22 +1,24 @@
 """The steps of opening a store, in their order.
 
-For writing: folder, lock, leftovers, canary unless the last writer closed the file or was killed on
-this boot, running mark, environment, first rows of a new store, erasure if one is due. For reading:
-nothing is created or changed.
+For writing, if no other process has the store open: folder, leftovers, canary unless the last one
+closed the file or was killed on this boot, running mark, environment, first rows of a new store,
+erasure if one is due. Beside others: the environment alone. For reading: nothing is created or
+changed.
 """
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import lmdb
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreDamagedError, StoreUnsafeError
+from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreUnsafeError
 from slowcat_memory.store.blocks.reader import last_id
 from slowcat_memory.store.care import canary_process, recover
 from slowcat_memory.store.care.erasure import Erasure, sweep
@@ -24,22 +26,15 @@ from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import FRESH, RUNNING, create, data_file
-from slowcat_memory.store.disk.locks import (
-    WriterLock,
-    alive,
-    distrust,
-    holder,
-    mark_running,
-    unmark_running,
-    vouch,
-)
+from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, data_file
 from slowcat_memory.store.disk.outbox import Outbox, read_state
+from slowcat_memory.store.disk.state import distrust, mark_running, mark_stopped, vouch
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
+from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
 
-MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
+OPENING_S = 10.0  # how long opening waits for a process that opens or leaves the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +42,30 @@ class Opened:
     """The resources of an open store.
 
     Attributes:
-        lock: The writer lock, None when only reading.
         report: What was found.
-        next_id: Id of the next event.
+        presence: This process among those that write; None when only reading.
+        ids: Where its events get their ids; None when only reading.
     """
 
     env: Environment
-    lock: WriterLock | None
     report: OpenReport
-    next_id: int
+    presence: Presence | None = None
+    ids: LogIds | None = None
+
+    def leave(self) -> None:
+        """Close everything; the last process marks the store as closed cleanly."""
+        path = self.env.path if self.env.is_in_place() else None
+        self.env.close()
+        if self.ids is None or self.presence is None:
+            return
+        self.ids.close()
+        try:
+            with alone(path / OPENING, OPENING_S) if path else nullcontext():
+                self.presence.leave()
+                if path and not living(path):
+                    mark_stopped(path)
+        except (OSError, StoreBusyError):
+            self.presence.leave()
 
 
 def to_write(
@@ -67,22 +77,26 @@ def to_write(
     """Open a folder for writing; raises the errors of ``Store.open``."""
     with our_errors(path), ExitStack() as undo:
         folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-        lock = WriterLock(path, now())
-        undo.callback(lock.release)
-        report = recover.examine(path, now, map_bytes(options.map_size_gib))
-        if not report.unclean_stop:
-            undo.callback(unmark_running, path)
-        distrust(path)
-        mark_running(path, now())
-        env, report = _environment(path, options, now, report, outbox)
-        undo.callback(env.close)
-        vouch(path)
-        folder.sync_dir(path)  # LMDB flushes its files, not their names
-        sweep(env)
-        Erasure(env).finish()
-        opened = Opened(env, lock, report, _next_id(env))
+        with alone(path / OPENING, OPENING_S):
+            is_first, report = not living(path), OpenReport()
+            presence = Presence(path)
+            undo.callback(presence.leave)
+            if is_first:
+                report = recover.examine(path, now, map_bytes(options.map_size_gib))
+                if not report.unclean_stop:
+                    undo.callback(distrust, path)
+                mark_running(path)
+            env, report = _environment(path, options, now, report, outbox)
+            undo.callback(env.close)
+            if is_first:
+                vouch(path)
+                folder.sync_dir(path)  # LMDB flushes its files, not their names
+                sweep(env)
+                with alone(path / ERASING, 0.0):
+                    Erasure(env).finish()
+            ids = LogIds(path, _next_id(env), is_first=is_first)
         undo.pop_all()
-    return opened
+    return Opened(env, replace(report, is_first=is_first), presence, ids)
 
 
 def _environment(
@@ -94,28 +108,20 @@ def _environment(
 ) -> tuple[Environment, OpenReport]:
     """Open the environment; recover it if damage shows only now."""
     try:
-        env = _open(path, options, outbox)
+        env = _open(path, options, now, outbox)
     except StoreDamagedError:
-        if report.moved_aside or report.created or outbox is not None:
+        others = len(living(path)) > 1
+        if others or report.moved_aside or report.created or outbox is not None:
             raise
         found = recover.recover(path, now(), map_bytes(options.map_size_gib))
         report = replace(found, unclean_stop=report.unclean_stop)
-        env = _open(path, options)
-    try:
-        if _is_new(env):
-            transact(env, partial(_create, now()))
-    except lmdb.Error as error:
-        env.close()
-        raise as_store_error(error) from error
-    except BaseException:
-        env.close()
-        raise
+        env = _open(path, options, now)
     return env, report
 
 
 def _is_new(env: Environment) -> bool:
-    with env.reading() as (txn, handles):
-        return Transaction(txn, handles).meta(FORMAT_ROW, None) is None
+    with reading(env) as tx:
+        return tx.meta(FORMAT_ROW, None) is None
 
 
 def _create(now: datetime, tx: Transaction) -> None:
@@ -126,15 +132,24 @@ def _create(now: datetime, tx: Transaction) -> None:
     tx.set_meta(UNENDED, [])
 
 
-def _open(path: Path, options: StoreOptions, outbox: Outbox | None = None) -> Environment:
-    """Open the environment and check that its rows can be read, and that it may be written to."""
+def _open(
+    path: Path,
+    options: StoreOptions,
+    now: Callable[[], datetime],
+    outbox: Outbox | None = None,
+) -> Environment:
+    """Open the environment, with the first rows of a new store; check that it may be written to."""
     map_size = map_bytes(options.map_size_gib)
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     try:
-        _is_new(env)
+        if _is_new(env):
+            transact(env, partial(_create, now()))
         if outbox is None:
             _check_own(env)
+    except lmdb.Error as error:
+        env.close()
+        raise as_store_error(error) from error
     except BaseException:
         env.close()
         raise
@@ -143,8 +158,8 @@ def _open(path: Path, options: StoreOptions, outbox: Outbox | None = None) -> En
 
 def _check_own(env: Environment) -> None:
     """Check that a store is no copy: what were written past its outbox would never be sent."""
-    with env.reading() as (txn, handles):
-        copy = read_state(Transaction(txn, handles).get("meta", keys.name_key(COPY)))
+    with reading(env) as tx:
+        copy = read_state(tx.get("meta", keys.name_key(COPY)))
     if copy is not None:
         raise StoreUnsafeError(
             f"{env.path} is a worker's copy of the memory of {copy.person!r}",
@@ -153,8 +168,7 @@ def _check_own(env: Environment) -> None:
 
 
 def _next_id(env: Environment) -> int:
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with reading(env) as tx:
         return max(next_id(tx), last_id(tx.cursor) + 1)
 
 
@@ -163,33 +177,27 @@ def next_id(tx: Transaction) -> int:
     counter = tx.meta(NEXT_ID, 1)
     if type(counter) is int and counter <= MOST_ID:
         return counter
-    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
-    ids = [last_id(tx.cursor), *forgotten]
+    ids = [last_id(tx.cursor), *recover.forgotten_ids(tx)]
     return max((id for id in ids if id <= MOST_ID), default=0) + 1
 
 
-def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
+def to_read(path: Path, options: StoreOptions) -> Opened:
     """Open a folder for reading, beside a writer or without one.
 
-    Of the options only the rule for file systems matters; ``now`` is not called.
-    Raises the errors of ``Store.open``.
+    Of the options only the rule for file systems matters. A damaged file may kill its reader: a
+    canary reads it first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
     """
     folder.require(path)
     with our_errors(path):
         folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
-        _check_file(path)
+        trusted = living(path) or recover.is_trusted(path)
+        if not (trusted or canary_process.is_whole(data_file(path))):
+            raise StoreDamagedError(
+                f"the store at {path} is damaged",
+                hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",
+            )
         env = Environment(path, readonly=True)
-    return Opened(env, None, OpenReport(), 0)
-
-
-def _check_file(path: Path) -> None:
-    """Run the canary first unless a writer has the file, or left it: a damaged one may be fatal."""
-    running = (path / RUNNING).exists() and alive(holder(path)[0])
-    if not (running or recover.is_trusted(path) or canary_process.is_whole(data_file(path))):
-        raise StoreDamagedError(
-            f"the store at {path} is damaged",
-            hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",
-        )
+    return Opened(env, OpenReport())
 
 
 # ------------------------------------------------------------------- tried without opening
@@ -202,28 +210,15 @@ ROOM = bytes(1 << 18)  # the least room that opening and the first commits take
 def check_writable(path: Path, options: StoreOptions) -> None:
     """Raise the error that opening the store for writing would raise, as far as that is cheap.
 
-    Takes the writer lock and writes a quarter of a megabyte, then undoes both. Other openings of
-    the store in this process stay as they are.
+    Writes a quarter of a megabyte, and deletes it again. Other openings of the store in this
+    process stay as they are.
 
     Raises:
-        StoreError: It is held, or its folder cannot be used.
+        StoreError: Its folder cannot be used.
         OSError: The disk refuses.
     """
     folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    lock = WriterLock(path, None)
-    try:
-        _write(path / FRESH)  # a leftover of that name is removed when the store is opened
-    finally:
-        lock.release()
-
-
-def _write(file: Path) -> None:
-    file.unlink(missing_ok=True)
-    fd = create(file)
-    try:
-        with os.fdopen(fd, "wb") as out:
-            out.write(ROOM)
-            out.flush()
-            os.fsync(out.fileno())
-    finally:
-        file.unlink()
+    with TemporaryFile(prefix=FRESH, dir=path) as out:
+        out.write(ROOM)
+        out.flush()
+        os.fsync(out.fileno())

@@ -11,18 +11,15 @@ Deletions of a store that no longer exists cannot be known: tombstones restored 
 are the backup's own.
 """
 
-import os
 import shutil
-import struct
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import lmdb
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
@@ -30,10 +27,8 @@ from slowcat_memory.store.blocks.reader import EVENTS
 from slowcat_memory.store.care import canary_process, copy, open
 from slowcat_memory.store.care.erasure import Erasure, run_here
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
-from slowcat_memory.store.care.open import MOST_ID
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.tables import (
     COUNTS,
     CREATED,
@@ -48,11 +43,13 @@ from slowcat_memory.store.disk.tables import (
     TABLES,
     UNENDED,
 )
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows.pending import PENDING_KEY
+from slowcat_memory.store.sharing import MOST_ID, alone
 
 OnStep = Callable[[str], None]
+ALONE_S = 60.0  # how long a restoration waits for another process's erasure
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -80,7 +77,7 @@ def restore(
     now: Callable[[], datetime] = utc_now,
     on_step: OnStep = lambda step: None,
 ) -> Restored:
-    """Replace a store by a backup. No other process may write there meanwhile.
+    """Replace a store by a backup. Other processes go on with the restored one.
 
     Memories hidden by a voice command are first deleted for good, even those that could still be
     restored by voice.
@@ -95,7 +92,7 @@ def restore(
         on_step: Called with the name of each step.
 
     Raises:
-        StoreBusyError: Another process writes.
+        StoreBusyError: Another process erases, or does not let go of what was forgotten.
         StoreDamagedError: The backup does not read back; the store is as before.
         StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
@@ -105,16 +102,11 @@ def restore(
     _check(backup, path)
     opened = open.to_write(path, options, now)
     try:
-        with errors_of(str(backup)):
+        with errors_of(str(backup)), alone(path / folder.ERASING, ALONE_S):
             return _Restoration(opened.env, now(), on_step).run(backup, keep, foreign)
     finally:
         shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
-        in_place = opened.env.is_in_place()
-        opened.env.close()
-        if in_place:
-            mark_stopped(opened.env.path)
-        if opened.lock is not None:
-            opened.lock.release()
+        opened.leave()
 
 
 def _check(backup: Path, path: Path) -> None:
@@ -136,8 +128,7 @@ class _Restoration:
     def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
         self._on_step("copying it")
         self._copy(backup)
-        made = Environment(self._workshop)
-        try:
+        with closing(Environment(self._workshop)) as made:
             check_rows(made, str(backup))
             related = created(made) == created(self._env)
             if not (related or foreign or _is_empty(self._env)):
@@ -153,21 +144,17 @@ class _Restoration:
             if not copy.rewrite(made, run_here):
                 raise StoreError("what was forgotten could not be erased from the backup's copy")
             events = _events(made)
-        finally:
-            made.close()
         return self._swap(events, forgotten, keep)
 
     def _copy(self, backup: Path) -> None:
         shutil.rmtree(self._workshop, ignore_errors=True)
         self._workshop.mkdir(mode=0o700)
-        os.close(folder.create(self._workshop / folder.DATA))
-        shutil.copyfile(backup, self._workshop / folder.DATA)
+        copy.copy_file(backup, self._workshop / folder.DATA)
 
     def _finish_commands(self) -> None:
         """Delete hidden memories that are due later: the file moved aside must not have them."""
-        with self._env.reading() as (txn, handles):
-            rows = txn.cursor(handles["commands"])
-            commands = [codec.decode(CommandEntry, key, value) for key, value in rows]
+        with reading(self._env) as tx:
+            commands = [codec.decode(CommandEntry, *row) for row in tx.rows("commands")]
         requests = [
             request
             for command in commands
@@ -189,38 +176,27 @@ class _Restoration:
         fresh = folder.generation(self._workshop)
         if not canary_process.is_whole(fresh / folder.DATA):
             raise StoreDamagedError("the copy of the backup does not read back")
-        aside = self._put_aside() if keep and not _is_empty(self._env) else None
-        self._env.swap(fresh)
+        aside = None
+        with writing(self._env):
+            if keep and not _is_empty(self._env):
+                aside = copy.put_aside(self._env.path, folder.REPLACED, self._now)
+            self._env.swap(fresh)
         return Restored(events=events, forgotten=forgotten, aside=aside)
-
-    def _put_aside(self) -> Path:
-        """Link the store's file into a folder of its own; after the swap it is the only link."""
-        aside = self._env.path / f"{folder.REPLACED}{copy.backup_name(self._now)}"
-        aside.mkdir(mode=0o700)
-        try:
-            os.link(folder.data_file(self._env.path), aside / folder.DATA)
-        except OSError:  # a file system without links
-            copy.copy_out(self._env, aside / folder.DATA)
-        folder.sync_dir(aside)
-        folder.sync_dir(self._env.path)  # before the swap: its only other name is in the new folder
-        return aside
 
 
 def _is_empty(env: Environment) -> bool:
-    with env.reading() as (txn, handles):
-        tables = (*EVENTS, "memories", "tombstones")
-        return not any(txn.stat(handles[table])["entries"] for table in tables)
+    with reading(env) as tx:
+        return not any(map(tx.count, (*EVENTS, "memories", "tombstones")))
 
 
 def _counters(env: Environment) -> tuple[int, int]:
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
+    with reading(env) as tx:
         return open.next_id(tx), tx.meta(EPOCH, 0)
 
 
 def _events(env: Environment) -> int:
-    with env.reading() as (txn, handles):
-        return sum(int(txn.stat(handles[table])["entries"]) for table in EVENTS)
+    with reading(env) as tx:
+        return sum(map(tx.count, EVENTS))
 
 
 def _mark_erased(tx: Transaction) -> None:
@@ -244,11 +220,12 @@ def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
 # shape or an id at the end of the numbers would break every later opening or append.
 
 
-HINT = "Try an older one."
-
-_META: dict[str, type] = {
-    FORMAT_ROW: str, CREATED: str, NEXT_ID: int, EPOCH: int, UNENDED: list, LAST_CHANGE: int,
-    LAST_RUN: int, LAST_CALL: int, COUNTS: dict, EMBEDDERS: dict,
+_Number = Annotated[int, Meta(ge=0, le=MOST_ID)]
+_META = {
+    FORMAT_ROW: str, CREATED: str, NEXT_ID: Annotated[int, Meta(ge=1, le=MOST_ID)],
+    EPOCH: _Number | None, UNENDED: list[str] | None, LAST_CHANGE: _Number | None,
+    LAST_RUN: _Number | None, LAST_CALL: _Number | None, COUNTS: dict[str, int] | None,
+    EMBEDDERS: dict[str, str] | None,
 }  # fmt: skip
 
 
@@ -257,12 +234,11 @@ def errors_of(what: str) -> Iterator[None]:
     """Raise ``StoreDamagedError`` for anything that unexpected content leads to."""
     try:
         yield
-    except StoreError:
+    except (StoreError, OSError):
         raise
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        raise StoreDamagedError(f"{what} is no valid store: {error}", hint=HINT) from error
-    except (struct.error, msgspec.MsgspecError, lmdb.Error) as error:
-        raise StoreDamagedError(f"{what} is no valid store: {error}", hint=HINT) from error
+    except Exception as error:
+        hint = "Try an older one."
+        raise StoreDamagedError(f"{what} is no valid store: {error}", hint=hint) from error
 
 
 def check_rows(env: Environment, what: str) -> None:
@@ -271,29 +247,11 @@ def check_rows(env: Environment, what: str) -> None:
     Raises:
         StoreDamagedError: One is not as the store writes it.
     """
-    with errors_of(what), env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
-        for name, kind in _META.items():
-            _check_meta(name, kind, tx.meta(name, None), what)
+    with errors_of(what), reading(env) as tx:
+        found = {name: tx.meta(name, None) for name in _META}
+        msgspec.convert(found, msgspec.defstruct("Counters", _META.items()))
         for table in TABLES:
-            numbered = table.key.startswith("u64") or table.key.endswith(r"\0 u64 id")
-            for key in tx.keys(table.name) if numbered else ():
-                _check_id(table.name, key, table.key.startswith("u64"), what)
-
-
-def _check_meta(name: str, kind: type, value: Any, what: str) -> None:
-    if value is None:
-        right = name not in (FORMAT_ROW, CREATED, NEXT_ID)
-    elif kind is int:
-        right = type(value) is int and (name == NEXT_ID) <= value <= MOST_ID
-    else:
-        right = isinstance(value, kind)
-    if not right:
-        raise StoreDamagedError(f"{what} is no valid store: {name} is {value!r:.40}", hint=HINT)
-
-
-def _check_id(table: str, key: bytes, alone: bool, what: str) -> None:
-    if len(key) < 8 or (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:
-        raise StoreDamagedError(
-            f"{what} is no valid store: a key of {table} is {key!r:.40}", hint=HINT
-        )
+            alone = table.key.startswith("u64")
+            for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():
+                if (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:
+                    raise ValueError(f"a key of {table.name} is {key!r:.40}")

@@ -12,6 +12,7 @@ Usage::
 import errno
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import lmdb
@@ -94,12 +95,16 @@ def _read(env: lmdb.Environment, handles: "dict[str, lmdb._Database]") -> int:
     with env.begin() as txn:
         if is_of_another_format(txn.get(FORMAT_KEY, db=handles["meta"])):
             return OTHER_FORMAT
-        rows = {name: _count_rows(txn.cursor(db)) for name, db in handles.items()}
-        counts = txn.get(b"counts", db=handles["meta"])
-    if counts is None and not any(rows.values()) and None not in rows.values():
-        return WHOLE  # the tables are made, their first rows were not committed
-    if counts is None or None in rows.values():
+        rows = {name: count_rows(txn.cursor(db)) for name, db in handles.items()}
+        return judge(txn.get(b"counts", db=handles["meta"]), rows)
+
+
+def judge(counts: bytes | None, rows: "dict[str, int | None]") -> int:
+    """Compare the row of the counts with what was counted, None for a table with a damaged row."""
+    if None in rows.values():
         return DAMAGED
+    if counts is None:  # the tables are made, their first rows were not committed
+        return DAMAGED if any(rows.values()) else WHOLE
     expected = json.loads(counts[HEADER.size :])
     return DAMAGED if any(rows.get(name) != count for name, count in expected.items()) else WHOLE
 
@@ -110,9 +115,10 @@ def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
     return {name.decode(): env.open_db(name, create=False) for name in names}
 
 
-def _count_rows(cursor: "lmdb.Cursor[bytes]") -> int | None:
+def count_rows(found: "Iterable[tuple[bytes, bytes]]") -> int | None:
+    """Count rows; None if one is damaged."""
     rows = 0
-    for key, value in cursor:
+    for key, value in found:
         if not intact(key, value):
             return None
         rows += 1

@@ -1,9 +1,11 @@
 """The LMDB environment of a store: open it, read, write, replace it by another generation.
 
 Theory of operation. A generation is a folder with LMDB's data and lock file; ``CURRENT`` in the
-store's folder names the one that holds. Its map has one size for its life. Who reads while it is
-replaced goes on reading the former one, which is closed when its last reader has left. A process
-that only reads looks before each transaction which generation holds.
+store's folder names the one that holds. Its map has one size for its life. Every process may write:
+LMDB lets one transaction at a time, and frees its lock when a process dies. Whoever replaces the
+generation holds the write lock of the old one and of the new one, and whoever has waited for a lock
+looks at ``CURRENT`` again. Who reads while it is replaced goes on reading the former one, which is
+closed when its last reader has left.
 """
 
 import errno
@@ -32,11 +34,11 @@ from slowcat_memory.errors import (
 from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk import change_set, folder, keys
 from slowcat_memory.store.disk.canary import is_file_damage
-from slowcat_memory.store.disk.change_set import OUTBOX, Changes
+from slowcat_memory.store.disk.change_set import OUTBOX
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.locks import Renewal, vouch
 from slowcat_memory.store.disk.outbox import Outbox
+from slowcat_memory.store.disk.state import RENEW_S, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
@@ -63,14 +65,24 @@ def map_bytes(gib: float) -> int:
     return wanted if sys.maxsize > 1 << 32 else min(wanted, MAP_BYTES_32_BIT)
 
 
+def pages_of(stat: "lmdb._StatDict") -> int:
+    """Return how many pages a table has, of its counts by LMDB."""
+    return stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+
+
 class Generation:
     """An open LMDB environment, the handles of its tables, and how many read in it."""
 
-    def __init__(self, env: lmdb.Environment, file: Path) -> None:
-        """Take an environment that was opened in ``file``'s folder."""
-        self.env, self.file = env, file
+    def __init__(self, env: lmdb.Environment, path: Path, place: Path) -> None:
+        """Take an environment that was opened in a store's folder, with its data file at ``place``.
+
+        The folder may be moved; ``place`` in it stays.
+        """
+        self.env, self.place, file = env, place, path / place
+        self.name = "" if place.parent == Path() else place.parent.name
         self.handles: Handles = {}
         self.readers = 0
+        self.current = self.files = (0, 0)  # of CURRENT, and of its own files, when it was opened
         self.data_fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         self.least_size = os.fstat(self.data_fd).st_size
 
@@ -78,7 +90,7 @@ class Generation:
         """Check that the file was not cut: reading what is missing would kill the process."""
         if os.fstat(self.data_fd).st_size < self.least_size:
             raise StoreDamagedError(
-                f"{self.file} was cut while it was open",
+                f"{self.place} was cut while it was open",
                 hint="Start the agent again: that recovers what can be read.",
             )
 
@@ -125,16 +137,13 @@ class Environment:
         self._shut = False
         self._holding: Generation | None = None
         self._former: list[Generation] = []
-        self._data = folder.DATA
-        self._files: tuple[int, ...] = ()
-        self._records: list[list[Changes]] = []
-        self._mark = Renewal()
+        # By number of each transaction of this process, up to where the log and ``changes`` went.
+        self._written: dict[int, tuple[int, int]] = {}
+        self._renew_at = 0.0  # the time of STATE
         try:
             if self.folder.id in _open_here:
                 raise StoreBusyError(
-                    f"{path} is already open in this process",
-                    hint="Share the open store.",
-                    pid=os.getpid(),
+                    f"{path} is already open in this process", hint="Share the open store."
                 )
             self._holding = self._open()
         except BaseException:
@@ -153,25 +162,28 @@ class Environment:
 
     def _open(self) -> Generation:
         while True:
+            current = self.folder.stamp_of(folder.CURRENT)
             path = folder.generation(self.path)
             try:
-                return self._open_generation(path)
+                made = self._open_generation(path)
             except StoreError:
                 if folder.generation(self.path) == path:
                     raise
-                # Another process replaced it meanwhile.
+            else:
+                made.current = current
+                if self.folder.stamp_of(folder.CURRENT) == current:
+                    return made
+                made.close()  # another process replaced it meanwhile
 
     def _open_generation(self, path: Path) -> Generation:
-        file = path / folder.DATA
-        self._data = str(file.relative_to(self.path))
-        self._files = self._inodes()
+        is_there = (path / folder.DATA).exists()
         with our_errors(path), ExitStack() as undo:
             locked = self._prepare_lock(path)
             env = lmdb.open(
                 str(path),
-                map_size=0 if self._files[0] else self._map_size,
+                map_size=0 if is_there else self._map_size,
                 readonly=self.readonly,
-                create=not self.readonly,
+                create=not (self.readonly or is_there),
                 lock=locked,
                 metasync=self._metasync,
                 max_dbs=MAX_TABLES,
@@ -179,14 +191,14 @@ class Environment:
                 mode=0o600,
                 lib_version=0,
             )
-            made = Generation(env, file)
+            made = Generation(env, self.path, path.relative_to(self.path) / folder.DATA)
             undo.callback(made.close)
             made.handles = self._open_tables(env)
             if self.outbox is not None:
                 self._read_outbox(made, self.outbox)
             if not self.readonly:
                 env.reader_check()
-                self._files = self._inodes()
+            made.files = self._inodes(made)
             undo.pop_all()
         return made
 
@@ -197,8 +209,11 @@ class Environment:
         if not self.readonly:
             folder.allocate_lock(path)
         elif not folder.is_allocated(path / folder.LOCK):
-            with suppress(PermissionError), _on_writable_disk():
+            try:
                 folder.allocate_lock(path)
+            except OSError as error:  # LMDB reads without it where the disk is read-only
+                if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+                    raise
         return True
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
@@ -217,8 +232,8 @@ class Environment:
             return {name: env.open_db(name.encode(), txn=txn) for name in names}
 
     def _check_format(self, env: lmdb.Environment) -> None:
-        meta = env.open_db(b"meta", create=False)
         with env.begin() as txn:
+            meta = env.open_db(b"meta", txn=txn, create=False)
             if is_of_another_format(txn.get(FORMAT_KEY, db=meta)):
                 raise StoreFormatError(
                     f"{self.path} has the format of another version of slowcat-memory"
@@ -231,22 +246,28 @@ class Environment:
             row = txn.get(keys.name_key(change_set.COPY), db=made.handles["meta"])
             outbox.read(row, first)
 
-    def _inodes(self) -> tuple[int, ...]:
-        lock = self._data.replace(folder.DATA, folder.LOCK)
-        return tuple(map(self.folder.inode_of, (self._data, folder.CURRENT, lock)))
+    def _inodes(self, held: Generation) -> tuple[int, int]:
+        lock = held.place.with_name(folder.LOCK)
+        return self.folder.inode_of(str(held.place)), self.folder.inode_of(str(lock))
+
+    def is_current(self) -> bool:
+        """Return whether no other process replaced the open generation; 1.4 us."""
+        held = self._holding
+        return held is not None and held.current == self.folder.stamp_of(folder.CURRENT)
 
     def check_in_place(self) -> None:
         """Check that the open file is still the one in the folder: else a write would be lost.
 
         Raises:
-            StoreGoneError: It, or the folder, was deleted or replaced.
+            StoreGoneError: It, or the folder, was deleted, or replaced by somebody else's.
         """
-        if self._inodes() != self._files:
+        held = self.holding
+        if self._inodes(held) != held.files and self.is_current():
             raise StoreGoneError(
-                f"{self.folder.last_path / self._data} was deleted or replaced while it was open",
+                f"{self.folder.last_path / held.place} was deleted or replaced while it was open",
                 hint="Put it back, or start the agent again.",
             )
-        self.holding.check_size()
+        held.check_size()
 
     def is_in_place(self) -> bool:
         """Return whether the folder is known and has the open file; False when it is closed."""
@@ -277,7 +298,7 @@ class Environment:
             StoreError: LMDB refused twice.
         """
         with self._changed:
-            if self.readonly and not self._shut and self._files != self._inodes():
+            if self.readonly and not self._shut and not self.is_current():
                 self.reopen()
             held = self.holding
             held.readers += 1
@@ -308,27 +329,36 @@ class Environment:
             raise read_error(self.folder.last_path, error) from error
 
     def begin_write(self) -> Txn:
-        """Begin the one write transaction; from the writer thread only."""
-        if self._holding is None and not self._shut:
-            self.reopen()  # an earlier swap could not open it
-        env = self.env
-        self.check_in_place()
-        self._mark.renew(self.folder.fd)
-        return env.begin(write=True)
+        """Begin the one write transaction of all processes; from the writer thread only."""
+        while True:
+            self.follow()
+            self.check_in_place()
+            if (now := time.monotonic()) >= self._renew_at:
+                self._renew_at = now + RENEW_S
+                with suppress(OSError):
+                    os.utime(folder.STATE, dir_fd=self.folder.fd)
+            txn = self.env.begin(write=True)  # waits for other processes
+            if self.is_current():
+                return txn
+            txn.abort()
 
-    @contextmanager
-    def recording(self) -> Iterator[list[Changes]]:
-        """Record the changes of every transaction that is committed in the block, in order."""
-        record: list[Changes] = []
-        self._records.append(record)
-        try:
-            yield record
-        finally:
-            self._records = [other for other in self._records if other is not record]
+    def committed(self, number: int, next_event: int, last_change: int) -> None:
+        """Record that a transaction of this process was committed, and how far the rows go now."""
+        self._written[number] = next_event, last_change
 
-    def record(self, changes: Changes) -> None:
-        for record in self._records:
-            record.append(changes)
+    def own(self, after: int, upto: int) -> tuple[int, int] | None:
+        """Return how far the rows go if all transactions behind one, up to another, are ours.
+
+        Those up to ``after`` are not asked for again.
+        """
+        for number in [number for number in self._written if number <= after]:
+            del self._written[number]
+        ours = all(number in self._written for number in range(after + 1, upto + 1))
+        return self._written[upto] if ours else None
+
+    def last_transaction(self) -> int:
+        """Return the number of the last transaction of the generation; 0.4 us."""
+        return int(self.env.info()["last_txnid"])
 
     def release_pages(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
@@ -338,26 +368,48 @@ class Environment:
     def swap(self, fresh: Path) -> None:
         """Replace the generation by ``fresh``, a folder in the store's with a data file.
 
-        From the writer thread.
+        From the writer thread, inside a write transaction of the present one.
         """
-        self.check_in_place()
+        made = folder.name_generation(self.path, fresh)
+        opened = None
         try:
-            folder.point_to(self.path, fresh)
+            opened = self._open_generation(made)
+            with opened.env.begin(write=True):  # nobody commits there what a power loss takes back
+                folder.point_to(self.path, made)
         finally:
-            if folder.data_file(self.path) != self.path / self._data:
-                self.reopen()
+            if opened is not None and folder.generation(self.path) == made:
+                opened.current = self.folder.stamp_of(folder.CURRENT)
+                self._take(opened)
+            else:
+                if opened is not None:
+                    opened.close()
+                folder.remove(made)
         vouch(self.path)
         if not folder.remove_former(self.path):
             raise StoreError(f"former files in {self.path} cannot be deleted")
 
+    def follow(self) -> None:
+        """Open the generation that holds, if another process made it. Waits for its writer."""
+        if self._shut or self.is_current():
+            return
+        if self._holding is None or folder.data_file(self.path) == self.path / self._holding.place:
+            self.reopen()
+        else:
+            self._take(self._open())
+
+    def _take(self, made: Generation) -> None:
+        with self._changed:
+            self._leave()
+            self._holding, self._written = made, {}
+            self._close_former()
+
     def reopen(self) -> None:
         """Open the generation that holds: it is another, or LMDB reported a fatal error."""
         with self._changed:
-            if folder.data_file(self.path) == self.path / self._data:
+            held = self._holding
+            if held is not None and folder.data_file(self.path) == self.path / held.place:
                 self._retire(REOPEN_TIMEOUT_S)  # LMDB does not open a file twice
-            self._leave()
-            self._holding = self._open()
-            self._close_former()
+            self._take(self._open())
 
     def _retire(self, timeout: float) -> None:
         """Close all; readers that stay inside for longer lose their transaction."""
@@ -370,7 +422,7 @@ class Environment:
     def _leave(self) -> None:
         if self._holding is not None:
             self._former.append(self._holding)
-            self._holding, self._files = None, ()
+            self._holding = None
 
     def _close_former(self) -> None:
         for former in self._former:
@@ -393,15 +445,13 @@ class Environment:
         _open_here.discard(self.folder.id)
         self.folder.close()
 
-
-@contextmanager
-def _on_writable_disk() -> Iterator[None]:
-    """Ignore that a disk is read-only: there LMDB reads without a lock file."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno != errno.EROFS:
-            raise
+    def close_after_fork(self) -> None:
+        """Close it in a forked child, which may then open it anew; the parent's stays open."""
+        for held in (*self._former, *([self._holding] if self._holding else ())):
+            held.close()
+        self._shut, self._holding, self._former = True, None, []
+        _open_here.discard(self.folder.id)
+        self.folder.close()
 
 
 @contextmanager
@@ -418,7 +468,7 @@ def _open_error(path: Path, error: lmdb.Error | OSError) -> StoreError:
         return disk_error(path, error)
     message = f"cannot open {path}: {error}"
     if "already open" in str(error):
-        return StoreBusyError(message, hint="Share the open store.", pid=os.getpid())
+        return StoreBusyError(message, hint="Share the open store.")
     if error.code in FULL:
         return disk_error(path, OSError(error.code, os.strerror(error.code)))
     return StoreDamagedError(message) if is_file_damage(error) else StoreError(message)

@@ -24,9 +24,13 @@ LOCK = "lock.mdb"
 CURRENT = "CURRENT"  # names the generation that holds; without it, the folder itself is the first
 GENERATION = "g-"  # + time and process: a folder with a DATA that replaced the former one
 FRESH = "g-new-"  # + a random name: a folder with a copy that is about to become a generation
-WRITER = "writer.lock"
-RUNNING = "running"  # exists while a writer has the store open
-CLOSED = "closed"  # size and time of DATA when it was closed cleanly
+OPENING = "opening.lock"  # held while one process opens or leaves the store
+ERASING = "erasing.lock"  # held by the process that erases, rewrites or copies
+COMMANDS = "commands.lock"  # held by the process that writes the row of a command
+IDLE = "idle.lock"  # held by the process that does the idle work
+PROCESSES = "processes"  # a locked file of each process that has the store open
+IDS = "ids"  # the next log id, shared by these processes
+STATE = "state"  # whether the store was closed, and what DATA was then; see ``state``
 FORGOTTEN = "forgotten"  # tombstones of what is deleted and whose bytes may still be in DATA
 BACKUPS = "backups"
 INDEX = "index"  # sealed indexes, in a folder for each namespace
@@ -37,7 +41,7 @@ SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
 REPLAYING = "replay"  # a copy in which derived records are made again
 DOOMED = "deleted-"  # + a random name: a folder that is being deleted
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
-CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only an explicit command deletes them
+CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only a person deletes them
 
 LOCK_BYTES = 1 << 16  # LMDB's reader table for twice the readers that we allow
 
@@ -58,7 +62,7 @@ def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     _make(path)
     inspect(path, allow_unsafe_fs=allow_unsafe_fs)
     if not os.access(path, os.W_OK | os.X_OK):
-        raise StoreUnsafeError(f"{path} is not writable", hint="Choose another folder.")
+        raise StoreUnsafeError(f"{path} is not writable", hint="Make it writable.")
     if data_file(path).exists() or not any(path.iterdir()):
         path.chmod(0o700)
 
@@ -73,7 +77,7 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
         raise StoreUnsafeError(f"{path} is not a folder", hint="Choose another folder.")
     _check_owner(path, path.stat())
     holding = generation(path)
-    for file in (holding / DATA, holding / LOCK, path / CURRENT, path / WRITER, path / RUNNING):
+    for file in (holding / DATA, holding / LOCK, path / CURRENT, path / OPENING, path / STATE):
         _check_file(file)
     kind = _mount_kind(path.resolve())
     if kind in NETWORK and not allow_unsafe_fs:
@@ -91,7 +95,7 @@ def _make(path: Path) -> None:
             sync_dir(path.parent)
     except OSError as error:
         raise StoreUnsafeError(
-            f"cannot make {path}: {error.strerror}", hint="Choose another folder."
+            f"cannot make {path.resolve()}: {error.strerror}", hint="Is its disk mounted?"
         ) from error
 
 
@@ -169,23 +173,29 @@ def fresh_folder(path: Path) -> Iterator[Path]:
         yield Path(fresh)
 
 
-def point_to(path: Path, fresh: Path) -> None:
-    """Make ``fresh``, a folder with a DATA, the generation that holds, in one rename.
-
-    A power loss leaves the former generation or this one.
-    """
+def name_generation(path: Path, fresh: Path) -> Path:
+    """Flush ``fresh``, a folder with a DATA, and give it the name of a generation."""
     made = path / f"{GENERATION}{time.time_ns():x}-{os.getpid()}"
     with (fresh / DATA).open("rb") as data:
         os.fsync(data.fileno())
     sync_dir(fresh)
     os.rename(fresh, made)
+    sync_dir(path)  # CURRENT may name only what has its name on the disk
+    return made
+
+
+def point_to(path: Path, made: Path) -> None:
+    """Make ``made``, named by ``name_generation``, the generation that holds, in one rename.
+
+    A power loss leaves the former generation or this one. The caller keeps every other process from
+    doing the same, and from writing to ``made`` until this returns.
+    """
     draft = path / f"{CURRENT}.tmp"
     draft.unlink(missing_ok=True)
     with os.fdopen(create(draft), "w") as file:
         file.write(made.name)
         file.flush()
         os.fsync(file.fileno())
-    sync_dir(path)  # CURRENT may name only what has its name on the disk
     os.replace(draft, path / CURRENT)
     sync_dir(path)
 
@@ -324,3 +334,8 @@ class FreeSpace:
             with suppress(OSError):  # closed, or its disk is gone
                 self._scarce = shutil.disk_usage(self._fd).free < self._min_free
         return self._scarce
+
+
+def damaged_folders(path: Path) -> list[Path]:
+    """Return where a folder's damaged stores are; they may hold what was forgotten since."""
+    return [found for found in path.glob(f"{CORRUPT}*") if found.is_dir()]

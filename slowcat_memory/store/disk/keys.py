@@ -134,12 +134,7 @@ def memory_tombstone(scope: str, memory: str) -> bytes:
 
     The id may contain words, so only a hash of it is stored.
     """
-    return b"n" + blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
-
-
-def is_memory_tombstone(key: bytes) -> bool:
-    """Return whether a row of ``tombstones`` has the shape of a memory's."""
-    return key[:1] == b"n" and len(key) == 1 + 2 * HASH
+    return b"n" + _hash(scope, memory)
 
 
 def is_turn_tombstone(key: bytes) -> bool:
@@ -152,12 +147,16 @@ def epoch_mark(scope: str, memory: str) -> bytes:
 
     The id may contain words, so only a hash of it is stored.
     """
-    return b"g" + blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
+    return b"g" + _hash(scope, memory)
 
 
-def is_epoch_mark(key: bytes) -> bool:
-    """Return whether a row of ``tombstones`` has the shape of an epoch mark's."""
-    return key[:1] == b"g" and len(key) == 1 + 2 * HASH
+def _hash(scope: str, memory: str) -> bytes:
+    return blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
+
+
+def is_hashed(key: bytes, kind: bytes) -> bool:
+    """Return whether a row of ``tombstones`` has the shape of a memory's, b"n", or a mark's, b"g"."""
+    return key[:1] == kind and len(key) == 1 + 2 * HASH
 
 
 def _part(name: str) -> bytes:

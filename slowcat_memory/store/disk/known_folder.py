@@ -56,10 +56,15 @@ class KnownFolder:
 
     def inode_of(self, name: str) -> int:
         """Return the inode of a file in this folder, 0 when there is none."""
+        return self.stamp_of(name)[0]
+
+    def stamp_of(self, name: str) -> tuple[int, int]:
+        """Return the inode of a file, and when it last changed, in ns; zeros when there is none."""
         try:
-            return os.stat(name, dir_fd=self.fd, follow_symlinks=False).st_ino
+            found = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         except OSError:
-            return 0
+            return 0, 0
+        return found.st_ino, found.st_ctime_ns
 
     def close(self) -> None:
         """Close it; idempotent."""

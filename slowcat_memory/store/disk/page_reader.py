@@ -137,42 +137,39 @@ class PageReader:
 
     def leaf(self, page: bytes) -> tuple[list[Node], bool]:
         """Return the nodes of a leaf that can be read, and whether these are all."""
-        nodes, whole = [], True
-        for at in self._offsets(page):
-            node = self._leaf_node(page, at)
-            if node is None or node.value is None:
-                whole = False
-            if node is not None:
-                nodes.append(node)
-        return nodes, whole and bool(nodes)
+        headers, whole = self._headers(page)
+        nodes = [self._leaf_node(page, *header) for header in headers if header[1] <= MAX_VALUE]
+        whole = whole and len(nodes) == len(headers) > 0
+        return nodes, whole and all(node.value is not None for node in nodes)
 
-    def _offsets(self, page: bytes) -> list[int]:
+    def _headers(self, page: bytes) -> tuple[list[tuple[bytes, int, int, int]], bool]:
+        """Return key, size, flags and begin of the value of each node, and whether these are all."""
         lower = _HEADER.unpack_from(page)[3]
         count = (min(lower, len(page)) - PAGE_HEADER) // 2
-        return list(struct.unpack_from(f"={max(count, 0)}H", page, PAGE_HEADER))
+        offsets = struct.unpack_from(f"={max(count, 0)}H", page, PAGE_HEADER)
+        found = []
+        for at in offsets:
+            if PAGE_HEADER <= at <= len(page) - _NODE.size:
+                low, high, flags, key_size = _NODE.unpack_from(page, at)
+                size = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+                if (start := at + _NODE.size + key_size) <= len(page):
+                    found.append((page[at + _NODE.size : start], size, flags, start))
+        return found, len(found) == len(offsets)
 
-    def _leaf_node(self, page: bytes, at: int) -> Node | None:
-        if not PAGE_HEADER <= at <= len(page) - _NODE.size:
-            return None
-        low, high, flags, key_size = _NODE.unpack_from(page, at)
-        size = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
-        start = at + _NODE.size + key_size
-        if start > len(page) or size > MAX_VALUE:
-            return None
-        key = page[at + _NODE.size : start]
-        if flags & BIG:
-            return Node(key, self._big_value(page, start, size), False)
+    def _leaf_node(self, page: bytes, key: bytes, size: int, flags: int, start: int) -> Node:
         value = page[start : start + size]
+        if flags & BIG:
+            run = self._run_at(page, start, size)
+            value = self._bytes(run.start * self.page_size + PAGE_HEADER, size) if run else b""
         return Node(key, value if len(value) == size else None, bool(flags & SUBTREE))
 
-    def _big_value(self, page: bytes, at: int, size: int) -> bytes | None:
-        if at + WORD.size > len(page):
-            return None
-        (number,) = WORD.unpack_from(page, at)
-        if number >= self.pages:
-            return None
-        value = self._bytes(number * self.page_size + PAGE_HEADER, size)
-        return value if len(value) == size else None
+    def _run_at(self, page: bytes, start: int, size: int) -> range:
+        """Return the overflow pages of a large value; none if their number is cut or too large."""
+        if start + WORD.size > len(page):
+            return range(0)
+        (number,) = WORD.unpack_from(page, start)
+        count = (PAGE_HEADER + size - 1) // self.page_size + 1
+        return range(number, min(number + count, self.pages))
 
     def run_length(self, page: bytes) -> int:
         """Return the number of overflow pages that the first one of them declares."""
@@ -188,30 +185,15 @@ class PageReader:
 
     def overflow_runs(self, page: bytes) -> Iterator[range]:
         """Yield the overflow pages of each large value of a leaf."""
-        for at in self._offsets(page):
-            if not PAGE_HEADER <= at <= len(page) - _NODE.size:
-                continue
-            low, high, flags, key_size = _NODE.unpack_from(page, at)
-            size = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
-            start = at + _NODE.size + key_size
-            if flags & BIG and size <= MAX_VALUE and start + WORD.size <= len(page):
-                (number,) = WORD.unpack_from(page, start)
-                count = (PAGE_HEADER + size - 1) // self.page_size + 1
-                yield range(min(number, self.pages), min(number + count, self.pages))
+        for _, size, flags, start in self._headers(page)[0]:
+            if flags & BIG and size <= MAX_VALUE:
+                yield self._run_at(page, start, size)
 
-    def branch(self, page: bytes) -> tuple[list[tuple[bytes, int]], bool]:
-        """Return the first key and the number of each child, and whether these are all."""
-        children, whole = [], True
-        for at in self._offsets(page):
-            if not PAGE_HEADER <= at <= len(page) - _NODE.size:
-                whole = False
-                continue
-            low, high, top, key_size = _NODE.unpack_from(page, at)
-            number = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
-            if WORD.size == 8:
-                number |= top << 32
-            key = page[at + _NODE.size : at + _NODE.size + key_size]
-            children.append((key, number))
+    def branch(self, page: bytes) -> tuple[list[int], bool]:
+        """Return the number of each child, and whether these are all."""
+        headers, whole = self._headers(page)
+        above = (1 << 32) if WORD.size == 8 else 0
+        children = [low + above * high for _, low, high, _ in headers]
         return children, whole and len(children) > 1
 
 
@@ -318,7 +300,7 @@ class Walk:
             kind = self._reader.flags(page, number)
             if kind == BRANCH:
                 children, whole = self._reader.branch(page)
-                waiting += [child for _, child in reversed(children)]
+                waiting += reversed(children)
             elif kind == LEAF:
                 nodes, whole = self._reader.leaf(page)
                 for run in self._reader.overflow_runs(page):

@@ -7,7 +7,7 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from slowcat_memory.store.disk.change_set import Changes
 from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
-from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE
+from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
 
@@ -166,7 +166,7 @@ class Transaction:
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, in a larger map as often as necessary.
 
-    Called from the thread that owns the writes of ``env``. ``change`` puts its changes into the
+    Called from the thread that owns this process's writes. ``change`` puts its changes into the
     transaction; it is called again when the map was full.
     """
     while True:
@@ -180,34 +180,57 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
                     tx.write()
+                number, reached = txn.id(), (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
                 txn.commit()
                 undo.pop_all()
-            env.record(tx.changes)
+            if writes:  # one that changes nothing gets no number of its own
+                env.committed(number, *reached)
             if writes and env.outbox is not None:
                 env.outbox.committed()
             if tx.erased():
                 unerased.clear(env.folder)
             return result
         except lmdb.MapFullError:
-            _enlarge(env)
+            copy_and_swap(env, larger=2)
 
 
-def _enlarge(env: Environment) -> None:
-    """Replace the generation by one whose map is twice as large."""
-    with fresh_folder(env.path) as fresh:
-        copy_out(env, fresh / DATA, larger=2)
-        env.swap(fresh)
+def copy_and_swap(env: Environment, larger: int = 1) -> None:
+    """Replace the generation by a copy, whose map is ``larger`` times as large."""
+    present = env.env
+    with writing(env), fresh_folder(env.path) as fresh:
+        if env.env is present:  # else another process has done it
+            copy_out(env, fresh / DATA, larger)
+            env.swap(fresh)
 
 
-def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
+@contextmanager
+def reading(env: Environment) -> Iterator[Transaction]:
+    """Read the committed rows."""
+    with env.reading() as (txn, handles):
+        yield Transaction(txn, handles)
+
+
+@contextmanager
+def writing(env: Environment) -> Iterator[int]:
+    """Hold the write lock of all processes without writing; yields the transaction's number."""
+    txn = env.begin_write()
+    try:
+        yield txn.id()
+    finally:
+        txn.abort()
+
+
+def copy_out(env: Environment, to: Path, larger: int = 1) -> int:
     """Write a compact copy of the committed rows to a new file, 0600, flushed.
 
-    Its map is ``larger`` times as large.
+    Its map is ``larger`` times as large. The writers continue meanwhile.
 
-    The writer continues meanwhile.
+    Returns:
+        The number of the last transaction in it.
 
     Raises:
         FileExistsError: The file exists.
+        StoreDamagedError: It lacks rows; it is removed.
         StoreError: LMDB or the disk refuses; the partial copy is removed.
     """
     os.close(create(to))
@@ -215,14 +238,17 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> None:
     try:
         with open_alone(to, map_size) as out:
             with env.reading() as (txn, handles):
+                number = txn.id()
                 for name, db in handles.items():
-                    _copy_table(txn.cursor(db), out, name)
+                    if _copy_table(txn.cursor(db), out, name) != txn.stat(db)["entries"]:
+                        raise StoreDamagedError(f"a copy of {env.path} lacks rows of {name}")
             out.sync(True)
     except BaseException as error:
         to.unlink()
         if isinstance(error, lmdb.Error):
             raise StoreFullError(f"cannot copy to {to}: {error}") from error
         raise
+    return number
 
 
 def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb.Environment:
@@ -240,12 +266,14 @@ def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb
     )
 
 
-def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> None:
+def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) -> int:
     db = out.open_db(name.encode())
     rows = iter(cursor)
     while batch := list(islice(rows, ROWS)):
         with out.begin(write=True) as txn:
             txn.cursor(db).putmulti(batch, append=True)
+    with out.begin() as txn:
+        return int(txn.stat(db)["entries"])
 
 
 def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:

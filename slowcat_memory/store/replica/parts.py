@@ -24,7 +24,7 @@ from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.folder import INDEX, index_folder
 from slowcat_memory.store.disk.tables import COUNTS, EPOCH, ERASE_DUE, PENDING
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.options import StoreOptions, utc_now
+from slowcat_memory.store.options import StoreOptions
 
 PART_BYTES = 2 << 20  # of a part before compression
 LEVEL = 1  # of zstd: 400 MB/s, and vectors do not shrink further
@@ -157,7 +157,7 @@ def read(folder: Path, options: StoreOptions) -> Ordinary:
         StoreUnsafeError: It is the copy of a memory in a database.
         StoreError: It cannot be read.
     """
-    with closing(opening.to_read(folder.absolute(), options, utc_now).env) as env:
+    with closing(opening.to_read(folder.absolute(), options).env) as env:
         with env.reading() as (txn, handles):
             tx = Transaction(txn, handles)
             if tx.get("meta", keys.name_key(COPY)) is not None:

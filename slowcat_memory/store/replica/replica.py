@@ -14,7 +14,7 @@ from slowcat_memory.store.disk.change_set import COPY, OUTBOX
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.outbox import Outbox, Unsent, decode, read_state
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.replica import parts
 from slowcat_memory.store.replica.parts import Part
 
@@ -103,8 +103,7 @@ class Replica:
         return self._erased[1]
 
     def _read_erased(self) -> Erased:
-        with self._env.reading() as (txn, handles):
-            tx = Transaction(txn, handles)
+        with reading(self._env) as tx:
             return Erased(int(tx.meta(EPOCH, 0)), bool(tx.meta(ERASE_DUE, False)))
 
     def generations(self) -> tuple[str, ...]:

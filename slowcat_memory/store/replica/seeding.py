@@ -19,8 +19,8 @@ from slowcat_memory.store.disk.change_set import COPY, OUTBOX, Changes
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, is_of_another_format
 from slowcat_memory.store.disk.environment import map_bytes, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, data_file, sync_dir
-from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.outbox import CopyState, Unsent, decode, read_state
+from slowcat_memory.store.disk.state import mark_stopped
 from slowcat_memory.store.disk.tables import COUNTS, NAMES
 from slowcat_memory.store.disk.transaction import open_alone
 from slowcat_memory.store.replica.parts import Piece, Rows, is_index_path

@@ -51,6 +51,9 @@ def append_events(
 ) -> None:
     """Write numbered events in log order, their sessions, and cursors.
 
+    An event is late when another process has committed a later one: whoever has read the log up to
+    there is told of it.
+
     Raises:
         ValueError: A key cannot be made, or a record is too large.
     """
@@ -67,8 +70,11 @@ def append_events(
         after = bookkeeping.fold_session(before, event)
         tx.write_record("sessions", session, after)
         bookkeeping.track_unended(before, after, event.session, tx)
+    next_id = tx.meta(NEXT_ID, 1)
+    if late := [event for event in events if event.id < next_id]:
+        bookkeeping.log_late(late, tx)
     if events:
-        tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), events[-1].id + 1))
+        tx.set_meta(NEXT_ID, max(next_id, events[-1].id + 1))
     for cursor in cursors:
         bookkeeping.move_cursor(cursor, tx)
 

@@ -1,12 +1,12 @@
 """Rows about other rows: sessions, cursors, tasks, runs, the ledger, changes, manifests."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import session_in
+from slowcat_memory.core.memory import chunk_id, session_in
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -50,7 +50,7 @@ def fold_session(row: Session | None, event: Event) -> Session:
     if row is None:
         row = Session(id=event.session, scope=event.scope, started=event.at, last=event.at)
     if isinstance(event, Turn):
-        if row.reason == "crash":  # it was ended for a process that had only lost its owner
+        if row.reason == "crash":  # another process ended it, and its own still talks
             row = replace(row, ended=None, reason="")
         return _with_turn(row, event)
     if event.kind == "end":
@@ -191,13 +191,34 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
         changed[scope][keys.owner_of(id)] = None
     for vector in batch.vectors:
         changed[vector.scope][_subject(vector, tx)] = None
-    if not changed:
-        return
+    if changed:
+        _write_changes(changed, tx)
+
+
+def _write_changes(changed: Mapping[str, Iterable[str]], tx: Transaction) -> None:
     number = tx.meta(LAST_CHANGE, 0) + 1
     tx.set_meta(LAST_CHANGE, number)
     for scope, ids in changed.items():
         kept = [id for id in ids if not names_forgotten(scope, id, tx)]  # an id may be words
         tx.write_record("changes", keys.scoped_id_key(scope, number), kept)
+
+
+def log_late(events: Sequence[Event], tx: Transaction) -> None:
+    """Have everybody read late events who has read the log up to behind them.
+
+    Indexes take their turns for changed memories, and cursors go back.
+    """
+    changed = defaultdict[str, list[str]](list)
+    for event in events:
+        if isinstance(event, Turn) and not event.aside:
+            changed[event.scope].append(chunk_id(event.id))
+    if changed:
+        _write_changes(changed, tx)
+    first = events[0].id
+    for key in tx.keys_with("cursors", b""):
+        cursor = tx.read(Cursor, "cursors", key)
+        if cursor is not None and cursor.in_log and cursor.position >= first:
+            tx.write_record("cursors", key, replace(cursor, position=first - 1))
 
 
 def _subject(vector: Vector, tx: Transaction) -> str:

@@ -55,9 +55,7 @@ def forget(requests: Sequence[Forget], tx: Transaction) -> Deletion:
     gone = select(requests, tx)
     if not gone.is_empty():
         order(gone, requests, False, tx)
-        add_derived(gone, tx)
-        for change in slices(gone):
-            change(tx)
+        _delete_all(gone, tx)
     return gone
 
 
@@ -65,10 +63,13 @@ def resume(tx: Transaction) -> None:
     """Delete at once the rows that an interrupted erasure has left; nobody else uses the store."""
     found = read_pending(tx)
     if found is not None and not found.deleted:
-        gone = select(found.requests, tx, found)
-        add_derived(gone, tx)
-        for change in slices(gone):
-            change(tx)
+        _delete_all(select(found.requests, tx, found), tx)
+
+
+def _delete_all(gone: Deletion, tx: Transaction) -> None:
+    add_derived(gone, tx)
+    for change in slices(gone):
+        change(tx)
 
 
 def order(gone: Deletion, requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> None:

@@ -24,9 +24,6 @@ ChangeOfEvents = Callable[[tuple[Event, ...]], Change]
 
 # ------------------------------------------------------------------- receipts
 
-FUTURES_KEPT = 16
-_futures: "deque[Future[None]]" = deque()
-
 
 def new_future() -> "Future[None]":
     """Return a running future, which callers cannot cancel.
@@ -34,23 +31,6 @@ def new_future() -> "Future[None]":
     A cancelled task that awaits it through ``asyncio.wrap_future`` leaves it alone, so the write
     continues and all other waiters are notified.
     """
-    try:
-        return _futures.popleft()
-    except IndexError:
-        return _make_future()
-
-
-def refill_futures() -> None:
-    """Make some futures ahead, on the writer thread, so that a turn need not wait for it.
-
-    Making one takes 30 us when caches are cold, as they are when the user has just spoken: a third
-    of the cost of accepting a turn.
-    """
-    while len(_futures) < FUTURES_KEPT:
-        _futures.append(_make_future())
-
-
-def _make_future() -> "Future[None]":
     future: Future[None] = Future()
     future.set_running_or_notify_cancel()
     return future
@@ -129,11 +109,13 @@ Item = Write | Call
 class WriteQueue:
     """A bounded queue from any thread to the writer thread; it numbers events as they enter."""
 
-    def __init__(self, limit: int, next_id: int) -> None:
+    def __init__(self, limit: int, take_ids: Callable[[int], int]) -> None:
+        """Start empty; ``take_ids`` returns the first of some ids that follow each other."""
         self._changed = threading.Condition()
         self._queue: deque[Item] = deque()
         self._limit = limit
-        self._next_id = next_id
+        self._take_ids, self._last_id = take_ids, 0
+        self._own = set[int]()  # ids of events, until ``pass_own``
         self._waiting = 0
         self._derived = 0
         self._closed = False
@@ -157,9 +139,10 @@ class WriteQueue:
         """
         with self._changed:
             self._admit_event(live=quiet)
-            first = self._next_id
+            first = self._take_ids(len(events))
             numbered = tuple(_numbered(event, first + i) for i, event in enumerate(events))
-            self._next_id += len(numbered)
+            self._last_id = first + len(numbered) - 1
+            self._own.update(event.id for event in numbered)
             write = Write(change(numbered), weight=len(numbered), derived=False)
             self._push(write, quiet=quiet)
         return [Ack(write.future, event) for event in numbered]
@@ -231,7 +214,14 @@ class WriteQueue:
                 self._changed.notify_all()
 
     def last_id(self) -> int:
-        return self._next_id - 1
+        return self._last_id
+
+    def pass_own(self, upto: int) -> set[int]:
+        """Return, and forget, the ids up to one that were given to events here."""
+        with self._changed:
+            passed = {id for id in self._own if id <= upto}
+            self._own -= passed
+        return passed
 
     def unsaved(self) -> int:
         return self._waiting

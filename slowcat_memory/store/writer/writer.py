@@ -11,6 +11,7 @@ rows, but for `runs` and `calls`: these list the idle step, or the call, twice.
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar, cast
 
 import lmdb
@@ -22,12 +23,13 @@ from slowcat_memory.store.disk.environment import BROKEN, POISON, Environment, a
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions
 from slowcat_memory.store.rows.bookkeeping import trim
-from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueue, refill_futures
+from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueue
 
 T = TypeVar("T")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between retries while the disk refuses
-READER_CHECK_EVERY_S = 3600.0
+LOOK_S = 0.25  # between two looks at other processes, while nothing is written
+READER_CHECK_EVERY_S = 60.0
 
 
 class Writer:
@@ -41,12 +43,14 @@ class Writer:
         on_trouble: Callable[[StoreError], None],
         on_back: Callable[[], None],
         metrics: Metrics,
+        look_around: Callable[[], None],
     ) -> None:
-        """Start the thread; nothing else may write to ``env``.
+        """Start the thread; no other one of this process may write to ``env``.
 
         ``on_trouble`` is called on it, once each time that the disk begins to refuse, ``on_back``
-        once it accepts again.
+        once it accepts again, and ``look_around`` at least every ``LOOK_S`` seconds.
         """
+        self._look_around = look_around
         self._env = env
         self._queue = queue
         self._options = options
@@ -77,17 +81,17 @@ class Writer:
         return cast(T, call.future.result())
 
     def _run(self) -> None:
-        refill_futures()
         limit = self._options.batch_limit
-        while (batch := self._queue.take_batch(limit, READER_CHECK_EVERY_S)) is not None:
+        while (batch := self._queue.take_batch(limit, LOOK_S)) is not None:
             try:
                 self._work(batch)
             except Exception as error:  # a bug: log it, and continue saving
                 why = describe_error(error)
                 logger.error("the store's writer failed: {}", why)
                 self._fail(batch, StoreError(f"the writer failed: {why}"))
-            refill_futures()
-            self._check_readers()
+            with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
+                self._look_around()
+                self._check_readers()
 
     def _work(self, batch: list[Item]) -> None:
         if batch and isinstance(batch[0], Call):

@@ -84,8 +84,7 @@ export default class Health extends View {
         <ul class="plain">${Object.entries(found.counts).map(([name, n]) => html`<li key=${name}>${n.toLocaleString("en")} ${name}</li>`)}</ul>
       </section>
       <section aria-label="Connected"><h2>Connected</h2>
-        <p>${found.owner ? `The memory is kept by ${found.owner.program}, since ${when(found.owner.since, "minute")}.` : "This page keeps the memory open itself."}</p>
-        ${process?.clients.length > 0 && html`<ul class="plain">${process.clients.map(([name, pid]) => html`<li key=${pid + name}>${name} (process ${pid})</li>`)}</ul>`}
+        <p>${found.others.length ? `Also in use by ${found.others.join(", ")}.` : "Nobody else uses the memory."}</p>
         <p class="quiet">slowcat_memory ${found.version}</p>
       </section>`;
   }

@@ -134,6 +134,13 @@ function Toggle({ on, label, act, hint, of }) {
   return html`<button class="verb" aria-pressed=${on ? "true" : "false"} aria-label=${`${label}: ${of}`} title=${hint} onClick=${act}>${label}</button>`;
 }
 
+// Escape closes a menu, and gives the focus back to what opened it.
+function shut({ key, currentTarget }) {
+  if (key !== "Escape") return;
+  currentTarget.open = false;
+  currentTarget.firstElementChild.focus();
+}
+
 // One memory with its verbs. `act` is the page's: it carries out changes and shows how to undo them.
 export class MemoryCard extends Component {
   state = { proof: null, editing: false, error: "" };
@@ -179,12 +186,17 @@ export class MemoryCard extends Component {
     const turn = memory.family === "chunk";
     const of = memory.text.slice(0, 60); // so that a list of buttons can be told apart by ear
     return html`<div class="verbs">
-      <${Toggle} on=${memory.pinned} label="Pin" of=${of} hint="Always include this" act=${() => this.mark("pinned", !memory.pinned)} />
-      <${Toggle} on=${memory.muted} label="Mute" of=${of} hint="Keep it, and never bring it up" act=${() => this.mark("muted", !memory.muted)} />
-      <${Toggle} on=${memory.local_only} label="Local" of=${of} hint="Never send it to another machine" act=${() => this.mark("local_only", !memory.local_only)} />
-      ${!turn && !memory.retired && html`<button class="verb" aria-label=${`Correct: ${of}`} onClick=${() => this.setState({ editing: true })}>Correct</button>`}
-      <button class="verb" aria-label=${`Forget: ${of}`} onClick=${() => forget({ id: this.id }, memory.text)}>Forget</button>
       <button class="verb" aria-label=${`Proof: ${of}`} aria-expanded=${this.state.proof ? "true" : "false"} onClick=${() => this.toggleProof()}>Proof</button>
+      <details onKeyDown=${shut}>
+        <summary class="verb" aria-label=${`More: ${of}`}>More</summary>
+        <div class="verbs">
+          <${Toggle} on=${memory.pinned} label="Pin" of=${of} hint="Always include this" act=${() => this.mark("pinned", !memory.pinned)} />
+          <${Toggle} on=${memory.muted} label="Mute" of=${of} hint="Keep it, and never bring it up" act=${() => this.mark("muted", !memory.muted)} />
+          <${Toggle} on=${memory.local_only} label="Local" of=${of} hint="Never send it to another machine" act=${() => this.mark("local_only", !memory.local_only)} />
+          ${!turn && !memory.retired && html`<button class="verb" aria-label=${`Correct: ${of}`} onClick=${() => this.setState({ editing: true })}>Correct</button>`}
+          <button class="verb" aria-label=${`Forget: ${of}`} onClick=${() => forget({ id: this.id }, memory.text)}>Forget</button>
+        </div>
+      </details>
     </div>`;
   }
 

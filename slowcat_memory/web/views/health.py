@@ -6,9 +6,9 @@ from typing import Any
 from slowcat_memory import __version__
 from slowcat_memory.core.memory import QUARANTINED
 from slowcat_memory.engine.search import disk_bytes
-from slowcat_memory.owner import who_owns
 from slowcat_memory.records import Run
 from slowcat_memory.store import Snapshot, backups_of
+from slowcat_memory.store.sharing import others_of
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, number
 from slowcat_memory.web.shapes import memory_row, time_of
@@ -31,11 +31,10 @@ COUNTED = {  # rows of these tables, in words
 
 
 def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return counts, sizes, backups, and which process keeps the memory."""
+    """Return counts, sizes, backups, and which other processes use the memory."""
     folder = page.memory.config.folder
     with page.memory.snapshot() as snapshot:
         counts = snapshot.counts()
-    owner = who_owns(folder)
     return {
         "version": __version__,
         "disk_bytes": disk_bytes(folder),
@@ -44,18 +43,14 @@ def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "backups": [
             {"at": time_of(one.at), "bytes": one.file.stat().st_size} for one in backups_of(folder)
         ],
-        "owner": {"program": owner.program, "since": owner.since} if owner else None,
+        "others": [one.program for one in others_of(folder)],
     }
 
 
 def process(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the process that keeps the memory counts: it reads the store's tiers for that."""
+    """Return what this process counts: it reads the store's tiers for that."""
     stats = page.memory.stats()
-    return {
-        "latency_ms": stats["latency_ms"],
-        "unsaved": stats["unsaved"],
-        "clients": stats.get("clients", []),
-    }
+    return {"latency_ms": stats["latency_ms"], "unsaved": stats["unsaved"]}
 
 
 def speed(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -114,7 +109,7 @@ def _run(page: PageContext, snapshot: Snapshot, run: Run) -> dict[str, Any]:
         "tokens": run.tokens_in + run.tokens_out,
         "made": run.made,
         "error": run.error,
-        "retry": task is not None and task.state == "dead",
+        "retry": named and task is not None and task.state == "dead",
     }
 
 

@@ -1,6 +1,6 @@
 """What do you know about me? Blocks, facts, notes and people, each with the words that say it."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
@@ -109,8 +109,8 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         relations = _read(snapshot, scope, every[:PAGE])
         stated = catalogue.facts_about(names, FACTS_OF_PERSON)
         quoted = {one.statement.quote for one in relations}
-        facts = [one for one in _read(snapshot, scope, stated) if _adds(one, quoted)]
-        rows = [memory_row(page, one) for one in facts]
+        facts = [one for one in _read(snapshot, scope, stated) if one.statement.quote not in quoted]
+        rows = [memory_row(page, one) for one in facts]  # what no relation was read from
     name, *also = dict.fromkeys(page.name(scope, one) for one in names)
     return {
         "id": entity.id,
@@ -121,11 +121,6 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "more": max(0, len(every) - PAGE),
         "facts": rows,
     }
-
-
-def _adds(fact: Memory, quoted: Collection[str]) -> bool:
-    """Return whether no relation that is shown was read from the same words."""
-    return fact.statement.quote not in quoted
 
 
 def _read(snapshot: Snapshot, scope: str, wanted: list[Listed]) -> list[Memory]:
@@ -165,7 +160,7 @@ def memory(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         ]
         later = snapshot.memory(scope, found.facets.get("superseded_by", "") or "-")
         origins = [snapshot.read(where or scope, one) for where, one in found.derived_from[:8]]
-        readable = [m for m in origins if m and (page.everyone or m.scope == page.person)]
+        readable = [m for m in origins if m and page.shows(m.scope)]
     return {
         **memory_row(page, found),
         "context": page.present(found).context,

@@ -202,7 +202,7 @@ def _reply(snapshot: Snapshot, turn: Turn | None) -> Turn | None:
 
 
 def _weighed(page: PageContext, memory: Memory | None, one: Any, verdict: str) -> dict[str, Any]:
-    shown = memory if memory and (page.everyone or memory.scope == page.person) else None
+    shown = memory if memory and page.shows(memory.scope) else None
     return {
         "id": shown.id if shown else "",
         "memory": memory_row(page, shown) if shown else None,

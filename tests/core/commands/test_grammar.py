@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from benchmarks.commands import measure, sentences
 from slowcat_memory.core.commands import grammar
-from slowcat_memory.core.commands.composition import MAX_TOKENS, Utterance, compose
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.core.language import LANGUAGES, language_of
+from slowcat_memory.core.language import LANGUAGES
 from tests.support.rows import each_row, listed
 
 
@@ -108,32 +107,10 @@ def test_wordings_of_conversation_are_no_commands(language, plain):
     assert len(taken) <= (0.04 if plain else 0.025) * len(said), taken
 
 
-LOOK_ALIKES = listed("composed/look_alikes")
-
-
-ALL = listed("composed/commands")
-
-
-@each_row(("name", "kind", "sentence"), ALL)
-def test_composition_a_free_wording_is_carried_out(name, kind, sentence):
-    found = recognise(sentence, name)
-    assert found is not None
-    assert (found.kind, found.shared) == (("remember", True) if kind == "shared" else (kind, False))
+LOOK_ALIKES = listed("commands/look_alikes")
 
 
 @pytest.mark.parametrize("name", ["english", "german"])
-def test_composition_look_alikes_are_conversation(name):
-    taken = [one for language, one in LOOK_ALIKES if language == name and recognise(one, name)]
-    assert taken == []
-
-
-@each_row(("sentence", "kind", "argument"), listed("composed/arguments"))
-def test_composition_arguments(sentence, kind, argument):
-    found = recognise(sentence)
-    assert found is not None and (found.kind, found.argument) == (kind, argument)
-
-
-@pytest.mark.parametrize("word", ["please ", "forget that ", "you can not store what i said "])
-def test_composition_a_long_sentence_is_conversation(word):
-    table = language_of("english").commands.composed
-    assert compose(Utterance(word * MAX_TOKENS, table)) is None
+def test_look_alikes_are_not_carried_out(name):
+    found = {one: recognise(one, name) for language, one in LOOK_ALIKES if language == name}
+    assert [one for one, command in found.items() if command and command.kind != "confirm"] == []

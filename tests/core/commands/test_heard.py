@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.core.commands import composition, grammar
+from slowcat_memory.core.commands import grammar, utterance
 from slowcat_memory.core.commands.grammar import Heard
 
 DATA = Path(__file__).parents[2] / "data" / "commands"
@@ -40,8 +40,8 @@ def test_a_turn_is_split_into_words_once_for_command_and_request(monkeypatch):
             split.append(text)
             return before.finditer(text)
 
-    before = composition._TOKEN
-    monkeypatch.setattr(composition, "_TOKEN", Counting())
+    before = utterance._TOKEN
+    monkeypatch.setattr(utterance, "_TOKEN", Counting())
     said = "i need you to put that in your records somehow"
     heard = Heard(said, names=NAMES)
     assert heard.command() is None and heard.asks_change()

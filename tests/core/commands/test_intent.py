@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.core.commands.composition import Composed, Utterance, compose
 from slowcat_memory.core.commands.grammar import asks_change, recognise
-from slowcat_memory.core.commands.intent import MOST_WORDS, candidates, words_of
+from slowcat_memory.core.commands.intent import find_intended, words_of
 from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
+from slowcat_memory.core.commands.utterance import Utterance
 from slowcat_memory.core.language import LANGUAGES, language_of
 from tests.support.rows import each_row, listed
 
@@ -23,9 +23,8 @@ class FixedModel:
 
 
 def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple[str, bool]]:
-    table = language_of(language).commands.composed
-    found = candidates(Utterance(text, table), compose(Utterance(text, table)), model)
-    return [(one.kind, one.sure) for one in found]
+    found = find_intended(Utterance(text, language_of(language).commands.intents), model)
+    return [(found.kind, found.sure)] if found else []
 
 
 @each_row(("language", "kind", "said"), listed("commands/unread"))
@@ -35,11 +34,12 @@ def test_intent_a_wording_that_no_rule_reads_is_understood(language, kind, said)
     assert (found.meant or found).kind == kind
 
 
-def test_intent_privacy_in_doubt_is_asked_about_and_nothing_else_is():
+def test_intent_a_doubtful_change_is_asked_about_and_no_question_is():
     said = "could you leave what i said just now somewhere else"
     assert kinds(said, FixedModel("forget_that", 0.5, 0.5)) == [("forget_that", False)]
-    assert kinds(said, FixedModel("undo", 0.5, 0.5)) == []
-    assert kinds(said, FixedModel("forget_that", 0.2, 0.2)) == []
+    assert kinds(said, FixedModel("undo", 0.4, 0.4)) == [("undo", False)]
+    assert kinds(said, FixedModel("why", 0.4, 0.4)) == []
+    assert kinds(said, FixedModel("forget_that", 0.1, 0.1)) == []
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,6 @@ def test_intent_no_share_makes_a_command_of_what_is_for_somebody_else(said):
     assert kinds(said, FixedModel("forget_that", 1.0, 1.0)) == []
 
 
-def test_intent_a_rule_that_the_model_doubts_asks_back():
-    said = "please scrub my address from your memory"
-    assert kinds(said, FixedModel("forget_about", 0.9, 0.9)) == [("forget_about", True)]
-    assert kinds(said, FixedModel("forget_about", 0.05, 0.05)) == [("forget_about", False)]
-
-
 def test_intent_a_forgetting_without_its_topic_is_asked_about():
     found = kinds("i want you to have less", FixedModel("forget_span", 0.99, 0.99))
     assert found == [("forget_that", False)]
@@ -69,7 +63,7 @@ def test_intent_a_forgetting_without_its_topic_is_asked_about():
 def test_intent_model_knows_conversation_and_every_kind_it_returns(language):
     model = read_model(language)
     assert model is not None and NONE in model.kinds
-    table = language_of(language).commands.composed
+    table = language_of(language).commands.intents
     intent = model.judge(words_of("the fence is green"), table)
     assert intent.kind != NONE and 0 <= intent.share <= intent.asks <= 1.0001
 
@@ -84,29 +78,11 @@ def test_intent_the_agents_name_is_no_feature():
     assert words_of("robot cat, forget that", ("robot cat",)) == ["forget", "that"]
 
 
-def test_intent_a_long_utterance_is_not_judged():
-    class Refusing:
-        def judge(self, words, table):
-            raise AssertionError("judged")
-
-    table = language_of("english").commands.composed
-    read = Composed("undo")
-    assert candidates(Utterance("word " * (MOST_WORDS + 1), table), read, Refusing()) == [read]
-    assert candidates(Utterance("word", table), None, Refusing()) == []
-
-
-class Sure:
-    """A model that takes everything for a command to forget."""
-
-    def judge(self, words, table):
-        return Intent("forget_that", 1.0, 1.0)
-
-
-@pytest.mark.parametrize("words", [1, 3, 26, 40])
-def test_intent_the_model_reads_alone_neither_set_phrases_nor_long_turns(words):
-    table = language_of("english").commands.composed
-    assert candidates(Utterance(" ".join(["forget"] * words), table), None, Sure()) == []
-    assert candidates(Utterance(" ".join(["forget"] * 8), table), None, Sure()) != []
+@pytest.mark.parametrize("words", [1, 2, 26, 40])
+def test_intent_the_model_judges_neither_set_phrases_nor_long_turns(words):
+    sure = FixedModel("forget_that", 1.0, 1.0)
+    assert kinds(" ".join(["forget"] * words), sure) == []
+    assert kinds(" ".join(["forget"] * 8), sure) != []
 
 
 @each_row(("language", "said"), listed("commands/talk"))

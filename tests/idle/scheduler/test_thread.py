@@ -7,7 +7,7 @@ from datetime import UTC
 
 import pytest
 
-from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import find_tracer, step_span

@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from datetime import timedelta
 from pathlib import Path
 
@@ -98,6 +101,8 @@ def test_undo_log_end_of_a_session_erases_what_is_due(open_engine):
 
 CRASH = """
 import os, sys
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from datetime import timedelta
 sys.path.insert(0, {root!r})
 from pathlib import Path
@@ -164,3 +169,16 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
     path.write_text(json.dumps({"text": "forget that", "aside": True}))
     ((said,),) = [s.utterances for t in read(path) for s in t.sessions]
     assert said.aside
+
+
+def test_undo_log_two_processes_at_once_write_two_rows(open_engine):
+    engine = open_engine()
+    logs = [engine.wiring.undo_log, copy(engine.wiring.undo_log)]
+    logs[1]._lock = threading.Lock()  # as in a process of its own
+    ids = talk(engine, *(f"sentence {n}" for n in range(10)))
+    with ThreadPoolExecutor(len(logs)) as threads:
+        asked = [
+            threads.submit(logs[n % 2].ask, "forget_about", "anna", (), (id_,), 0)
+            for n, id_ in enumerate(ids)
+        ]
+    assert sorted(one.result().id for one in asked) == list(range(1, len(ids) + 1))

@@ -254,7 +254,7 @@ def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) 
         *(f"backups/{one.name}" for one in (first, second)),
     }
     for file in (first, second):
-        assert copy.count_rows(file) == 10 and file.stat().st_mode & 0o777 == 0o600
+        assert copy.count_rows(file, "log") == 10 and file.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("step", ["delete_forgotten", "rewrite", "sync_dir"])
@@ -266,10 +266,10 @@ def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_
     with monkeypatch.context() as patch, pytest.raises(Dead):
         patch.setattr(backups, step, dies(0, getattr(backups, step)))
         store.forget(Forget(speaker="bob"), keep_backups=True)
-    assert all(copy.count_rows(backup.file) in (10, 30) for backup in backups_of(path))
+    assert all(copy.count_rows(backup.file, "log") in (10, 30) for backup in backups_of(path))
     store.close()
     with Store.open(path, options=SMALL):
-        assert [copy.count_rows(backup.file) for backup in backups_of(path)] == [10, 10]
+        assert [copy.count_rows(backup.file, "log") for backup in backups_of(path)] == [10, 10]
     assert holding(path, 1, 2, 29) == set()
 
 

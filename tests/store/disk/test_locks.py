@@ -14,6 +14,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk import folder
+from slowcat_memory.store.sharing import Presence, living
 from tests.harness.samples import turn
 
 ROOT = Path(__file__).parents[3]
@@ -22,14 +23,13 @@ OTHER = """
 import sys
 from pathlib import Path
 from slowcat_memory.store import Store
-from slowcat_memory.errors import StoreBusyError
+from slowcat_memory.store.sharing import living
 from tests.harness.samples import turn
 path, what = Path(sys.argv[1]), sys.argv[2]
 if what == "write":
-    try:
-        Store.open(path)
-    except StoreBusyError as error:
-        print(error.pid, error)
+    with Store.open(path) as store:
+        store.append(turn(1)).wait()
+    print([one.pid for one in living(path)])
 if what == "read":
     with Store.open(path, readonly=True) as store, store.snapshot() as snapshot:
         print([event.id for event in snapshot.events()])
@@ -51,16 +51,27 @@ def say(path, what):
     return said.strip()
 
 
-def test_locks_lock_a_second_writer_is_told_who_holds_it(store, path):
-    said = say(path, "write")
-    assert said.startswith(f"{os.getpid()} ")
-    assert sys.argv[0] in said
+def test_locks_another_process_writes_too_and_leaves_again(store, path):
+    store.append(turn(1)).wait()
+    assert say(path, "write") == f"[{os.getpid()}]"
+    assert store.append(turn(2)).id == 3
+    store.flush(30)
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == [1, 2, 3]
+
+
+def test_locks_a_thread_that_knows_less_takes_back_nothing_that_was_confirmed(path):
+    path.mkdir()
+    presence = Presence(path)
+    presence.confirm(2, "g-1")
+    presence.confirm(1, "g-2")
+    assert [(one.epoch, one.generation) for one in living(path)] == [(2, "g-2")]
+    presence.leave()
 
 
 def test_locks_lock_a_second_writer_in_this_process_too(store, path):
-    with pytest.raises(StoreBusyError) as caught:
+    with pytest.raises(StoreBusyError, match="in this process"):
         Store.open(path)
-    assert caught.value.pid == os.getpid()
 
 
 def test_locks_lock_one_process_shares_one_store(store, path):
@@ -68,16 +79,15 @@ def test_locks_lock_one_process_shares_one_store(store, path):
         Store.open(path, readonly=True)
 
 
-def test_locks_lock_another_process_holds_it_until_it_is_killed(path, open_store):
+def test_locks_a_process_is_in_the_list_until_it_is_killed(path, open_store):
     with other(path, "hold") as holder:
         assert holder.stdout.readline() == "holding\n"
-        with pytest.raises(StoreBusyError) as caught:
-            open_store()
-        assert caught.value.pid == holder.pid
+        assert [one.pid for one in living(path)] == [holder.pid]
         with open_store(readonly=True) as reader, reader.snapshot() as snapshot:
             assert snapshot.last_id() == 1
             assert reader.unsaved() == 0
         holder.kill()
+    assert living(path) == []
     store = open_store()
     assert store.opened.unclean_stop
     assert store.opened.moved_aside is None
@@ -142,7 +152,7 @@ def test_locks_fork_a_forked_child_finds_it_closed_and_leaves_the_parents_alone(
             os._exit(code)
     _, status = os.waitpid(child, 0)
     assert status == 0
-    assert say(path, "write").startswith(f"{os.getpid()} "), "the lock is still held"
+    assert say(path, "write") == f"[{os.getpid()}]", "it is in the list still"
     store.append(turn(2)).wait()
 
 
@@ -159,8 +169,9 @@ def test_folder_only_the_owner_may_look(path, open_store):
         os.umask(old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     modes = {f.name: stat.S_IMODE(f.stat().st_mode) for f in path.rglob("*") if f.is_file()}
-    own = {"data.mdb", "lock.mdb", "writer.lock", "running", "last-backup"}
-    assert set(modes) == own | {backup.name}
+    own = {"data.mdb", "lock.mdb", "opening.lock", "erasing.lock", "ids", "state", "last-backup"}
+    ours = {file.name for file in (path / "processes").iterdir()}
+    assert set(modes) == own | ours | {backup.name} and len(ours) == 1
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(backup.parent.stat().st_mode) == 0o700
 
@@ -180,7 +191,7 @@ def test_folder_somebody_elses_folder_is_refused(path, open_store, monkeypatch):
             open_store(readonly=readonly)
 
 
-@pytest.mark.parametrize("name", ["data.mdb", "writer.lock", "running"])
+@pytest.mark.parametrize("name", ["data.mdb", "opening.lock", "state"])
 def test_folder_links_are_not_followed(path, open_store, tmp_path, name):
     open_store().close()
     (path / name).unlink(missing_ok=True)

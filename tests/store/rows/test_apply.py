@@ -1,5 +1,8 @@
+from functools import partial
+
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.errors import StoreError
@@ -15,6 +18,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import StoreOptions
+from slowcat_memory.store.rows.apply import append_events
 from tests.harness.samples import at, memory, turn
 
 
@@ -180,3 +184,17 @@ def test_apply_publish_an_index_from_before_a_forgetting_is_not_published(store)
     with pytest.raises(StoreError, match="before something was forgotten"):
         store.publish(manifest()).wait()
     store.publish(manifest(epoch=1)).wait()
+
+
+def test_apply_a_late_event_is_read_by_who_has_read_the_log_up_to_behind_it(store):
+    (late,) = [turn(1)]
+    first = store._resources.ids.take(1)  # by another process, which is slow to commit
+    store.append(turn(2)).wait()
+    store.apply("job", WriteBatch(cursor=Cursor(name="job", position=2))).wait()
+    store.apply("file", WriteBatch(cursor=Cursor(name="file", position=9, in_log=False))).wait()
+    store._write(partial(append_events, [replace(late, id=first)], ())).wait()
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == [1, 2]
+        assert snapshot.changed(late.scope, 0) == ["chunk/1"]
+        assert snapshot.cursor("job").position == 0
+        assert snapshot.cursor("file").position == 9

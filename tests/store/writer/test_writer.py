@@ -169,16 +169,16 @@ def test_writer_a_swap_that_could_not_open_the_new_file_heals(open_store, monkey
     store = open_store()
     store.append(turn(1))
     store.append(turn(2)).wait(30)
-    really_open = environment.Environment._open
+    really_open = environment.Environment._open_generation
     opens = []
 
-    def fail_once(env):
-        opens.append(env)
+    def fail_once(env, path):
+        opens.append(path)
         if len(opens) == 1:
             raise StoreError("too many open files")
-        return really_open(env)
+        return really_open(env, path)
 
-    monkeypatch.setattr(environment.Environment, "_open", fail_once)
+    monkeypatch.setattr(environment.Environment, "_open_generation", fail_once)
     assert not store.forget(Forget(turns=(1,))).erased
     store.append(turn(3)).wait(30)
     with store.snapshot() as snapshot:

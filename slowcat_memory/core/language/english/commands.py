@@ -1,7 +1,7 @@
 """English voice commands to the memory."""
 
-from slowcat_memory.core.language.compose import read_compose
 from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.intents import read_intent_words
 from slowcat_memory.core.language.table import CommandRule, CommandWords, rules_of
 
 _WORDS = read_words(__package__)["commands"]
@@ -297,7 +297,7 @@ COMMANDS = CommandWords(
             ),
         ),
     ),
-    composed=read_compose(__package__),
+    intents=read_intent_words(__package__),
     statement=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,5}}(?:{_BE})\\b",
     answers=(
         CommandRule(

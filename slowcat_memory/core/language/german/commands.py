@@ -1,7 +1,7 @@
 """German voice commands to the memory."""
 
-from slowcat_memory.core.language.compose import read_compose
 from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.intents import read_intent_words
 from slowcat_memory.core.language.table import CommandRule, CommandWords, rules_of
 
 _WORDS = read_words(__package__)["commands"]
@@ -140,7 +140,7 @@ COMMANDS = CommandWords(
             "(?:behalt|behalte|lass) das(?: bitte)? (?:{here})",
         ),
     ),
-    composed=read_compose(__package__),
+    intents=read_intent_words(__package__),
     statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+$",
     answers=(
         CommandRule(

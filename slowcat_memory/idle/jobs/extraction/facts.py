@@ -80,7 +80,12 @@ class Facts(SessionExtractor):
 
     def _positions(self, cursor: Cursor | None) -> FactsCursor:
         note = payload_of(cursor, FactsCursor)
-        return note if note and note.version == self.version else FactsCursor()
+        if cursor is None or note is None or note.version != self.version:
+            return FactsCursor()
+        rules, llm = (  # the cursor may have been moved back
+            replace(one, upto=min(one.upto, cursor.position)) for one in (note.rules, note.llm)
+        )
+        return replace(note, rules=rules, llm=llm)
 
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext

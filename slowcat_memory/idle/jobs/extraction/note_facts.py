@@ -56,7 +56,9 @@ class NoteFacts:
         retired = [
             replace(one, retired_at=context.now)
             for one in known.values()
-            if one.retired_at is None and not gone.isdisjoint(one.derived_from) and _is_ours(one)
+            if one.retired_at is None
+            and not gone.isdisjoint(one.derived_from)
+            and (one.made is not None and one.made.job == NAME)
         ]
         made = list(new.values())
         return WriteBatch(
@@ -75,10 +77,6 @@ def _facts(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
                 derived_from=((note.scope, note.id),),
                 local_inherited=note.local_only,
             )
-
-
-def _is_ours(fact: Memory) -> bool:
-    return fact.made is not None and fact.made.job == NAME
 
 
 def facts_of_note(note: Memory, zone: tzinfo) -> list[ExtractedFact]:

@@ -165,7 +165,7 @@ class Blocks:
         if context.llm is not None and _is_due(label, found, asked, len(draft.written), context):
             answer = await _asked(label, found, draft, seen, task, context)
             if answer is None:  # it is unreachable, or its answer unusable
-                cursor = Cursor(name=FAILED, position=int(context.now.timestamp()))
+                cursor = Cursor(name=FAILED, position=int(context.now.timestamp()), in_log=False)
             else:
                 draft = answer
                 cursor = _write_asked(task, found, draft, context)

@@ -12,7 +12,7 @@ import pytest
 from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
 from slowcat_memory.core.memory import QUARANTINED, findable
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.options import FactsOptions

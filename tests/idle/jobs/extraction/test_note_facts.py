@@ -7,7 +7,6 @@ import pytest
 
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import read_graph
 from slowcat_memory.idle.jobs.extraction.note_facts import NAME, NoteFacts
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.records import Forget, Memory
@@ -38,7 +37,7 @@ def test_note_facts_are_drawn_once_and_shown_with_people(engine: MemoryEngine) -
     engine.remember("Lives in Graz", "anna", speaker="Anna")
     engine.remember("The key is under the mat", "anna", speaker="Anna")
     assert texts(engine) == texts(engine) == ["Anna lives in Graz."]
-    (anna, *_) = read_graph(engine, "anna").portraits("Anna")
+    (anna, *_) = engine.graph("anna").portraits("Anna")
     assert [line.value for line in anna.holds] == ["Graz"]
     found = engine.search("Graz", "anna").hits
     assert [hit.memory.kind for hit in found] == ["note"], "the fact is no second hit"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.notes import edit_block
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
@@ -81,7 +80,7 @@ def test_reflection_the_head_is_the_same_all_through_a_session(
     engine.store.flush(None)
     clock.advance(400)
     before = block_of(engine, "human")
-    edit_block(engine, SCOPE, "human", "Something new.")
+    engine.notes.edit_block(SCOPE, "human", "Something new.")
     assert block_of(engine, "human") != before
     assert engine.session_context(SCOPE) == head, "what is superseded stands until its end"
     engine.append(SessionEdge(**edge, kind="end", at=clock.now))
@@ -95,11 +94,11 @@ def test_reflection_the_head_is_the_same_all_through_a_session(
 def test_reflection_what_a_person_edits_is_not_written_over(opened: Any, clock: FixedClock) -> None:
     engine = opened()
     week(engine, clock, 0)
-    edit_block(engine, SCOPE, "relationship", "We are old friends.")
+    engine.notes.edit_block(SCOPE, "relationship", "We are old friends.")
     week(engine, clock, 1)
     assert block_of(engine, "relationship") == "We are old friends."
     with pytest.raises(ValueError, match="no label"):
-        edit_block(engine, SCOPE, "Shoe Size", "9")
+        engine.notes.edit_block(SCOPE, "Shoe Size", "9")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A process of its own that uses a store, as an owner or a client: ``python -m`` with a folder.
+"""A process of its own that uses a store: ``python -m`` with a folder.
 
 It reads commands from standard input, one JSON list a line, and answers each with a line.
 """
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0  # for an answer; a process that hangs is killed, and its test fails
 
 
-class OwnerProcess:
+class OtherProcess:
     """A running process; ``call`` has it do something."""
 
     def __init__(self, folder: Path, **sections: dict[str, Any]) -> None:
@@ -57,7 +57,7 @@ class OwnerProcess:
         self.process.kill()
         self.process.wait(30)
 
-    def __enter__(self) -> "OwnerProcess":
+    def __enter__(self) -> "OtherProcess":
         return self
 
     def __exit__(
@@ -103,33 +103,38 @@ def _is_stopped(pid: int) -> bool:
 
 
 def main() -> None:
-    from slowcat_memory.owner.member import Member
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.store.care import erasure
     from slowcat_memory.testing import memory_config
 
-    config = memory_config(sys.argv[1], **json.loads(sys.argv[2]))
-    member = Member(config, name="other")
-    member.start(30)
-    print(json.dumps(role(member)), flush=True)
+    erasure.CONFIRM_S = WAIT_S  # on a busy machine the others confirm late
+    engine = MemoryEngine(memory_config(sys.argv[1], **json.loads(sys.argv[2])))
+    print(json.dumps(os.getpid()), flush=True)
     for line in sys.stdin:
-        print(json.dumps(obey(member, *json.loads(line))), flush=True)
-    member.release()
+        print(json.dumps(obey(engine, *json.loads(line))), flush=True)
+    engine.close()
 
 
-def role(member: Any) -> str:
-    return "owner" if member.engine else "client" if member.owner else "none"
-
-
-def obey(member: Any, scope: str, what: str, *arguments: Any) -> Any:
+def obey(engine: Any, scope: str, what: str, *arguments: Any) -> Any:
+    from slowcat_memory.records import Forget
     from tests.support.said import turn_at
 
-    if what == "role":
-        return role(member)
     if what == "say":
-        acks = [member.append(turn_at(text, scope=scope)) for text in arguments]
-        member.flush(30, indexed=True)
+        acks = [engine.append(turn_at(text, scope=scope)) for text in arguments]
+        engine.flush(30, indexed=True)
         return [ack.id for ack in acks]
     if what == "search":
-        return [hit.memory.text for hit in member.search(*arguments).hits]
+        return [hit.memory.text for hit in engine.search(arguments[0], scope).hits]
+    if what == "forget":
+        gone = engine.forget(Forget(turns=tuple(arguments)))
+        return [gone.erased, list(gone.problems)]
+    if what == "note":
+        return engine.remember(arguments[0], scope).id
+    if what == "seal":
+        return engine.maintain("seal", scope)
+    if what == "idle turn":
+        with engine.store.idle_turn() as is_free:
+            return is_free
     raise ValueError(what)
 
 

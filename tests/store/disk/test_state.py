@@ -1,6 +1,5 @@
-"""What a running mark that was left behind proves, and when a canary reads the file all the same."""
+"""What the state that a killed writer left proves, and when a canary reads the file all the same."""
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -12,8 +11,8 @@ from slowcat_memory import clock
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.disk import locks
-from slowcat_memory.store.disk.folder import CLOSED, DATA, RUNNING
+from slowcat_memory.store.disk import state
+from slowcat_memory.store.disk.folder import DATA, STATE
 from tests.harness.children import Child
 from tests.harness.samples import turn
 
@@ -45,7 +44,7 @@ def killed(path: Path, forget: bool = False) -> Path:
     child.wait_for(b"up")
     child.kill_after(0)
     assert child.finish()[1], "it was not killed"
-    assert (path / RUNNING).exists() and not (path / CLOSED).exists()
+    assert state.is_unclean(path)
     return path
 
 
@@ -55,7 +54,7 @@ def open_again(path: Path) -> set[int]:
         return {event.id for event in snapshot.events()}
 
 
-def test_running_mark_after_a_kill_on_the_same_boot_no_canary_reads_the_file(
+def test_state_after_a_kill_on_the_same_boot_no_canary_reads_the_file(
     path: Path, checked: list[Path]
 ) -> None:
     assert open_again(killed(path)) == {1, 2} and checked == []
@@ -64,20 +63,20 @@ def test_running_mark_after_a_kill_on_the_same_boot_no_canary_reads_the_file(
     assert canary_process.is_whole(path / DATA), "and it would have found nothing"
 
 
-def test_running_mark_a_reader_needs_no_canary_either(path: Path, checked: list[Path]) -> None:
+def test_state_a_reader_needs_no_canary_either(path: Path, checked: list[Path]) -> None:
     killed(path)
     with Store.open(path, options=OPTIONS, readonly=True) as store:
         assert store.opened.moved_aside is None
     assert checked == []
 
 
-def test_running_mark_a_file_that_an_erasure_made_is_the_writers_own(
+def test_state_a_file_that_an_erasure_made_is_the_writers_own(
     path: Path, checked: list[Path]
 ) -> None:
     assert open_again(killed(path, forget=True)) == {1} and checked == []
 
 
-def test_running_mark_two_kills_in_a_row(path: Path, checked: list[Path]) -> None:
+def test_state_two_kills_in_a_row(path: Path, checked: list[Path]) -> None:
     killed(path)
 
     def write(into: int) -> None:
@@ -93,17 +92,19 @@ def test_running_mark_two_kills_in_a_row(path: Path, checked: list[Path]) -> Non
 
 
 def other_boot(path: Path) -> None:
-    rewrite(path, boot="another")
+    rewrite(path, 1, "another")
 
 
 def other_disk(path: Path) -> None:
-    rewrite(path, device=-1)
+    rewrite(path, 2, "-1")
 
 
-def rewrite(path: Path, **parts: object) -> None:
-    times = (path / RUNNING).stat()
-    (path / RUNNING).write_text(json.dumps({**json.loads((path / RUNNING).read_text()), **parts}))
-    os.utime(path / RUNNING, ns=(times.st_atime_ns, times.st_mtime_ns))
+def rewrite(path: Path, place: int, word: str) -> None:
+    times = (path / STATE).stat()
+    words = (path / STATE).read_text().split()
+    words[place] = word
+    (path / STATE).write_text(" ".join(words))
+    os.utime(path / STATE, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def copied(path: Path) -> None:
@@ -116,20 +117,20 @@ def replaced(path: Path) -> None:
 
 
 def written_since(path: Path) -> None:
-    earlier = (path / DATA).stat().st_ctime - locks.LATE_S - 1
-    os.utime(path / RUNNING, (earlier, earlier))
+    earlier = (path / DATA).stat().st_ctime - state.LATE_S - 1
+    os.utime(path / STATE, (earlier, earlier))
 
 
 def of_an_earlier_version(path: Path) -> None:
-    (path / RUNNING).write_text("2026-05-12T12:00:00+00:00")
+    (path / STATE).write_text("2026-05-12T12:00:00+00:00")
 
 
 def torn(path: Path) -> None:
-    (path / RUNNING).write_text((path / RUNNING).read_text()[:20])
+    (path / STATE).write_text((path / STATE).read_text()[:20])
 
 
 def emptied(path: Path) -> None:
-    (path / RUNNING).write_text("")
+    (path / STATE).write_text("")
 
 
 @pytest.mark.parametrize(
@@ -145,14 +146,14 @@ def emptied(path: Path) -> None:
         emptied,
     ],
 )
-def test_running_mark_whatever_else_happened_a_canary_reads_the_file(
+def test_state_whatever_else_happened_a_canary_reads_the_file(
     path: Path, checked: list[Path], happened: Callable[[Path], None]
 ) -> None:
     happened(killed(path))
     assert open_again(path) == {1, 2} and checked == [path / DATA]
 
 
-def test_running_mark_a_boot_that_cannot_be_known_proves_nothing(
+def test_state_a_boot_that_cannot_be_known_proves_nothing(
     path: Path, checked: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "_BOOT_ID", path / "there is none")
@@ -160,7 +161,7 @@ def test_running_mark_a_boot_that_cannot_be_known_proves_nothing(
     assert open_again(killed(path)) == {1, 2} and checked == [path / DATA]
 
 
-def test_running_mark_a_file_that_was_cut_is_read_on_the_same_boot_too(
+def test_state_a_file_that_was_cut_is_read_on_the_same_boot_too(
     path: Path, checked: list[Path]
 ) -> None:
     killed(path)
@@ -171,13 +172,13 @@ def test_running_mark_a_file_that_was_cut_is_read_on_the_same_boot_too(
         assert checked and store.opened.moved_aside is not None
 
 
-def test_running_mark_another_boot_after_the_check_vouches_for_the_file(
+def test_state_another_boot_after_the_check_vouches_for_the_file(
     path: Path, checked: list[Path]
 ) -> None:
     """The mark of a boot that ended with a power cut is replaced once the file was checked."""
     other_boot(killed(path))
     store = Store.open(path, options=OPTIONS)
     try:
-        assert checked == [path / DATA] and locks.was_killed_here(path)
+        assert checked == [path / DATA] and state.is_as_left(path)
     finally:
         store.close()

@@ -1,40 +1,28 @@
-"""The grammar of composed commands: slots over classes of words.
+"""Words and patterns by which free wordings of voice commands are judged.
 
-A table is data, ``compose.toml`` in a language's folder: classes of words, groups of classes, and
-slots. A slot is a list of patterns of ``core.language.word_classes``; it is filled if one of them
-is found. Which slots make which command is decided in ``core.commands.composition``, for every
-language alike.
+A table is data, ``intents.toml`` in a language's folder: classes of words, which are features of
+the linear model, groups of classes, and slots. A slot is a list of patterns of
+``core.language.word_classes``: "topic" finds what a command is about, "against" and "question" what
+speaks against one.
 """
 
-from collections import defaultdict
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from slowcat_memory.core.language.data import LazyPattern, read_data
+from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.word_classes import OTHER, STOP, WordClasses
 
 
-class SlotPattern(NamedTuple):
-    """A pattern of a slot, its place there, and the bits that its matches need."""
-
-    place: int
-    pattern: LazyPattern
-    needs: tuple[int, ...]
-
-
-Slot = Mapping[str, Sequence[SlotPattern]]
-"""Patterns by a code without which they do not match, "" for those without any."""
-
-
-class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
-    """The grammar of composed commands of a language.
+class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
+    """The words of commands of a language.
 
     Attributes:
-        slots: Patterns by slot; see ``core.commands.composition``.
+        slots: Patterns by slot.
         content: Classes without which a sentence is no command.
         tail: Classes of words at the end of an argument that are not part of it.
         head: Classes of words before an argument that are not part of it.
@@ -81,25 +69,13 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         return tuple(sorted(self.compounds.split(), key=len, reverse=True))
 
     @cached_property
-    def compiled(self) -> Mapping[str, Slot]:
-        """The patterns by slot, not compiled yet, each under the codes of the need that the fewest words meet.
+    def compiled(self) -> Mapping[str, Sequence[re.Pattern[str]]]:
+        """The patterns by slot.
 
         Raises:
             KeyError: A pattern has an unknown class.
         """
-        return {name: self._slot(patterns) for name, patterns in self.slots.items()}
-
-    def _slot(self, patterns: Sequence[str]) -> Slot:
-        slot = defaultdict[str, list[SlotPattern]](list)
-        for place, text in enumerate(patterns):
-            one = SlotPattern(place, self.pattern(text), self.needs(text))
-            rarest = min(one.needs, key=int.bit_count, default=0)
-            for code in self._codes_in(rarest) or ("",):
-                slot[code].append(one)
-        return slot
-
-    def _codes_in(self, bits: int) -> tuple[str, ...]:
-        return tuple(code for code, bit in self.bits.items() if bits & bit)
+        return {slot: [self.compile(one) for one in texts] for slot, texts in self.slots.items()}
 
     @cached_property
     def needed(self) -> frozenset[str]:
@@ -150,10 +126,10 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         return frozenset(self.code_of[name] for name in classes.split())
 
 
-def read_compose(package: str) -> ComposeWords:
-    """Return the grammar in a language package's ``compose.toml``.
+def read_intent_words(package: str) -> IntentWords:
+    """Return the words in a language package's ``intents.toml``.
 
     Raises:
         msgspec.ValidationError: A value has the wrong type.
     """
-    return msgspec.toml.decode(read_data(package, "compose.toml"), type=ComposeWords)
+    return msgspec.toml.decode(read_data(package, "intents.toml"), type=IntentWords)

@@ -1,1 +1,0 @@
-"""The owner's side: a socket, and a session for each client."""
