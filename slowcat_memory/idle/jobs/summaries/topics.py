@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Container, Mapping, Sequence
 from itertools import islice
 
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.summaries.options import TopicsOptions
 from slowcat_memory.core.summaries.prompt import VERSION
@@ -28,6 +29,7 @@ from slowcat_memory.records import Made, Memory, WriteBatch
 
 PARTS = 24  # the latest sessions of a topic used for its summary
 LATEST = 50  # turns whose speakers are no subjects
+_NO_SUBJECTS = STOP_WORDS.union(DAYS, MONTHS)
 
 
 def group_sessions(scope: str, context: JobContext) -> WriteBatch:
@@ -76,8 +78,8 @@ def shared_subjects(
     for memory in sessions:
         named = (*items(memory, "topics"), *items(memory, "entities"))
         for subject, name in {fold(one): one for one in named}.items():
-            is_day = any(map(str.isdigit, subject))
-            if not is_day and any(word not in speakers for word in subject.split()):
+            words = (word for word in subject.split() if not word.isdigit())
+            if any(word not in _NO_SUBJECTS and word not in speakers for word in words):
                 having.setdefault(subject, (name, []))[1].append(memory)
     found = dict[str, list[Memory]]()
     for name, parts in sorted(
