@@ -58,7 +58,7 @@ def restore(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Go back to a backup. What was forgotten since stays forgotten.
+    """Go back to a backup. A text that was forgotten since stays forgotten.
 
     The present store is moved aside with everything said since, and deleted at the next forget.
     A pending forget that could still be undone becomes final. An agent that runs goes on with the

@@ -2,7 +2,7 @@
 
 What was logged or recorded later is missing, and what was retired later is current. Two things are
 not stored, and are as they are today: a memory's former text under the same id (pinning changes a
-memory so) and its context note. What was forgotten since is missing, too.
+memory so) and its context note. Texts that were forgotten since are missing, too.
 """
 
 from collections.abc import Iterator
