@@ -26,7 +26,7 @@ from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import WhenOptions, times
-from slowcat_memory.records import CommandEntry, Disclosed, Turn
+from slowcat_memory.records import CommandEntry, Disclosed, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.outcomes import (
     ASKED_S,
@@ -122,14 +122,18 @@ class CommandExecutor:
 
     def _remember(self, command: Command, context: CommandContext) -> Outcome:
         scope = context.shared if command.shared and context.shared else context.scope
-        note = self._engine.note(
-            command.argument, scope, speaker=context.speaker, sources=(context.turn,)
-        )
+        note = self._note(command.argument, scope, context)
         entry = self._engine.undo_log.add_memory("remember", note, context.turn)
         name = "remembered"
         if command.shared:
             name = "remembered_shared" if context.shared else "remembered_alone"
         return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
+
+    def _note(
+        self, text: str, scope: str, context: CommandContext, sources: Sequence[int] = ()
+    ) -> Memory:
+        sources = (*sources, context.turn)
+        return self._engine.note(text, scope, speaker=context.speaker, sources=sources)
 
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
         """Retire the wrong memory, and the agent's answer, which would be recalled too.
@@ -153,9 +157,7 @@ class CommandExecutor:
         if old == "unclear":
             return self._outcome(command, "correct_what", done=False)
         if old == "new":
-            note = self._engine.note(
-                right, context.scope, speaker=context.speaker, sources=(context.turn,)
-            )
+            note = self._note(right, context.scope, context)
             entry = self._engine.undo_log.add_memory("correct", note, context.turn)
             return self._outcome(command, "nothing_to_correct", entry=entry, text=quote(right, 60))
         return self._replace(command, context, old, said)
@@ -172,13 +174,8 @@ class CommandExecutor:
             corrected = old.text.replace(was, new, 1)
         else:
             corrected = say(self._language, "about", old=wrong, text=right)
-        note = self._engine.note(
-            corrected,
-            context.scope,
-            speaker=context.speaker,
-            # It quotes them: forgetting them must forget it.
-            sources=(*old.sources, context.turn),
-        )
+        # It quotes the sources: forgetting them must forget it.
+        note = self._note(corrected, context.scope, context, old.sources)
         facets = {**note.facets, targets.RIGHT: right}
         note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
