@@ -21,7 +21,7 @@ from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import Reading, Space, all_documents
-from slowcat_memory.runtime.namespaces.local_only_ids import write_ids
+from slowcat_memory.runtime.namespaces.loading import write_ids
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import backups, copy, erasure

@@ -4,7 +4,7 @@ All functions block on the store; the processor runs them beside the event loop.
 returns one sentence to be read aloud; what it confirms is already durable.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -26,7 +26,7 @@ from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import WhenOptions, times
-from slowcat_memory.records import CommandEntry, Disclosed, Turn
+from slowcat_memory.records import CommandEntry, Disclosed, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.outcomes import (
     ASKED_S,
@@ -122,14 +122,18 @@ class CommandExecutor:
 
     def _remember(self, command: Command, context: CommandContext) -> Outcome:
         scope = context.shared if command.shared and context.shared else context.scope
-        note = self._engine.note(
-            command.argument, scope, speaker=context.speaker, sources=(context.turn,)
-        )
+        note = self._note(command.argument, scope, context)
         entry = self._engine.undo_log.add_memory("remember", note, context.turn)
         name = "remembered"
         if command.shared:
             name = "remembered_shared" if context.shared else "remembered_alone"
         return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
+
+    def _note(
+        self, text: str, scope: str, context: CommandContext, sources: Sequence[int] = ()
+    ) -> Memory:
+        sources = (*sources, context.turn)
+        return self._engine.note(text, scope, speaker=context.speaker, sources=sources)
 
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
         """Retire the wrong memory, and the agent's answer, which would be recalled too.
@@ -153,9 +157,7 @@ class CommandExecutor:
         if old == "unclear":
             return self._outcome(command, "correct_what", done=False)
         if old == "new":
-            note = self._engine.note(
-                right, context.scope, speaker=context.speaker, sources=(context.turn,)
-            )
+            note = self._note(right, context.scope, context)
             entry = self._engine.undo_log.add_memory("correct", note, context.turn)
             return self._outcome(command, "nothing_to_correct", entry=entry, text=quote(right, 60))
         return self._replace(command, context, old, said)
@@ -172,13 +174,8 @@ class CommandExecutor:
             corrected = old.text.replace(was, new, 1)
         else:
             corrected = say(self._language, "about", old=wrong, text=right)
-        note = self._engine.note(
-            corrected,
-            context.scope,
-            speaker=context.speaker,
-            # It quotes them: forgetting them must forget it.
-            sources=(*old.sources, context.turn),
-        )
+        # It quotes the sources: forgetting them must forget it.
+        note = self._note(corrected, context.scope, context, old.sources)
         facets = {**note.facets, targets.RIGHT: right}
         note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
@@ -239,14 +236,16 @@ class CommandExecutor:
         return targets.Others(found.turns, tuple(known))
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
-        about = command.argument
-        with self._engine.store.snapshot() as snapshot:
-            memories, turns = targets.mentioning(
-                snapshot, context.scope, mentions(about, self._tokenize), context.turn
-            )
+        about, (memories, turns) = quote(command.argument), self._mentioning(command, context)
         if not memories:
-            return self._outcome(command, "nothing_about", done=False, about=quote(about))
-        return self._ask(command, context, (memories, turns), "ask_forget", quote(about))
+            return self._outcome(command, "nothing_about", done=False, about=about)
+        return self._ask(command, context, (memories, turns), "ask_forget", about)
+
+    def _mentioning(self, command: Command, context: CommandContext) -> tuple[list[str], list[int]]:
+        """Return the memories and turns that mention a command's topic; see ``targets``."""
+        about = mentions(command.argument, self._tokenize)
+        with self._engine.store.snapshot() as snapshot:
+            return targets.mentioning(snapshot, context.scope, about, context.turn)
 
     def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
         now, words = self._engine.clock(), command.argument
@@ -332,35 +331,27 @@ class CommandExecutor:
     # ---------------------------------------------------------------- answers
 
     def _what_known(self, command: Command, context: CommandContext) -> Outcome:
-        """Read out the facts; the user's own statements only while no fact was drawn from them."""
+        """Read out the facts; the user's own statements only while no fact was drawn from them.
+
+        Of a topic, the facts that mention it; where there are none, the LLM answers.
+        """
         reader, most = self._reader(context), self._options.tell
-        if command.argument:
-            return self._known_about(command, context, reader)
+        language, topic, statements = self._language, command.argument, list[Disclosed]()
         with self._engine.store.snapshot() as snapshot:
             facts = targets.known_facts(snapshot, context.scope, reader, self._engine.clock())
-            statements = (
-                ()
-                if facts
-                else targets.own_statements(
-                    snapshot, context.scope, self._language.commands.own, reader
-                )
-            )
-        said = (
-            describe_statements(self._language, statements, most)
-            if statements
-            else describe_known(self._language, facts, most)
-        )
-        return Outcome(kind=command.kind, said=said)
-
-    def _known_about(self, command: Command, context: CommandContext, reader: Reader) -> Outcome:
-        """Read out the facts that mention a topic; where there are none, the LLM answers."""
-        about = mentions(command.argument, self._tokenize)
-        with self._engine.store.snapshot() as snapshot:
-            known = targets.known_facts(snapshot, context.scope, reader, self._engine.clock())
-        found = [memory for memory in known if about(memory.text)]
-        if not found:
-            return Outcome(kind=command.kind, said="", rest=command.argument, done=False)
-        said = describe_topic(self._language, command.argument, found, self._options.tell)
+            if not facts and not topic:
+                own = language.commands.own
+                statements = targets.own_statements(snapshot, context.scope, own, reader)
+        if topic:
+            about = mentions(topic, self._tokenize)
+            facts = [memory for memory in facts if about(memory.text)]
+            if not facts:
+                return Outcome(kind=command.kind, said="", rest=topic, done=False)
+            said = describe_topic(language, topic, facts, most)
+        elif statements:
+            said = describe_statements(language, statements, most)
+        else:
+            said = describe_known(language, facts, most)
         return Outcome(kind=command.kind, said=said)
 
     def _why(self, command: Command, context: CommandContext) -> Outcome:
@@ -407,32 +398,31 @@ class CommandExecutor:
         for other, memory in others.memories:
             self._keep_local(other, memory)
         outcome = self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
-        if context.llm == "local":
-            return outcome
-        # So that it is not sent again.
-        return replace(outcome, turns=(*turns, *others.turns), memories=tuple(memories))
+        return _kept_local(outcome, context, (*turns, *others.turns), memories)
 
     def _keep_topic_local(self, command: Command, context: CommandContext) -> Outcome | None:
         """Keep all that mentions a topic on this machine; None if nothing does."""
         if not command.argument or self._keep_local is None:
             return None
-        with self._engine.store.snapshot() as snapshot:
-            memories, turns = targets.mentioning(
-                snapshot, context.scope, mentions(command.argument, self._tokenize), context.turn
-            )
+        memories, turns = self._mentioning(command, context)
         if not memories:
             return None
         for memory in memories:
             self._keep_local(context.scope, memory)
         things, about = count_things(self._language, len(memories)), quote(command.argument)
         outcome = self._outcome(command, "local_about", things=things, about=about)
-        if context.llm == "local":
-            return outcome
-        return replace(outcome, turns=tuple(turns), memories=tuple(memories))
+        return _kept_local(outcome, context, turns, memories)
+
+
+def _kept_local(
+    outcome: Outcome, context: CommandContext, turns: Sequence[int], memories: Sequence[str]
+) -> Outcome:
+    """Return an outcome after which an LLM elsewhere no longer sees the turns and memories."""
+    if context.llm == "local":
+        return outcome
+    return replace(outcome, turns=tuple(turns), memories=tuple(memories))
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:
-    for entry in snapshot.commands(n=LATEST):
-        if turns and entry.state == "done" and entry.due and set(turns) <= set(entry.turns):
-            return entry
-    return None
+    hidden = (entry for entry in snapshot.commands(n=LATEST) if entry.state == "done" and entry.due)
+    return next((entry for entry in hidden if turns and {*turns} <= {*entry.turns}), None)

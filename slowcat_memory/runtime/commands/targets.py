@@ -152,17 +152,13 @@ def corrected(
         offered = why(asked.id)
         memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
         found = [m for m in memories if m and not m.retired_at and m.scope == context.scope]
-        own = snapshot.read(context.scope, chunk_id(asked.id)) if not _asks(asked) else None
+        own = snapshot.read(context.scope, chunk_id(asked.id)) if not asking(asked.text) else None
         found += [own] if own and not own.retired_at else []
         said = Said(asked.text, answer, is_statement=own in found)
     shown = [one for m in found if (one := disclose_found(m, reader, snapshot.memory))]
     texts = [memory.text for memory in shown]
     verdict = find_corrected(right, said, texts, language, tokenize)
     return shown[verdict] if isinstance(verdict, int) else verdict
-
-
-def _asks(turn: Turn) -> bool:
-    return bool(asking(turn.text))
 
 
 def _read_aloud(snapshot: Snapshot, context: CommandContext) -> tuple[Said, list[Memory]] | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct, field
@@ -16,11 +16,12 @@ from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.records import Key, Memory, Turn, Vector, WriteBatch
+from slowcat_memory.records import Event, Key, Memory, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
 
 PART = 1000  # rows that are read from one snapshot
 Read = Callable[[], AbstractContextManager[Snapshot]]
+Row = TypeVar("Row", bound=Event | Memory)
 
 
 class Space(Struct, frozen=True):
@@ -177,7 +178,7 @@ def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterat
     with read() as snapshot:
         latest, keys = dict[str, str](), has_keys(snapshot, scope)
         unread = snapshot.logged_between(scope, 1, upto)
-    for snapshot, turn in in_parts(read, "events", scope, 0, upto=upto):
+    for snapshot, turn in in_parts(read, lambda s, after: s.events(scope, after, upto), 0):
         unread -= 1
         if not isinstance(turn, Turn) or turn.aside:
             continue
@@ -188,7 +189,7 @@ def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterat
             latest[turn.session] = memory.id
     if unread:
         raise unread_error(unread)
-    for snapshot, memory in in_parts(read, "memories", scope, ""):
+    for snapshot, memory in in_parts(read, lambda s, after: s.memories(scope, after=after), ""):
         if not indexable(memory):
             continue
         turn_behind = snapshot.turn(turn_of(memory.id)) if turn_of(memory.id) else None
@@ -197,16 +198,16 @@ def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterat
 
 
 def in_parts(
-    read: Read, rows: str, scope: str, last: Any, **more: Any
-) -> Iterator[tuple[Snapshot, Any]]:
+    read: Read, rows: Callable[[Snapshot, Any], Iterable[Row]], last: Any
+) -> Iterator[tuple[Snapshot, Row]]:
     """Yield rows behind the last id with the snapshots that they are in; none lives for long.
 
-    ``rows`` names the snapshot's method.
+    ``rows`` reads a snapshot's rows behind an id.
     """
     while last is not None:
         with read() as snapshot:
             after, last = last, None
-            for row in islice(getattr(snapshot, rows)(scope, after=after, **more), PART):
+            for row in islice(rows(snapshot, after), PART):
                 last = row.id
                 yield snapshot, row
 

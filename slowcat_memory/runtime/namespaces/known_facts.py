@@ -241,10 +241,13 @@ class _Stated(Struct, frozen=True):
 
 
 class Endings:
-    """The ends of a scope's facts, by chunk. Changed under the namespace's lock."""
+    """The ends of a scope's facts, by chunk. Changed under the namespace's lock.
+
+    ``known`` are the facts by what may be asked about them.
+    """
 
     def __init__(self, facts: Iterable[Memory] = (), language: str = "english") -> None:
-        self._known = KnownFacts(language)
+        self.known = KnownFacts(language)
         self._facts: dict[str, _Stated] = {}
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
         self._written: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts by an LLM that hold
@@ -263,7 +266,7 @@ class Endings:
         by = memory.facets.get("superseded_by", "")
         chunks = stated_in(memory)
         until = memory.valid_to or (memory.retired_at if by else None)
-        self._known.put(memory)
+        self.known.put(memory)
         holds = until is None and memory.retired_at is None
         text = memory.text if holds and _is_written(memory) else ""
         stated = _Stated(chunks, memory.statement.quote, until, by, text)
@@ -279,12 +282,8 @@ class Endings:
             self._ended[chunk] = (*self._ended.get(chunk, ()), memory.id)
             self._heard.pop(chunk, None)
 
-    def stating(self, query: str, now: datetime) -> list[str]:
-        """Return the chunks that state a fact which a query asks for."""
-        return self._known.stating(query, now)
-
     def drop(self, memory_id: str) -> None:
-        self._known.drop(memory_id)
+        self.known.drop(memory_id)
         known = self._facts.pop(memory_id, None)
         for chunk in known.chunks if known else ():
             _remove(self._ended, chunk, memory_id)

@@ -3,9 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 from loguru import logger
 from msgspec import Struct, field
 
+from slowcat_memory.core.disclosure import local_only_ids
 from slowcat_memory.core.memory import chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import describe_error
@@ -25,10 +27,49 @@ from slowcat_memory.runtime.namespaces.documents import (
     place_of,
     stored_vectors,
 )
-from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.store import Snapshot, Store
 
+LOCAL_FILE = "local.msgpack"  # of a sealed index: the ids of local-only memories at sealing
 MOST_UNDATED = 10_000  # memories kept at hand to be dated; more only without a sealed index
+
+
+def stored_ids(snapshot: Snapshot, scope: str) -> frozenset[str]:
+    """Return the ids of a scope's local-only memories. Reads all its memories."""
+    return local_only_ids(list(snapshot.memories(scope)))
+
+
+def write_ids(ids: frozenset[str], folder: Path) -> None:
+    (folder / LOCAL_FILE).write_bytes(msgspec.msgpack.encode(sorted(ids)))
+
+
+class LocalOnlyIds:
+    """Ids of the memories that must not leave this machine."""
+
+    def __init__(self, scope: str, store: Store, folder: Path | None = None) -> None:
+        """Start with the ids in a sealed index's folder; else they are read on first use."""
+        self._scope, self._store = scope, store
+        self._ids: set[str] | None = None
+        if folder is not None:
+            self._ids = msgspec.msgpack.decode((folder / LOCAL_FILE).read_bytes(), type=set[str])
+        self._all: frozenset[str] | None = None  # the same, until a mark changes
+
+    def __bool__(self) -> bool:
+        """Whether any is known; False as well before the first use."""
+        return bool(self._ids)
+
+    def all(self) -> frozenset[str]:
+        """Return the ids. The first call may read all memories."""
+        if self._ids is None:
+            with self._store.snapshot() as snapshot:
+                self._ids = set(stored_ids(snapshot, self._scope))
+        if self._all is None:
+            self._all = frozenset(self._ids)
+        return self._all
+
+    def mark(self, memory_id: str, *, local: bool) -> None:
+        if self._ids is not None and local != (memory_id in self._ids):
+            self._ids ^= {memory_id}
+            self._all = None
 
 
 class Loaded(Struct):
@@ -52,13 +93,6 @@ class Loaded(Struct):
     last_chunks: LastChunks = field(default_factory=LastChunks)
     added: set[str] = field(default_factory=set)
     undated: list[Memory] = field(default_factory=list)
-
-    def is_dated_now(self, memory: Memory) -> bool:
-        """Return whether the times in a text are read now; the first ones are read later."""
-        dated = len(self.undated) >= MOST_UNDATED
-        if not dated:
-            self.undated.append(memory)
-        return dated
 
 
 class IndexLoader:
@@ -129,7 +163,7 @@ class IndexLoader:
 
         The times in their texts are left to be read.
         """
-        for snapshot, turn in in_parts(read, "turns", self._scope, after):
+        for snapshot, turn in in_parts(read, lambda s, last: s.turns(self._scope, last), after):
             if turn.aside:
                 continue
             memory = snapshot.memory(self._scope, chunk_id(turn.id)) or chunk(turn)
@@ -141,7 +175,9 @@ class IndexLoader:
 
     def _add_memories(self, loaded: Loaded, read: Read, upto: int) -> None:
         """Add all memories but those that are added with their turns, now or afterwards."""
-        for snapshot, memory in in_parts(read, "memories", self._scope, ""):
+        for snapshot, memory in in_parts(
+            read, lambda s, last: s.memories(self._scope, after=last), ""
+        ):
             if memory.id not in loaded.added and turn_of(memory.id) <= upto:
                 self._index(loaded, snapshot, memory, Place())
 
@@ -165,7 +201,9 @@ class IndexLoader:
         vectors = list(stored_vectors(snapshot, self._space, memory, keys))
         if self._space.dim and len(vectors) <= len(keys):
             searcher.remove(memory.id)  # a sealed vector that is no longer in the store
-        dated = not indexable(memory) or loaded.is_dated_now(memory)
+        dated = not indexable(memory) or len(loaded.undated) >= MOST_UNDATED
+        if not dated:
+            loaded.undated.append(memory)
         index_memory(searcher, memory, keys, self._reading, place, dated=dated)
         for id_, of, values in vectors:
             searcher.put_vector(id_, values, of)
@@ -186,12 +224,9 @@ class IndexLoader:
             logger.warning(f"a scope's vectors are read from the log: {describe_error(error)}")
         try:
             with self._store.snapshot() as snapshot:
-                self._read_vectors(searcher, snapshot)
+                for vector in snapshot.vectors(self._space.key, self._scope):
+                    if not searcher.has_vector(vector.memory):
+                        searcher.put_vector(vector.memory, vector.values)
         except Exception as error:  # this runs on a thread that has no caller
             logger.warning(f"a scope's vectors cannot be read: {describe_error(error)}")
         return sound
-
-    def _read_vectors(self, searcher: Searcher, snapshot: Snapshot) -> None:
-        for vector in snapshot.vectors(self._space.key, self._scope):
-            if not searcher.has_vector(vector.memory):
-                searcher.put_vector(vector.memory, vector.values)

@@ -364,16 +364,6 @@ class Namespace:
         changed = document(memory, self._reading)
         self._index.change(lambda searcher: searcher.update(changed))
 
-    def drop(self, memory_ids: Sequence[str]) -> None:
-        """Remove derived records, with everything about them.
-
-        A turn's chunk is indexed again with its original text, without a vector.
-        """
-        with self._lock:
-            for memory_id in memory_ids:
-                self._remove(memory_id)
-            self.refresh(memory_ids)
-
     def _remove(self, memory_id: str) -> None:
         self.hot.drop(memory_id)
         self._holds.drop(memory_id)

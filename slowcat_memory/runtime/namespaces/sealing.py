@@ -29,8 +29,7 @@ from slowcat_memory.index.build import generation
 from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import Reading, all_documents, unread_error
-from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded
-from slowcat_memory.runtime.namespaces.local_only_ids import stored_ids, write_ids
+from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded, stored_ids, write_ids
 from slowcat_memory.store import Store, StoreOptions
 
 Change = Callable[[Searcher], object]

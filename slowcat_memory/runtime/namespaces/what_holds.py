@@ -98,7 +98,7 @@ class WhatHolds:
 
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state a fact which a query asks for."""
-        return self._read[0].stating(query, now) if self._read else []
+        return self._read[0].known.stating(query, now) if self._read else []
 
     def changing(self, keys: Iterable[str]) -> list[str]:
         """Return the latest chunks that may change an earlier one about a query; see ``Changes``."""

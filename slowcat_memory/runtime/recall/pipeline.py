@@ -61,11 +61,6 @@ class Pipeline:
         self._zone, self._options = zone, options
         self._overviews = Overviews(store, zone, options.language)
 
-    @property
-    def has_own_model(self) -> bool:
-        """Whether embedding costs nobody else anything: the model runs in this process."""
-        return self._embedding.is_own
-
     def begin(self, namespace: Namespace, query: Query) -> RecallState:
         """Return a recall for ``run``, without any result."""
         return RecallState(namespace, query, self._options, self._zone, namespace.searcher)
@@ -176,7 +171,7 @@ class Pipeline:
             if memory is not None:
                 text = " ".join(memory.text.split()[:WARM_WORDS])
                 # Embedding may cost somebody else something, unless the model is our own.
-                vector = None if self.has_own_model else recall.searcher.vector(memory.id)
+                vector = None if self._embedding.is_own else recall.searcher.vector(memory.id)
             recall.query = replace(recall.query, text=text, vector=vector, floor=0.0, local=True)
             self.run(recall, ahead=True)
         return time.thread_time() - began
@@ -277,20 +272,12 @@ def _encoded(embed: Embed | None, text: str) -> Encoded | None:
 MOST_NEW = 2000  # log ids since the last look, beyond which reading all sessions is quicker
 
 
-class SessionTime(Struct, frozen=True):
-    """When a session began, and when its last turn was."""
-
-    id: str
-    started: datetime
-    last: datetime
-
-
 class _Known(Struct, frozen=True):
     """The sessions as of a log id and a forget epoch."""
 
     upto: int
     epoch: int
-    by_id: dict[str, SessionTime]
+    by_id: dict[str, Session]
 
 
 class SessionTimes:
@@ -299,22 +286,18 @@ class SessionTimes:
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
 
-    def latest(self, snapshot: Snapshot, scope: str) -> list[SessionTime]:
+    def latest(self, snapshot: Snapshot, scope: str) -> list[Session]:
         """Return a scope's sessions as of a snapshot, the latest first."""
         upto, epoch = snapshot.last_id(), snapshot.forget_epoch()
         known = self._known.get(scope)
         if known is None or known.epoch != epoch or not 0 <= upto - known.upto <= MOST_NEW:
-            by_id = {row.id: _time_of(row) for row in snapshot.sessions(scope)}
+            by_id = {row.id: row for row in snapshot.sessions(scope)}
         else:
             since = {event.session for event in snapshot.events(scope, known.upto, upto)}
             rows = (snapshot.session(id) for id in since)
-            by_id = {**known.by_id, **{row.id: _time_of(row) for row in rows if row is not None}}
+            by_id = {**known.by_id, **{row.id: row for row in rows if row is not None}}
         self._known[scope] = _Known(upto, epoch, by_id)
         return sorted(by_id.values(), key=lambda one: (one.last, one.started), reverse=True)
-
-
-def _time_of(row: Session) -> SessionTime:
-    return SessionTime(row.id, row.started, row.last)
 
 
 MOST = 4  # summaries per question

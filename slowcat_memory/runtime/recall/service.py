@@ -105,7 +105,7 @@ class Retrieval:
         """
         self._look_soon = look_soon
         self._namespaces, self._indexer = namespaces, indexer
-        self._metrics, self._page_cache = metrics, page_cache
+        self._metrics, self._page_cache, self._embedding = metrics, page_cache, embedding
         self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
@@ -218,7 +218,7 @@ class Retrieval:
         Nothing of it is counted, and no cache keeps its words. Only a model in this process embeds
         them.
         """
-        if not self._pipeline.has_own_model:
+        if not self._embedding.is_own:
             query = replace(query, vector=np.zeros(1, np.float32))
         (recall,) = self._recalls(query, [query.scope])
         self._pipeline.run(recall, ahead=True)
@@ -397,8 +397,6 @@ def union(found: Sequence[Sequence[Hit]], limit: int, duplicate: float) -> list[
         found: Hits by namespace, best first, after each namespace's own thresholds.
         duplicate: Jaccard similarity of words from which two hits are equal; the better is kept.
     """
-    if len(found) == 1:
-        return list(found[0])
     every = sorted((hit for hits in found for hit in _scaled(hits)), key=lambda hit: -hit.score)
     kept = distinct([hit.memory.text for hit in every], duplicate, limit)
     return [every[place] for place in kept]

@@ -158,10 +158,7 @@ class Life(Scene):
         memory = self.some()
         batch = WriteBatch(drop=(("anna", memory.id),))
         self.store.apply("test", batch).wait()
-        if self._batches:
-            self._tell(batch, memory.id)
-        else:
-            self.namespace.drop([memory.id])
+        self.namespace.apply(split_by_scope(batch)["anna"])
 
     def forgets(self) -> None:
         self.store.flush()
