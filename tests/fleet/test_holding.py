@@ -56,13 +56,15 @@ def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
         store.close()
 
 
-def test_sending_lets_a_running_recall_end_first_but_not_for_long(worker_config: Make) -> None:
+def test_sending_lets_a_recall_end_but_not_for_long(worker_config: Make, monkeypatch) -> None:
     with Fleet(worker_config("a")) as fleet, talking(fleet) as member:
         assert member.holding is not None
         shipper, running = member.holding.shipper, iter([True, True, False])
         assert shipper.wait_sent(10.0)
         shipper.recalls = lambda: next(running, False)
+        monkeypatch.setattr("slowcat_memory.fleet.shipper.YIELD_S", 30.0)  # a busy machine
         shipper._let_recalls_end()
+        monkeypatch.undo()
         assert next(running, None) is None, "it has waited for the end"
         shipper.recalls = lambda: True
         say(member, "My cat is called Mimi.")  # a recall that never ends holds up nothing

@@ -388,7 +388,7 @@ class FaultServer:
     async def __aexit__(self, *exc: object) -> None:
         await self._runner.cleanup()
 
-    async def until_closed(self, timeout_s: float = 1.0) -> None:
+    async def until_closed(self, timeout_s: float = 20.0) -> None:
         """Wait until no reply is being sent."""
         async with asyncio.timeout(timeout_s):
             while self.open:

@@ -15,7 +15,7 @@ GOOD = '{"note": "Anna\'s dog is called Max.", "questions": ["Who is Max?"]}'
 SECRET = "marzipan"
 PROMPT = Prompt(job="test", version=1, system="Note it.", user=f"She likes {SECRET}. " * 80)
 ERRORS = {"endpoint": EndpointError, "bad": BadAnswerError, "long": PromptTooLongError}
-QUICK = {"first_token_s": 0.25, "between_tokens_s": 0.25, "total_s": 0.5, "connect_s": 0.5}
+QUICK = {"first_token_s": 1.0, "between_tokens_s": 1.0, "total_s": 3.0, "connect_s": 10.0}
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):
