@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.ranking import token_codes
@@ -173,11 +174,8 @@ class ScriptedLLM:
             raise reply
         text = reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
         read = estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
-        parsed = parse_reply(text, into)
-        return Answer(
-            value=parsed.value,
-            lost=parsed.lost,
-            whole=parsed.whole,
+        return replace(
+            parse_reply(text, into),
             model=self.model,
             tokens_in=read,
             tokens_out=estimate_tokens(text),
@@ -185,10 +183,6 @@ class ScriptedLLM:
 
     async def ready(self) -> bool:
         return True
-
-    @property
-    def seconds_until_probe(self) -> float:
-        return 0.0
 
 
 def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:

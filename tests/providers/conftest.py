@@ -49,4 +49,4 @@ def export_folder(options: EmbedderOptions) -> Path:
 
 @pytest.fixture(scope="session")
 def local(export_folder: Path) -> LocalEmbedder:
-    return LocalEmbedder.load(export_folder)
+    return LocalEmbedder(export_folder)

@@ -102,6 +102,11 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(lengths, np.float32(1e-12))
 
 
+def ends(text: str, limit: int) -> str:
+    """Return a text of about ``limit`` characters at most: both ends of a longer one."""
+    return text if len(text) <= limit else f"{text[: limit // 2]} {text[-limit // 2 :]}"
+
+
 def sendable(text: str) -> str:
     """Return a text that UTF-8 can encode: lone surrogates become question marks."""
     try:

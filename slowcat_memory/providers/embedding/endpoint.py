@@ -48,7 +48,8 @@ class EndpointEmbedder:
         check_loopback(options.endpoint_url, options.allow_remote)
         self._options = options
         self._server = host_and_port(options.endpoint_url)
-        self._client = _client(options)
+        read_s = options.endpoint_timeout_s
+        self._client = connect(options.endpoint_url, read_s, min(CONNECT_S, read_s))
         self.name = options.endpoint_model
         self.dim = 0
         self.dim = self._request(["word"]).shape[1]
@@ -70,9 +71,8 @@ class EndpointEmbedder:
             EndpointRefusedError: The server's name no longer resolves to this machine.
             EndpointError: It failed, timed out, or returned an invalid reply.
         """
-        if len(text) > QUERY_CHARS:
-            text = f"{text[: QUERY_CHARS // 2]} {text[-QUERY_CHARS // 2 :]}"
-        return self._request([self._options.endpoint_query_prompt + _non_empty(text)])[0]
+        text = _non_empty(chunking.ends(text, QUERY_CHARS))
+        return self._request([self._options.endpoint_query_prompt + text])[0]
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Embed documents, long ones piece by piece; see ``Embedder``.
@@ -170,8 +170,3 @@ def open_endpoint(options: EmbedderOptions) -> tuple[EndpointEmbedder | None, Em
 def _non_empty(text: str) -> str:
     text = chunking.sendable(text)
     return text if text.strip() else "."
-
-
-def _client(options: EmbedderOptions) -> openai.OpenAI:
-    read_s = options.endpoint_timeout_s
-    return connect(options.endpoint_url, read_s, min(CONNECT_S, read_s))

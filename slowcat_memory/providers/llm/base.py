@@ -31,23 +31,17 @@ class Answer(Struct, Generic[T], frozen=True, kw_only=True):
 
     Attributes:
         value: The usable part of it, of the requested type.
-        model: The fingerprint.
+        model: The fingerprint of the model, "" before it is known.
         lost: Number of items that could not be used, by reason; the reasons quote nothing.
         whole: Whether it was not cut off: then what it leaves out is missing on purpose.
-        tries: How many requests it took; 0 if that is not known, and so below.
-        first_s: Seconds from the last request to its first token, for the prompt to be read.
-        total_s: Seconds of the last request.
     """
 
     value: T
-    model: str
+    model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
     lost: Mapping[str, int] = {}
     whole: bool = True
-    tries: int = 0
-    first_s: float = 0.0
-    total_s: float = 0.0
 
 
 class LLM(Protocol):

@@ -76,7 +76,6 @@ class _Completion(Struct, frozen=True, kw_only=True):
     tokens_in: int  # prompt tokens, 0 if the server does not count
     tokens_out: int  # tokens of the answer, or streamed pieces if the server does not count
     whole: bool  # False if it was cut off at the most tokens
-    first_at: float  # time of the event loop at the first token, 0 if there was none
 
 
 class OpenAILLM:
@@ -157,35 +156,20 @@ class OpenAILLM:
         if not server:
             raise self._away("cannot be reached, or offers no model")
         self._check_fits(prompt)
-        done, began, ended = await self._in_best_mode(prompt, into, server)
+        done = await self._in_best_mode(prompt, into, server)
         spent[0] += done.tokens_in
         spent[1] += done.tokens_out
         self._check_not_truncated(prompt, done)
         model = self._fingerprint(done, server, prompt.model)
-        parsed = parse_reply(done.text, into, prose=prose and done.whole)
-        if parsed.lost:
-            logger.debug(f"{prompt.job}: parts of the LLM's answer are left out: {parsed.lost}")
-        return Answer(
-            value=parsed.value,
-            model=model,
-            tokens_in=spent[0],
-            tokens_out=spent[1],
-            lost=parsed.lost,
-            whole=parsed.whole,  # JSON that ends is whole, also at the most tokens
-            tries=2 if prose else 1,
-            first_s=max(done.first_at - began, 0.0),
-            total_s=ended - began,
-        )
+        answer = parse_reply(done.text, into, prose=prose and done.whole)
+        if answer.lost:
+            logger.debug(f"{prompt.job}: parts of the LLM's answer are left out: {answer.lost}")
+        return replace(answer, model=model, tokens_in=spent[0], tokens_out=spent[1])
 
-    async def _in_best_mode(
-        self, prompt: Prompt, into: type[T], server: Server
-    ) -> tuple[_Completion, float, float]:
-        """Return a completion, and when its request began and ended, by the event loop's time."""
-        loop = asyncio.get_running_loop()
+    async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> _Completion:
         key = (prompt.model or server.model, server.kind)
         mode = self._modes.get(key, JsonMode())
         while True:
-            began = loop.time()
             try:
                 done = await self._send(prompt, into, server, mode)
             except _RefusedError as refused:
@@ -199,7 +183,7 @@ class OpenAILLM:
                 mode = self._next_mode(mode, refused)
             else:
                 self._modes[key] = mode
-                return done, began, loop.time()
+                return done
 
     def _is_weakest_refused(self, mode: JsonMode, refused: _RefusedError) -> bool:
         error = classify(refused.status, refused.text)
@@ -374,7 +358,7 @@ async def _read(
     """
     loop = asyncio.get_running_loop()
     texts: list[str] = []
-    size, pieces, first_at = 0, 0, 0.0
+    size = pieces = 0
     model = fingerprint = finish = ""
     usage = None
     async for chunk in _chunks(stream):
@@ -388,7 +372,6 @@ async def _read(
             if delta.content or thought:
                 patience.reschedule(loop.time() + options.between_tokens_s)
                 pieces += 1
-                first_at = first_at or loop.time()
             texts.append(delta.content or "")
             size += len(texts[-1])
             if size > options.max_answer_chars:
@@ -407,7 +390,6 @@ async def _read(
         tokens_in=max(usage and usage.prompt_tokens or 0, 0),
         tokens_out=max(usage and usage.completion_tokens or pieces, 0),
         whole=finish == "stop",
-        first_at=first_at,
     )
 
 

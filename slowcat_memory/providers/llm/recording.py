@@ -12,6 +12,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.errors import (
     BadAnswerError,
@@ -94,10 +95,6 @@ class RecordingLLM:
         """Return whether the LLM is available; True if it does not say."""
         return await self._inner.ready() if isinstance(self._inner, CircuitBreakerLLM) else True
 
-    @property
-    def seconds_until_probe(self) -> float:
-        return getattr(self._inner, "seconds_until_probe", 0.0)
-
     def close(self) -> None:
         self._file.close()
 
@@ -152,11 +149,10 @@ class ReplayingLLM:
             )
         if line.error:
             raise _ERRORS[line.error]("so it was when it was recorded")
-        parsed = parse_reply(line.text, into)
-        return Answer(
-            value=parsed.value,
-            lost=parsed.lost,
-            whole=parsed.whole and line.whole,
+        answer = parse_reply(line.text, into)
+        return replace(
+            answer,
+            whole=answer.whole and line.whole,
             model=line.model,
             tokens_in=line.tokens_in,
             tokens_out=line.tokens_out,
@@ -164,10 +160,6 @@ class ReplayingLLM:
 
     async def ready(self) -> bool:
         return True
-
-    @property
-    def seconds_until_probe(self) -> float:
-        return 0.0
 
     def _read(self, number: int, line: bytes) -> None:
         if number == 1:

@@ -36,8 +36,9 @@ from msgspec.inspect import (
 )
 
 _SIGNS = re.compile(r"[\W_]+")
-_INTEGER = re.compile(r"-?\d{1,18}(?:\.0{1,9})?")
-_LABELLED = re.compile(r"[\[(#]?(?:[^\W\d_]{1,20}[.:]?)?\s{0,3}[\[(#]?(\d{1,18})[\])]?[.:]?")
+_INTEGER = re.compile(
+    r"[\[(#]?(?:[^\W\d_]{1,20}[.:]?)?\s{0,3}[\[(#]?(-?\d{1,18})(?:\.0{1,9})?[\])]?[.:]?"
+)
 _DECIMAL = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)(\s?%)?")
 _YES_NO = {
     **dict.fromkeys(("true", "yes", "y", "1", "ja", "wahr"), True),
@@ -207,13 +208,8 @@ def _integer(value: Any) -> Any:
         return _integer(value[0])
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, str):
-        text = value.strip()
-        if _INTEGER.fullmatch(text):
-            return int(text.partition(".")[0])
-        if found := _LABELLED.fullmatch(text):
-            return int(found[1])
-    return value
+    integer = _INTEGER.fullmatch(value.strip()) if isinstance(value, str) else None
+    return int(integer[1]) if integer else value
 
 
 def _float(value: Any) -> Any:

@@ -10,13 +10,14 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.inspect import ListType, StructType, VarTupleType
 
 from slowcat_memory.errors import BadAnswerError
+from slowcat_memory.providers.llm.base import Answer
 from slowcat_memory.providers.llm.reply_fields import (
     Coercion,
     FieldShape,
@@ -50,19 +51,6 @@ _STRAY_COMMA = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|,(?=\s*+[\]}])', re.S)
 _STRAY_BACKSLASH = re.compile(r'(\\["\\/bfnrtu])|\\')
 
 
-class Parsed(Struct, Generic[T], frozen=True):
-    """A value, and what its text had besides.
-
-    Attributes:
-        lost: Number of items left out, by reason; the reasons quote nothing.
-        whole: Whether the text was not cut off within the value.
-    """
-
-    value: T
-    lost: Mapping[str, int] = {}
-    whole: bool = True
-
-
 class NoNumber:
     """In place of a number that is none, or has no end: it fits no field."""
 
@@ -83,7 +71,7 @@ def parse(text: str, into: type[T], *, prose: bool = False) -> T:
     return parse_reply(text, into, prose=prose).value
 
 
-def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Parsed[T]:
+def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Answer[T]:
     """Return the value in an LLM's text; lone surrogates are removed from its strings.
 
     Args:
@@ -218,7 +206,7 @@ _DECODER = json.JSONDecoder(
 # ------------------------------------------------------------------- from JSON to values
 
 
-def _readings(values: Iterator[Found], into: type[T]) -> Iterator[Parsed[T] | BadAnswerError]:
+def _readings(values: Iterator[Found], into: type[T]) -> Iterator[Answer[T] | BadAnswerError]:
     """Yield what each value is as a reply, or why it is none."""
     single = list[Found]()
     for found in values:
@@ -234,9 +222,9 @@ def _readings(values: Iterator[Found], into: type[T]) -> Iterator[Parsed[T] | Ba
 
 
 def _first_with_content(
-    readings: Iterator[Parsed[T] | BadAnswerError], otherwise: str
-) -> Parsed[T]:
-    first: Parsed[T] | None = None
+    readings: Iterator[Answer[T] | BadAnswerError], otherwise: str
+) -> Answer[T]:
+    first: Answer[T] | None = None
     refused: BadAnswerError | None = None
     for one in readings:
         if isinstance(one, BadAnswerError):
@@ -260,7 +248,7 @@ def _candidates(found: Found, into: type[Struct]) -> Iterator[Found]:
         yield found
 
 
-def _reading(found: Found, into: type[T]) -> Parsed[T] | BadAnswerError:
+def _reading(found: Found, into: type[T]) -> Answer[T] | BadAnswerError:
     coercion = Coercion()
     try:
         fields = coercion.fields(_unwrapped(found.value, into), into)
@@ -273,7 +261,7 @@ def _reading(found: Found, into: type[T]) -> Parsed[T] | BadAnswerError:
     if not _has_content(value) and (coercion.lost or not found.whole):
         reason = next(iter(coercion.lost), "its JSON is broken or not complete")
         return BadAnswerError(reason)
-    return Parsed(value, dict(coercion.lost), found.whole)
+    return Answer(value=value, lost=dict(coercion.lost), whole=found.whole)
 
 
 def _unwrapped(value: Any, into: type[Struct]) -> dict[str, Any]:

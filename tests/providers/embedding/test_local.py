@@ -19,7 +19,7 @@ from slowcat_memory.providers import (
     LocalEmbedder,
     open_query_embedder,
 )
-from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.testing import check_embedder
 from tests.support.rows import listed
 
@@ -68,7 +68,7 @@ def test_local_a_long_document_keeps_so_many_tokens(
     local: LocalEmbedder, export_folder: Path
 ) -> None:
     long = " ".join(TURNS) * 3
-    small = LocalEmbedder.load(export_folder, doc_max_tokens=40)
+    small = LocalEmbedder(export_folder, doc_max_tokens=40)
     assert len(small.encode_tokens([long]).tokens[0]) == 40
     both = local.encode_tokens(["no", long, "yes"]).tokens
     assert [len(rows) for rows in both] == [1, 256, 1]
@@ -76,11 +76,11 @@ def test_local_a_long_document_keeps_so_many_tokens(
 
 def test_local_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "prompted")
-    meta = export_format.read_meta(folder)
+    meta = model_files.read_meta(folder)
     assert meta
     prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="a passage: ")
-    (folder / export_format.META).write_bytes(msgspec.json.encode(prompted))
-    embedder = LocalEmbedder.load(folder)
+    (folder / model_files.META).write_bytes(msgspec.json.encode(prompted))
+    embedder = LocalEmbedder(folder)
     assert embedder.encode_query_tokens("green tea").tokens.shape == (2, 96)  # type: ignore[union-attr]
     assert embedder.encode_tokens(["green tea"]).tokens[0].shape == (2, 96)
 
@@ -101,7 +101,7 @@ def test_local_a_damaged_export_is_an_error_that_says_so(
     export_folder: Path, tmp_path: Path, damage: str
 ) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "damaged")
-    model = folder / export_format.MODEL
+    model = folder / model_files.MODEL
     if damage == "short":
         os.truncate(model, 1000)
     if damage == "missing":
@@ -109,17 +109,17 @@ def test_local_a_damaged_export_is_an_error_that_says_so(
     if damage == "not a model":
         model.write_bytes(b"\x5a" * model.stat().st_size)
     if damage == "no tokenizer":
-        (folder / export_format.TOKENIZER).write_text("{}")
+        (folder / model_files.TOKENIZER).write_text("{}")
     if damage == "no tokens":
-        (folder / export_format.TOKENS).write_bytes(b"PK")
+        (folder / model_files.TOKENS).write_bytes(b"PK")
     if damage == "other tokens":
-        with np.load(folder / export_format.TOKENS) as file:
+        with np.load(folder / model_files.TOKENS) as file:
             parts = dict(file)
-        np.savez(folder / export_format.TOKENS, **parts | {"projection": parts["projection"] * 2})
+        np.savez(folder / model_files.TOKENS, **parts | {"projection": parts["projection"] * 2})
     if damage == "no meta":
-        (folder / export_format.META).write_text("{}")
+        (folder / model_files.META).write_text("{}")
     with pytest.raises(ProviderError, match="Export it again"):
-        LocalEmbedder.load(folder)
+        LocalEmbedder(folder)
 
 
 def test_local_engines_of_one_process_share_a_model(options: EmbedderOptions) -> None:

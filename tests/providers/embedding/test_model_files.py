@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import ModelNotFoundError
-from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.model_files import resolve
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
@@ -64,10 +64,10 @@ def test_model_files_the_hash_is_of_the_weights_alone(tmp_path: Path) -> None:
     (two / "README.md").write_text("more")
     (two / "onnx").mkdir()
     (two / "onnx" / "x.safetensors").write_bytes(b"other form")
-    assert export_format.weights_hash(one) == export_format.weights_hash(two)
+    assert model_files.weights_hash(one) == model_files.weights_hash(two)
     (two / "2_Dense").mkdir()
     (two / "2_Dense" / "model.safetensors").write_bytes(b"layer")
-    assert export_format.weights_hash(one) != export_format.weights_hash(two)
+    assert model_files.weights_hash(one) != model_files.weights_hash(two)
 
 
 def test_model_files_the_hint_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

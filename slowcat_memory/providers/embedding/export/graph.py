@@ -4,7 +4,7 @@ The tokens' last hidden states come from an ONNX file that the model's folder ha
 weights in safetensors. What follows them is read from the folder's ``modules.json``: such files
 usually end before pooling. Only the export child imports this.
 
-The result has the inputs of ``export_format`` and two outputs: the vectors of texts, and ``STATES``
+The result has the inputs of ``model_files`` and two outputs: the vectors of texts, and ``STATES``
 (``project`` replaces them). Measured with all-MiniLM-L6-v2: 2e-7 from sentence-transformers.
 """
 
@@ -19,8 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import set_external_data
 from safetensors.numpy import load_file
 
-from slowcat_memory.providers.embedding import export_format
-from slowcat_memory.providers.embedding.export_format import read_json
+from slowcat_memory.providers.embedding import model_files
+from slowcat_memory.providers.embedding.model_files import read_json
 
 STATES = "states"  # the second output until the projection is appended: (batch, tokens, hidden)
 OPSET, IR_VERSION = 17, 9  # of a graph from weights; onnxruntime 1.20 reads them
@@ -47,15 +47,15 @@ def build(folder: Path, out: Path) -> None:
         Exception: Of onnx and safetensors, for damaged files.
     """
     head = read_head(folder)
-    given = export_format.onnx_file(folder)
+    given = model_files.onnx_file(folder)
     model, states = _open(given) if given else _bert(head.transformer)
     made = _Builder(model.graph)
     made.node("Identity", states, name=STATES)
     vectors = _pooled(made, states, head.pooling)
     for layer in head.dense:
         vectors = _dense(made, vectors, layer)
-    made.node("LpNormalization", vectors, name=export_format.OUTPUT, axis=-1, p=2)
-    _set_outputs(model.graph, {export_format.OUTPUT: 2, STATES: 3})
+    made.node("LpNormalization", vectors, name=model_files.OUTPUT, axis=-1, p=2)
+    _set_outputs(model.graph, {model_files.OUTPUT: 2, STATES: 3})
     onnx.save(model, out)
 
 
@@ -64,8 +64,8 @@ def project(path: Path, projection: np.ndarray) -> None:
     model = onnx.load(path)
     made = _Builder(model.graph)
     projected = made.node("MatMul", STATES, made.constant(projection))
-    made.node("LpNormalization", projected, name=export_format.TOKEN_OUTPUT, axis=-1, p=2)
-    _set_outputs(model.graph, {export_format.OUTPUT: 2, export_format.TOKEN_OUTPUT: 3})
+    made.node("LpNormalization", projected, name=model_files.TOKEN_OUTPUT, axis=-1, p=2)
+    _set_outputs(model.graph, {model_files.OUTPUT: 2, model_files.TOKEN_OUTPUT: 3})
     onnx.save(model, path)
 
 
@@ -81,8 +81,8 @@ def share(path: Path, source: Path) -> None:
         offset = file.read_bytes().find(table.raw_data)
         if offset >= 0:
             with contextlib.suppress(OSError):
-                os.link(file.resolve(), path.parent / export_format.WEIGHTS)
-                set_external_data(table, export_format.WEIGHTS, offset, len(table.raw_data))
+                os.link(file.resolve(), path.parent / model_files.WEIGHTS)
+                set_external_data(table, model_files.WEIGHTS, offset, len(table.raw_data))
                 table.ClearField("raw_data")
                 path.write_bytes(model.SerializeToString())
             return
@@ -179,14 +179,14 @@ def _open(path: Path) -> tuple[onnx.ModelProto, str]:
     """
     model = onnx.load(path)
     graph = model.graph
-    for given in [entry for entry in graph.input if entry.name not in export_format.INPUTS]:
+    for given in [entry for entry in graph.input if entry.name not in model_files.INPUTS]:
         if given.name != "token_type_ids":
             raise ValueError(f"its ONNX file wants {given.name}")
-        ids = export_format.INPUTS[0]
+        ids = model_files.INPUTS[0]
         graph.node.insert(0, helper.make_node("Sub", [ids, ids], [given.name]))  # zeros
         graph.input.remove(given)
     states = next((out.name for out in graph.output if out.name in _HIDDEN), "")
-    if not states or {entry.name for entry in graph.input} != set(export_format.INPUTS):
+    if not states or {entry.name for entry in graph.input} != set(model_files.INPUTS):
         raise ValueError("its ONNX file is not that of a text encoder")
     return model, states
 
@@ -195,7 +195,7 @@ def _pooled(made: _Builder, states: str, pooling: str) -> str:
     """Pool (batch, tokens, hidden) to (batch, hidden), by operations that every opset has."""
     if pooling == "cls":
         return made.node("Gather", states, made.constant(np.int64(0)), axis=1)
-    mask = made.node("Cast", export_format.INPUTS[1], to=TensorProto.FLOAT)
+    mask = made.node("Cast", model_files.INPUTS[1], to=TensorProto.FLOAT)
     row = made.node("Reshape", mask, made.constant(np.array([0, 1, -1])))
     count = made.node("MatMul", row, made.node("Reshape", mask, made.constant([0, -1, 1])))
     mean = made.node("Div", made.node("MatMul", row, states), count)
@@ -295,7 +295,7 @@ def _bert(folder: Path) -> tuple[onnx.ModelProto, str]:
     for name, wanted in _BERT.items():
         if config.get(name, wanted if name != "model_type" else "") != wanted:
             raise ValueError(f"its {name} is {config.get(name)!r}")
-    ids, mask = export_format.INPUTS
+    ids, mask = model_files.INPUTS
     entries = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
         for name in (ids, mask)

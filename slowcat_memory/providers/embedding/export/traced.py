@@ -14,14 +14,14 @@ from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export.graph import STATES
 from slowcat_memory.providers.embedding.local import OnnxModel
 
 SAME = 0.9999  # mean cosine that the traced model must keep
 _TEXTS = ("Yes.", "What was the name of my sister's dog again?", "Ich wohne am Alten Markt.")
 _HINT = "Choose another model, or serve this one behind an endpoint"
-_AXES = {name: {0: "batch", 1: "tokens"} for name in export_format.INPUTS}
+_AXES = {name: {0: "batch", 1: "tokens"} for name in model_files.INPUTS}
 
 
 class _Graph(torch.nn.Module):
@@ -94,7 +94,7 @@ def _outputs(model: Any, row: list[int]) -> dict[str, Any]:
 
 def _trace(graph: _Graph, row: list[int], path: Path) -> None:
     ids = torch.tensor([row, row[::-1]])
-    outputs = {export_format.OUTPUT: {0: "batch"}}
+    outputs = {model_files.OUTPUT: {0: "batch"}}
     if graph.states:
         outputs[STATES] = {0: "batch", 1: "tokens"}
     with warnings.catch_warnings():
@@ -103,7 +103,7 @@ def _trace(graph: _Graph, row: list[int], path: Path) -> None:
             graph,
             (ids, torch.ones_like(ids)),
             str(path),
-            input_names=list(export_format.INPUTS),
+            input_names=list(model_files.INPUTS),
             output_names=list(outputs),
             dynamic_axes=_AXES | outputs,
             opset_version=17,

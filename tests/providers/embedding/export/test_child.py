@@ -11,7 +11,7 @@ import pytest
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
-from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child as export_child
 
 
@@ -36,14 +36,14 @@ def exported(options: EmbedderOptions, tmp_path_factory: pytest.TempPathFactory)
 
 def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
     export_folder = exported.folder
-    meta = export_format.read_meta(export_folder)
+    meta = model_files.read_meta(export_folder)
     assert meta and meta.int8 and meta.cosine >= 0.99
     assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
     assert meta.max_tokens == 256
     assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
     assert meta.token_dim == 96
     names = {path.name for path in export_folder.iterdir()}
-    assert names | {export_format.WEIGHTS} == set(export_format.FILES)  # a link, on one disk only
+    assert names | {model_files.WEIGHTS} == set(model_files.FILES)  # a link, on one disk only
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
@@ -72,18 +72,18 @@ def test_child_an_export_of_an_older_format_is_made_again(
 ) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
     older = (
-        (copy / export_format.META)
+        (copy / model_files.META)
         .read_text()
-        .replace(f'"format": {export_format.FORMAT}', f'"format": {export_format.FORMAT - 1}')
+        .replace(f'"format": {model_files.FORMAT}', f'"format": {model_files.FORMAT - 1}')
     )
-    (copy / export_format.META).write_text(older)
+    (copy / model_files.META).write_text(older)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
 
 
 def test_child_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    for name in (export_format.MODEL, export_format.EXACT):
+    for name in (model_files.MODEL, model_files.EXACT):
         (copy / name).write_bytes(b"\x5a" * (copy / name).stat().st_size)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
@@ -137,7 +137,7 @@ import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from slowcat_memory.providers import LocalEmbedder
-from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child
 
 here, tokenizer = Path(sys.argv[1]), model_files.resolve("all-MiniLM-L6-v2").where
@@ -153,11 +153,11 @@ model = SentenceTransformer(
 model.save(str(here / "tiny"))
 
 folder = child.export(str(here / "tiny"), here / "cache", print)
-meta = export_format.read_meta(folder)
+meta = model_files.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
 want = model.encode(["passage: hello there"])
-embedder = LocalEmbedder.load(folder)
+embedder = LocalEmbedder(folder)
 assert abs(embedder.encode(["hello there"]) - want).max() < 1e-5
 assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
 """

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, LocalEmbedder
-from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child, graph
 from tests.providers.embedding.test_local import TURNS
 
@@ -172,10 +172,10 @@ def test_graph_bert_weights_become_the_model_that_they_describe(
     tiny: Path, dense: dict[str, np.ndarray], tmp_path: Path
 ) -> None:
     folder = exported(tiny, tmp_path)
-    meta = export_format.read_meta(folder)
+    meta = model_files.read_meta(folder)
     assert meta and (meta.query_prompt, meta.doc_prompt) == ("q: ", "d: ")
     assert (meta.dim, meta.max_tokens) == (OUT, 200)
-    embedder = LocalEmbedder.load(folder)
+    embedder = LocalEmbedder(folder)
     for text, vector in zip(TURNS, embedder.encode(TURNS), strict=True):
         assert np.abs(vector - want(tiny, dense, f"d: {text}")).max() < 1e-5, text
     queries = [embedder.encode_query(text) @ want(tiny, dense, f"q: {text}") for text in TURNS]
@@ -189,7 +189,7 @@ def test_graph_the_first_token_where_the_model_says_so(
 ) -> None:
     folder = shutil.copytree(tiny, tmp_path / "first")
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
-    vector = LocalEmbedder.load(exported(folder, tmp_path)).encode(["a b c"])[0]
+    vector = LocalEmbedder(exported(folder, tmp_path)).encode(["a b c"])[0]
     assert np.abs(vector - want(tiny, dense, "d: a b c", "cls")).max() < 1e-5
 
 
@@ -230,7 +230,7 @@ def test_graph_the_hub_gives_an_onnx_file_or_weights(
     assert not (fetched / "model.h5").exists()
     assert (fetched / "model.safetensors").exists() == (offered == "weights")
     assert len(calls) == (1 if offered == "onnx" else 2)
-    vector = LocalEmbedder.load(folder).encode(["a b c"])[0]
+    vector = LocalEmbedder(folder).encode(["a b c"])[0]
     assert np.abs(vector - want(tiny, dense, "d: a b c")).max() < 1e-5
     assert exported("someone/tiny", tmp_path / "cache") == folder
     assert len(calls) <= 2, "it is on this machine now"
@@ -282,7 +282,7 @@ def test_graph_parity_with_sentence_transformers(
     )
     model = library.SentenceTransformer(str(model_files.resolve(options.model).where), device="cpu")
     original = model.encode(list(TURNS), normalize_embeddings=True)
-    embedder = LocalEmbedder.load(export_folder)
+    embedder = LocalEmbedder(export_folder)
     assert np.abs(embedder.encode(TURNS) - original).max() < 1e-5
     queries = np.stack([embedder.encode_query(text) for text in TURNS])
     assert (queries * original).sum(axis=1).mean() >= 0.99
