@@ -24,7 +24,6 @@ from slowcat_memory.providers.embedding.factory import export_model, open_query_
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM, open_llm
-from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.providers.loopback import check_loopback
 
 __all__ = [
@@ -40,8 +39,6 @@ __all__ = [
     "LocalEmbedder",
     "Prompt",
     "QueryEmbedder",
-    "RecordingLLM",
-    "ReplayingLLM",
     "ThinkingOptions",
     "TokenEmbedder",
     "check_loopback",

@@ -21,12 +21,12 @@ from slowcat_memory.errors import (
 from slowcat_memory.idle.job import BudgetGate, CountingLLM, NoLimit
 from slowcat_memory.providers import (
     CircuitBreakerLLM,
-    RecordingLLM,
     ThinkingOptions,
     is_remote,
     open_llm,
 )
 from slowcat_memory.providers.llm.openai import OpenAILLM
+from slowcat_memory.providers.llm.recording import RecordingLLM
 from slowcat_memory.providers.llm.server import Server, classify, label, schema_of
 from slowcat_memory.testing import FixedClock, ScriptedLLM
 from tests.support.faulty_llm_server import FaultServer
