@@ -336,12 +336,12 @@ class CommandExecutor:
         Of a topic, the facts that mention it; where there are none, the LLM answers.
         """
         reader, most = self._reader(context), self._options.tell
-        language, topic, statements = self._language, command.argument, list[Disclosed]()
+        language, scope, topic = self._language, context.scope, command.argument
+        statements: list[Disclosed] = []
         with self._engine.store.snapshot() as snapshot:
-            facts = targets.known_facts(snapshot, context.scope, reader, self._engine.clock())
+            facts = targets.known_facts(snapshot, scope, reader, self._engine.clock())
             if not facts and not topic:
-                own = language.commands.own
-                statements = targets.own_statements(snapshot, context.scope, own, reader)
+                statements = targets.own_statements(snapshot, scope, language.commands.own, reader)
         if topic:
             about = mentions(topic, self._tokenize)
             facts = [memory for memory in facts if about(memory.text)]
