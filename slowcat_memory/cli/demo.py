@@ -209,7 +209,7 @@ def demo_config(folder: Path, no_vectors: bool) -> Config:
         {
             "memory": {"path": str(folder), "user_name": USER, "time_zone": "UTC"},
             # Far above a normal recall, so that a slow recall is shown, not cancelled.
-            "recall": {"deadline_ms": 200, "warn_ms": 200},
+            "recall": {"deadline_ms": 10_000, "warn_ms": 10_000},
             "embedding": {"kind": "none" if no_vectors else "local"},
         }
     )

@@ -171,7 +171,7 @@ class ScriptedLLM:
         await asyncio.sleep(self._delay_s)
         reply = self._reply(prompt)
         if isinstance(reply, Exception):
-            raise reply
+            raise reply.with_traceback(None)  # one object may be raised a thousand times
         text = reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
         read = estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
         return replace(
