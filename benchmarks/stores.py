@@ -99,7 +99,7 @@ def _build(config: Config, size: int, tail: int) -> None:
     with Store.open(config.folder) as store:
         fill(store, embedder, size - tail)
         store.flush(None)
-        order = sealing.Order(
+        order = sealing.SealOrder(
             store=str(store.path),
             scope=corpus.SCOPE,
             embedder=embedder.key,

@@ -425,7 +425,7 @@ DOORS = (
     "processor/turn.py",
     "processor/commands.py",
     "processor/conversation.py",
-    "processor/reports/client_messages.py",
+    "processor/reports.py",
     "processor/processor.py",
 )
 READS = {"memories", "memory", "read", "turns"}

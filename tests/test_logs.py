@@ -21,7 +21,7 @@ from slowcat_memory.idle.scheduler.results import batch_of
 from slowcat_memory.idle.scheduler.step import StepResult
 from slowcat_memory.mcp import answers, memory_server
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.guard import FrameGuard
 from slowcat_memory.records import Task
 from slowcat_memory.web import safety
 from slowcat_memory.web.context import Undo
@@ -63,7 +63,7 @@ def holds_words(log: list[str]) -> bool:
 
 
 def guard(home: Home, patch: pytest.MonkeyPatch) -> None:
-    Guard(SimpleNamespace(), fail).run(fail, SAID)  # type: ignore[arg-type]
+    FrameGuard(SimpleNamespace(), fail).run(fail, SAID)  # type: ignore[arg-type]
 
 
 def failure(home: Home) -> KeyError:

@@ -32,7 +32,7 @@ from slowcat_memory.records import Session, Turn
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
 from slowcat_memory.runtime.conversation.user_names import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.tools.handlers import Call
@@ -221,7 +221,7 @@ def _open_log(deps: ConversationDeps) -> Conversation:
     engine, memory = deps.engine, deps.config.memory
     scopes = filter(None, (*deps.audience.people, deps.audience.guest))
     held = _open_sessions.setdefault(engine, set())
-    now = Moment(engine.clock(), session_tracker.monotonic())
+    now = ClockReading(engine.clock(), session_tracker.monotonic())
     trackers = [
         SessionTracker(
             scope, _session_id, deps.config.sessions, _previous(engine, scope), now, held

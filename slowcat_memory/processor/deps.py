@@ -16,17 +16,17 @@ from pipecat.services.llm_service import LLMService
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages
-from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.guard import FrameGuard
 from slowcat_memory.processor.locality import Locality, llm_services
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.places import Places, misplacement
-from slowcat_memory.processor.reports.reports import Reports
+from slowcat_memory.processor.reports import Reports
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 
 
-class Neighbours(Struct, frozen=True):
+class PipelineNeighbours(Struct, frozen=True):
     """Processors that the memory works with; None for those that were not found.
 
     Attributes:
@@ -59,17 +59,17 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
     speaker_names: Mapping[str, str]
     off_record: OffRecord
     locality: Locality
-    neighbours: Neighbours
+    neighbours: PipelineNeighbours
     messages: ContextMessages
     visible: Visible
     owned: OwnedMessages
-    guard: Guard
+    guard: FrameGuard
     reports: Reports | None = None
 
 
 def find_neighbours(
     memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any = None
-) -> Neighbours:
+) -> PipelineNeighbours:
     """Search the pipeline around the memory, and warn if it is in a wrong place.
 
     Args:
@@ -92,7 +92,7 @@ def find_neighbours(
     around = [memory, *_along(memory, "previous"), *_along(memory, "next")]
     llms = llm_services(pipeline, *around, users, assistants)
     llm = _find(memory, LLMService, places, before=False)
-    return Neighbours(users, assistants, llm, tuple(llms))
+    return PipelineNeighbours(users, assistants, llm, tuple(llms))
 
 
 def _along(processor: Any, way: str) -> Iterator[Any]:

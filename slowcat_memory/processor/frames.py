@@ -37,8 +37,8 @@ from pipecat.processors.aggregators.llm_response_universal import (
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.deps import Neighbours
-from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.deps import PipelineNeighbours
+from slowcat_memory.processor.guard import FrameGuard
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.warming import Warming
 from slowcat_memory.runtime import injection
@@ -59,11 +59,11 @@ class FrameDispatcher:
 
     def __init__(
         self,
-        neighbours: Neighbours,
+        neighbours: PipelineNeighbours,
         messages: ContextMessages,
         owned: OwnedMessages,
         warming: Warming,
-        guard: Guard,
+        guard: FrameGuard,
     ) -> None:
         """Subscribe to the aggregators' events; ``warming`` is notified when an answer is over."""
         self.live: LiveConversation | None = None

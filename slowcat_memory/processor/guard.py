@@ -16,7 +16,7 @@ from slowcat_memory.metrics import Metrics
 T = TypeVar("T")
 
 
-class Guard:
+class FrameGuard:
     """Runs such work for one processor. Use it on the event loop.
 
     ``metrics`` counts the failures; None while the memory is not open.

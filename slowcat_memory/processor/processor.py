@@ -24,7 +24,7 @@ from slowcat_memory.errors import SlowcatError, describe_error
 from slowcat_memory.processor.activity import observe
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.deps import ConversationDeps, Neighbours, find_neighbours
+from slowcat_memory.processor.deps import ConversationDeps, PipelineNeighbours, find_neighbours
 from slowcat_memory.processor.engine_handle import (
     AVAILABILITY_EVENTS,
     MEMORY_EVENTS,
@@ -37,12 +37,11 @@ from slowcat_memory.processor.engine_handle import (
     frame_processor_arguments,
 )
 from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
-from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.guard import FrameGuard
 from slowcat_memory.processor.locality import Locality, base_url, locate
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.places import is_second
-from slowcat_memory.processor.reports.client_messages import Content
-from slowcat_memory.processor.reports.reports import Reports
+from slowcat_memory.processor.reports import Content, Reports
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.providers.llm.base import AUTO
@@ -145,7 +144,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._config = conversation_config(engine, fleet, config, overrides)
         self._scope = scope_of_user(user_id or self._config.memory.user_id)
         self._engine_handle = EngineHandle(self._config, engine, fleet, self._scope)
-        self._aggregators, self._neighbours = aggregators, Neighbours()
+        self._aggregators, self._neighbours = aggregators, PipelineNeighbours()
         self._audience = Audience(self._config.people, self._scope, speakers)
         self._speaker_names = {**(speakers or {}), **(speaker_names or {})}
         self._speaker = ""  # the current speaker, as set by the application
@@ -158,7 +157,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._messages = ContextMessages(
             lambda: self._neighbours.messages, self._was_spoken, self._visible.knows
         )
-        self._guard = Guard(self, self._call_event_handler)
+        self._guard = FrameGuard(self, self._call_event_handler)
         self._config_file = config_source(config, engine or fleet)
         self._reports = Reports(self._guard, self.push_frame, rtvi, spans)
         self._dispatcher: FrameDispatcher | None = None

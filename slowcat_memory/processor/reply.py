@@ -4,7 +4,7 @@ import asyncio
 
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import StoreError
-from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.guard import FrameGuard
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation
@@ -15,7 +15,7 @@ class Replies:
     """Tracks one pending reply at a time. Use it on the event loop."""
 
     def __init__(
-        self, conversation: Conversation, guard: Guard, availability: Availability
+        self, conversation: Conversation, guard: FrameGuard, availability: Availability
     ) -> None:
         self._conversation, self._guard = conversation, guard
         self._availability = availability

@@ -34,7 +34,7 @@ from slowcat_memory.errors import describe_error
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
-from slowcat_memory.processor.reports.reports import RECALL, WAIT
+from slowcat_memory.processor.reports import RECALL, WAIT
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation
@@ -103,7 +103,7 @@ class Turns:
         self._deps, self._messages = deps, deps.messages
         self._conversation, self._commands, self._replies = conversation, commands, replies
         self._prefetch = prefetch
-        self._recall = TurnRecall(deps, conversation, prefetch)
+        self._recall = ConversationRecall(deps, conversation, prefetch)
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         # What was recalled for it, and for which scopes.
         self._speculated: tuple[Recollection, Packed, tuple[str, ...]] | None = None
@@ -321,7 +321,7 @@ class Turns:
         self._command_held = False
 
 
-class TurnRecall:
+class ConversationRecall:
     """Recalls for one conversation, within the deadline. Use it on the event loop."""
 
     def __init__(

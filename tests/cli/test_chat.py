@@ -155,7 +155,7 @@ def said_in(request: dict) -> str:
 def test_chat_it_finds_the_server_by_itself(run, monkeypatch):
     with serving(model="tiny") as server:
         port = int(server.url.split(":")[2].removesuffix("/v1"))
-        known = (model_servers.Known("Ollama", port, ("ollama serve",)),)
+        known = (model_servers.ServerKind("Ollama", port, ("ollama serve",)),)
         monkeypatch.setattr(model_servers.find_servers, "__defaults__", (0.3, known))
         result = run("hello")
         assert server.requests[0]["model"] == "tiny"

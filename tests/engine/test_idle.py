@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.forecast import Forecast
-from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.model_servers import KNOWN
+from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
+from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.parroting_llm import parrot
@@ -227,7 +227,7 @@ def end_session(engine: MemoryEngine) -> None:
 def look_at(monkeypatch: pytest.MonkeyPatch, name: str, port: int) -> None:
     """Let the server of a kind be looked for at a port, and no other server."""
     known = tuple(replace(kind, port=port) for kind in KNOWN if kind.name == name)
-    monkeypatch.setattr(open_llm, "__defaults__", (known,))
+    monkeypatch.setattr(find_loaded, "__defaults__", ("", known))
 
 
 @pytest.mark.parametrize("name", PAGES)

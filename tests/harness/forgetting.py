@@ -20,7 +20,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.namespaces.documents import Reading, Space, all_documents
+from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
 from slowcat_memory.runtime.namespaces.loading import write_ids
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
@@ -32,7 +32,7 @@ SCOPE = "anna"
 PAUSE_S = 0.02  # between two exports
 LINE_S = 0.002  # for each turn, so that a kill often comes while one is written
 TOKENIZER = Tokenizer("english", "en")
-READING = Reading(zone_of("UTC"), "en")
+READING = DateLocale(zone_of("UTC"), "en")
 
 # Where a child may be killed: a module or class, and the name of the function.
 POINTS: dict[str, tuple[Any, str]] = {

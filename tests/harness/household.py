@@ -31,7 +31,7 @@ from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.deps import ConversationDeps, Neighbours
+from slowcat_memory.processor.deps import ConversationDeps, PipelineNeighbours
 from slowcat_memory.processor.locality import Locality
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Hit, Memory
@@ -161,7 +161,7 @@ class Household:
         deps = ConversationDeps(
             engine=self.engine, config=self.config, audience=self.audience, speaker_names=VOICES,
             off_record=self.record, locality=Locality(self.rng.random() < 0.5),
-            neighbours=Neighbours(), messages=messages, visible=visible, owned=self.owned,
+            neighbours=PipelineNeighbours(), messages=messages, visible=visible, owned=self.owned,
             guard=Loud(self),  # type: ignore[arg-type]
         )  # fmt: skip
         self.local = deps.locality.local

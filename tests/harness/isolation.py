@@ -33,7 +33,7 @@ from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.transcripts import Part
+from slowcat_memory.runtime.conversation.transcripts import ScopedWords
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
@@ -308,7 +308,7 @@ def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
 
 
 def _unsplit(text: str, heard: Any, typed: Any) -> Any:
-    return [Part(heard[-1].voice.scope, heard[-1].voice.name, text)]
+    return [ScopedWords(heard[-1].voice.scope, heard[-1].voice.name, text)]
 
 
 @contextmanager

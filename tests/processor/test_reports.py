@@ -11,8 +11,12 @@ from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.processor.reports.client_messages import ClientMessages
-from slowcat_memory.processor.reports.reports import MemoryLatencyMetricsData, Spans, latency_frame
+from slowcat_memory.processor.reports import (
+    ClientMessages,
+    MemoryLatencyMetricsData,
+    Spans,
+    latency_frame,
+)
 from slowcat_memory.processor.turn import SlowTurns
 from slowcat_memory.records import Forget, MemoryEvent
 from tests.support.memories import engine_of, remember

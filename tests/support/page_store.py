@@ -144,7 +144,7 @@ def _record(store: Store, count: int) -> None:
 
 def _seal(store: Store, config: Config) -> None:
     """Build the index of words, so that a memory of any size opens at once."""
-    order = sealing.Order(
+    order = sealing.SealOrder(
         store=str(store.path),
         scope=ANNA,
         embedder="",

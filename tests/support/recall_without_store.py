@@ -13,7 +13,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespaces.documents import Reading, Space, document
+from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.recall.choosing import RecallState
 from slowcat_memory.runtime.recall.pipeline import Pipeline
@@ -28,7 +28,7 @@ from slowcat_memory.testing import HashEmbedder
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
 EMBEDDER = HashEmbedder(2048, token_dim=256)  # wide enough that no two words collide
 PLAIN = RankOptions(importance=0, recency=0, pinned=0, named=0, when=0)  # no priors
-READING = Reading(UTC, "english")
+READING = DateLocale(UTC, "english")
 
 
 def memory(id_: str, text: str, days: float = 0, **more: object) -> Memory:

@@ -62,5 +62,5 @@ def build_in_a_fork(
 
 
 def _build(folder: str, order: str) -> None:
-    for _ in sealing._build(Path(folder), msgspec.json.decode(order, type=sealing.Order)):
+    for _ in sealing._build(Path(folder), msgspec.json.decode(order, type=sealing.SealOrder)):
         pass

@@ -17,14 +17,14 @@ _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]|\n+")
 _SPACE = re.compile(r"\s+")
 
 
-class Plan(Struct, frozen=True):
+class ChunkPlan(Struct, frozen=True):
     """The pieces of all texts in order, and the number of pieces of each text, at least one."""
 
     pieces: list[str]
     counts: list[int]
 
 
-def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> Plan:
+def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> ChunkPlan:
     """Split texts that are too long for the model; pieces are ``sendable`` and lack the prompt.
 
     Args:
@@ -42,7 +42,7 @@ def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> 
             parts = split(text, spans, budget)
         pieces += parts
         counts.append(len(parts))
-    return Plan(pieces, counts)
+    return ChunkPlan(pieces, counts)
 
 
 def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]:
@@ -69,7 +69,7 @@ def split(text: str, spans: Sequence[tuple[int, int]], budget: int) -> list[str]
     return [piece for piece in pieces if piece.strip()] or [text[:1]]
 
 
-def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
+def gather(plan: ChunkPlan, vectors: np.ndarray) -> np.ndarray:
     """Average the pieces' unit vectors (len(plan.pieces), dim) for each text, weighted by length.
 
     Returns:
@@ -82,7 +82,7 @@ def gather(plan: Plan, vectors: np.ndarray) -> np.ndarray:
     return unit(np.add.reduceat(vectors * weights[:, None], starts, axis=0))
 
 
-def join(plan: Plan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+def join(plan: ChunkPlan, tokens: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
     """Concatenate the tokens (its tokens, token_dim) of each text's pieces.
 
     Args:

@@ -85,7 +85,7 @@ class EndpointEmbedder:
         size = self._options.batch_size
         for start in range(0, len(texts), size):
             batch = [self._pieces(text) for text in texts[start : start + size]]
-            plan = chunking.Plan([p for pieces in batch for p in pieces], [*map(len, batch)])
+            plan = chunking.ChunkPlan([p for pieces in batch for p in pieces], [*map(len, batch)])
             parts = [
                 self._request(
                     [self._options.endpoint_doc_prompt + p for p in plan.pieces[i : i + size]]

@@ -28,7 +28,7 @@ from slowcat_memory.providers.embedding.base import (
     QueryEmbedder,
 )
 from slowcat_memory.providers.embedding.local import LocalEmbedder
-from slowcat_memory.providers.embedding.model_files import Meta, ModelSource
+from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSource
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
 _STDERR_TAIL = 2000  # bytes
@@ -53,7 +53,9 @@ def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None,
     return endpoint.open_endpoint(options)
 
 
-def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[Path, Meta] | None:
+def find_export(
+    options: EmbedderOptions, source: ModelSource | None
+) -> tuple[Path, ExportMeta] | None:
     """Return the export of a model's current weights, if there is one.
 
     Without a ``source`` the model is no longer on this machine; any export of it is used.
@@ -66,9 +68,8 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
     for folder, meta in found:
         if meta.stamp == stamp:
             return folder, meta
-    digest = model_files.weights_hash(
-        source.where
-    )  # the same weights in another place, or new weights
+    # The same weights in another place, or new weights:
+    digest = model_files.weights_hash(source.where)
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
 
 
@@ -94,7 +95,7 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
     return embedder, EmbedderReport(state="ready", source=described, key=meta.key, dim=meta.dim)
 
 
-def _loaded(folder: Path, meta: Meta, options: EmbedderOptions) -> LocalEmbedder:
+def _loaded(folder: Path, meta: ExportMeta, options: EmbedderOptions) -> LocalEmbedder:
     """Return an export's embedder, the same as long as another engine of this process has it.
 
     Raises:

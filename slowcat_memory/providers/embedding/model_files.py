@@ -153,7 +153,7 @@ _READ = 1 << 20  # bytes hashed at a time
 _NOT_WEIGHTS = {"onnx", "openvino"}  # other formats of the same weights in a repository
 
 
-class Meta(Struct, frozen=True, kw_only=True):
+class ExportMeta(Struct, frozen=True, kw_only=True):
     """Metadata of an export, used to validate it."""
 
     key: str  # key of the vector space
@@ -245,10 +245,10 @@ def export_folder(cache: Path, name: str, digest: str) -> Path:
     return cache / f"{name.replace('/', '--')}-{digest}"
 
 
-def read_meta(folder: Path) -> Meta | None:
+def read_meta(folder: Path) -> ExportMeta | None:
     """Return an export's metadata; None when it is missing, damaged, or of another format."""
     try:
-        meta = msgspec.json.decode((folder / META).read_bytes(), type=Meta)
+        meta = msgspec.json.decode((folder / META).read_bytes(), type=ExportMeta)
         sizes = [(folder / name).stat().st_size for name in (MODEL, EXACT)]
     except (OSError, msgspec.MsgspecError):
         return None
@@ -256,7 +256,7 @@ def read_meta(folder: Path) -> Meta | None:
     return meta if whole and meta.format == FORMAT else None
 
 
-def exports_of(cache: Path, name: str) -> list[tuple[Path, Meta]]:
+def exports_of(cache: Path, name: str) -> list[tuple[Path, ExportMeta]]:
     """Return every usable export of a model, newest first."""
     pattern = f"{name.replace('/', '--')}-{'[0-9a-f]' * HASH_DIGITS}"
     folders = sorted(cache.glob(pattern), key=lambda f: f.stat().st_mtime, reverse=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from loguru import logger
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.providers.breaker import CircuitBreaker
 from slowcat_memory.providers.llm.base import AUTO, LLM, Answer, Prompt, ThinkingOptions, is_remote
-from slowcat_memory.providers.llm.model_servers import KNOWN, Known, find_loaded
+from slowcat_memory.providers.llm.model_servers import find_loaded
 from slowcat_memory.providers.llm.server import label
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class LocalLLM:
 
     remote = False
 
-    def __init__(self, options: ThinkingOptions, known: Sequence[Known]) -> None:
-        self._options, self._known = options, known
+    def __init__(self, options: ThinkingOptions) -> None:
+        self._options = options
         self._llm: OpenAILLM | None = None
         self._place = self._reason = ""
         self._model = options.model
@@ -113,7 +113,7 @@ class LocalLLM:
         from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
 
         try:
-            server = await asyncio.to_thread(find_loaded, self._options, self._model, self._known)
+            server = await asyncio.to_thread(find_loaded, self._options, self._model)
         except EndpointError as error:
             if not self._llm and error.message != self._reason:
                 self._reason = error.message
@@ -137,10 +137,8 @@ class LocalLLM:
             await self._llm.close()
 
 
-def open_llm(options: ThinkingOptions, known: Sequence[Known] = KNOWN) -> CircuitBreakerLLM | None:
+def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
     """Return the LLM, or None and log a line if no URL is set; nothing is sent yet.
-
-    ``known`` are the servers that ``url = "auto"`` looks for.
 
     Another provider is another branch here.
 
@@ -155,7 +153,7 @@ def open_llm(options: ThinkingOptions, known: Sequence[Known] = KNOWN) -> Circui
         )
         return None
     if options.url == AUTO:
-        local = LocalLLM(options, known)
+        local = LocalLLM(options)
         return CircuitBreakerLLM(local, local.probe, close=local.close)
     from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
 

@@ -56,7 +56,7 @@ def _llama_cpp_models(root: str) -> Models:
     return {row["id"]: row.get("status", {}).get("value", "loaded") == "loaded" for row in rows}
 
 
-class Known(Struct, frozen=True):
+class ServerKind(Struct, frozen=True):
     """A kind of model server: its default port, and commands that start it with a small model.
 
     ``models`` reads its models by the server's root URL.
@@ -69,14 +69,14 @@ class Known(Struct, frozen=True):
 
 
 KNOWN = (
-    Known(
+    ServerKind(
         "LM Studio",
         1234,
         ("lms get qwen3-4b", "lms load qwen3-4b", "lms server start"),
         _lm_studio_models,
     ),
-    Known("Ollama", 11434, ("ollama serve", "ollama pull llama3.2"), _ollama_models),
-    Known(
+    ServerKind("Ollama", 11434, ("ollama serve", "ollama pull llama3.2"), _ollama_models),
+    ServerKind(
         "llama.cpp",
         8080,
         ("llama-server -hf ggml-org/gemma-3-4b-it-GGUF --port 8080",),
@@ -104,7 +104,7 @@ class ModelServer(Struct, frozen=True):
         raise EndpointError(f"{self.name} at {self.url} has no model loaded", hint="Load one")
 
 
-def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list[ModelServer]:
+def find_servers(timeout_s: float = 0.3, known: Sequence[ServerKind] = KNOWN) -> list[ModelServer]:
     """Return the servers on this machine, in the order of ``known``."""
     servers = []
     for kind in known:
@@ -151,7 +151,7 @@ def list_models(url: str, timeout_s: float) -> tuple[str, ...]:
 
 
 def find_loaded(
-    options: ThinkingOptions, used: str = "", known: Sequence[Known] = KNOWN
+    options: ThinkingOptions, used: str = "", known: Sequence[ServerKind] = KNOWN
 ) -> ModelServer:
     """Return the server for idle work, and the one model to use of it.
 
@@ -167,7 +167,7 @@ def find_loaded(
     """
     own, reason = options.first_url.rstrip("/"), "no LLM is loaded on this machine"
     hint = "Load a model in LM Studio, Ollama or llama.cpp, or set [idle_llm] url"
-    places = [(kind, own) for kind in (*known, Known("the server", 0, ()))] if own else []
+    places = [(kind, own) for kind in (*known, ServerKind("the server", 0, ()))] if own else []
     places += [(kind, f"http://127.0.0.1:{kind.port}/v1") for kind in known]
     answered = set[str]()
     for kind, url in places:

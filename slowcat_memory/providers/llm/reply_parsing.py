@@ -59,7 +59,7 @@ class FieldTwice:
     """In place of two different values of a field: it fits no field."""
 
 
-class Found(Struct, frozen=True):
+class ParsedPart(Struct, frozen=True):
     """A list or object of a text; not ``whole`` if items are missing where it was cut off."""
 
     value: Any
@@ -90,7 +90,7 @@ def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Answer[T]:
         values, otherwise = _json_values(answer), "its JSON is broken or not complete"
     else:
         field = getattr(into, "PROSE", "") if prose else ""
-        values = iter([Found({field: answer})] if field else [])
+        values = iter([ParsedPart({field: answer})] if field else [])
         otherwise = "there is no JSON object in it"
     try:
         return _first_with_content(_readings(values, into), otherwise)
@@ -111,7 +111,7 @@ def _without_reasoning(text: str) -> str:
     return text[ends[-1] if ends else 0 :].strip()
 
 
-def _json_values(text: str) -> Iterator[Found]:
+def _json_values(text: str) -> Iterator[ParsedPart]:
     """Yield the outermost lists and objects of a text, those of the first fence on if it has one."""
     fence = None if text.startswith(("{", "[")) else _FENCE.search(text)
     at = fence.end() if fence else 0
@@ -121,10 +121,10 @@ def _json_values(text: str) -> Iterator[Found]:
             return
         try:
             value, at = _DECODER.raw_decode(text, start.start())
-            found = Found(value)
+            found = ParsedPart(value)
         except ValueError:
             whole, part, at = _whole_items(text, start.start())
-            found = Found(_repaired(part), whole)
+            found = ParsedPart(_repaired(part), whole)
         if isinstance(found.value, dict | list) and (found.whole or found.value):
             yield found
 
@@ -206,11 +206,11 @@ _DECODER = json.JSONDecoder(
 # ------------------------------------------------------------------- from JSON to values
 
 
-def _readings(values: Iterator[Found], into: type[T]) -> Iterator[Answer[T] | BadAnswerError]:
+def _readings(values: Iterator[ParsedPart], into: type[T]) -> Iterator[Answer[T] | BadAnswerError]:
     """Yield what each value is as a reply, or why it is none."""
-    single = list[Found]()
+    single = list[ParsedPart]()
     for found in values:
-        cleaned = Found(_clean(found.value), found.whole)
+        cleaned = ParsedPart(_clean(found.value), found.whole)
         for one in _candidates(cleaned, into):
             if isinstance(one.value, dict) and _is_item(one.value, into):
                 single.append(one)
@@ -218,7 +218,7 @@ def _readings(values: Iterator[Found], into: type[T]) -> Iterator[Answer[T] | Ba
                 yield _reading(one, into)
     if single:  # items one after the other, without the list
         whole = all(one.whole for one in single)
-        yield _reading(Found([one.value for one in single], whole), into)
+        yield _reading(ParsedPart([one.value for one in single], whole), into)
 
 
 def _first_with_content(
@@ -238,17 +238,17 @@ def _first_with_content(
     raise refused or BadAnswerError(otherwise)
 
 
-def _candidates(found: Found, into: type[Struct]) -> Iterator[Found]:
+def _candidates(found: ParsedPart, into: type[Struct]) -> Iterator[ParsedPart]:
     """Yield a list's own replies, if it is a list of such; else the value."""
     items = found.value if isinstance(found.value, list) else []
     if items and all(isinstance(one, dict) and _known(one, into) for one in items):
         for one in items:
-            yield Found(one, found.whole)
+            yield ParsedPart(one, found.whole)
     else:
         yield found
 
 
-def _reading(found: Found, into: type[T]) -> Answer[T] | BadAnswerError:
+def _reading(found: ParsedPart, into: type[T]) -> Answer[T] | BadAnswerError:
     coercion = Coercion()
     try:
         fields = coercion.fields(_unwrapped(found.value, into), into)

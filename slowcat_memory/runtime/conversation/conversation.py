@@ -24,10 +24,10 @@ from slowcat_memory.records import Channel, Event, Memory, Turn
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
 from slowcat_memory.runtime.conversation.transcripts import (
-    Part,
-    Transcript,
+    FinalTranscript,
+    ScopedWords,
     Transcripts,
     Voice,
     split,
@@ -148,7 +148,7 @@ class Conversation:
         self._exchange = Exchange((audience.scope_of(""),))
         self._answering: Exchange | None = None  # the exchange that the present reply answers
         # How a turn was divided whose speakers were asked for, until it is logged.
-        self._divided: tuple[object, list[Transcript], list[Part]] | None = None
+        self._divided: tuple[object, list[FinalTranscript], list[ScopedWords]] | None = None
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ class Conversation:
 
     def _divide(
         self, text: str, channel: Channel | None, predicted: bool = False
-    ) -> tuple[list[Transcript], list[Part]]:
+    ) -> tuple[list[FinalTranscript], list[ScopedWords]]:
         """Return the transcripts of a turn, and its parts by speaker."""
         voice = self._voice("")
         key = (text, channel, predicted, voice, self._transcripts.version)
@@ -252,8 +252,8 @@ class Conversation:
             self._divided = (key, heard, split(text, heard, voice))
         return self._divided[1:]
 
-    def _now(self) -> Moment:
-        return Moment(self._clock(), self._monotonic())
+    def _now(self) -> ClockReading:
+        return ClockReading(self._clock(), self._monotonic())
 
     def user_said(
         self,
@@ -389,5 +389,5 @@ class Conversation:
             log.append(log.tracker.tick(now))
 
 
-def _scopes(parts: Iterable[Part]) -> tuple[str, ...]:
+def _scopes(parts: Iterable[ScopedWords]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.scope for part in reversed(list(parts))))[::-1]

@@ -34,14 +34,14 @@ def monotonic() -> float:
     return boot_seconds()
 
 
-class Moment(NamedTuple):
+class ClockReading(NamedTuple):
     """One moment by two clocks: ``at`` dates it, ``seconds`` (monotonic) measures durations."""
 
     at: datetime
     seconds: float
 
-    def later(self, seconds: float) -> "Moment":
-        return Moment(self.at + timedelta(seconds=seconds), self.seconds + seconds)
+    def later(self, seconds: float) -> "ClockReading":
+        return ClockReading(self.at + timedelta(seconds=seconds), self.seconds + seconds)
 
 
 def seconds_since_drop(session: Session, now: datetime) -> float | None:
@@ -74,7 +74,7 @@ class SessionTracker:
         new_id: Callable[[datetime], str],
         options: SessionOptions,
         previous: Session | None = None,
-        now: Moment | None = None,
+        now: ClockReading | None = None,
         held: set[str] | None = None,
     ) -> None:
         """Start without a session.
@@ -89,7 +89,7 @@ class SessionTracker:
         self._held = set[str]() if held is None else held
         self._state: State = "idle"
         self._session = ""
-        self._last: Moment | None = None
+        self._last: ClockReading | None = None
         self._ended = 0.0  # when the connection dropped, monotonic
         gap = seconds_since_drop(previous, now.at) if previous and now else None
         if previous and now and gap is not None:
@@ -101,24 +101,24 @@ class SessionTracker:
         return self._session if self._state == "open" else ""
 
     @property
-    def due(self) -> Moment | None:
+    def due(self) -> ClockReading | None:
         """When a silence ends the open session; None when none is open."""
         if self._state != "open" or self._last is None:
             return None
         return self._last.later(self._options.silence_s)
 
-    def touch(self, now: Moment) -> None:
+    def touch(self, now: ClockReading) -> None:
         """Keep the session open, because somebody speaks."""
         if self._state == "open" and self._last is not None:
             self._last = max(self._last, now, key=lambda moment: moment.seconds)
 
-    def said(self, now: Moment) -> list[Event]:
+    def said(self, now: ClockReading) -> list[Event]:
         """Return the events before an utterance's own; it is of ``session`` then."""
         edges = self._opened(now)
         self.touch(now)
         return edges
 
-    def disconnected(self, now: Moment, reason: str = "disconnect") -> list[Event]:
+    def disconnected(self, now: ClockReading, reason: str = "disconnect") -> list[Event]:
         """Return the end of the session, if one is open; ``reason`` is "disconnect" or "close"."""
         if edges := self.tick(now):  # a silence had already ended it
             return edges
@@ -128,7 +128,7 @@ class SessionTracker:
         self._state, self._ended = "dropped", now.seconds
         return [self._edge("end", now.at, reason)]
 
-    def tick(self, now: Moment) -> list[Event]:
+    def tick(self, now: ClockReading) -> list[Event]:
         """Return the end of the session, if the silence was long enough."""
         due = self.due
         if due is None or now.seconds < due.seconds:
@@ -137,7 +137,7 @@ class SessionTracker:
         self._state = "idle"
         return [self._edge("end", due.at, "silence")]
 
-    def _opened(self, now: Moment) -> list[Event]:
+    def _opened(self, now: ClockReading) -> list[Event]:
         edges = self.tick(now)  # a late timer must not extend a session
         if self._state == "open":
             return edges
@@ -149,7 +149,7 @@ class SessionTracker:
         self._state, self._last = "open", now
         return [*edges, self._edge(kind, now.at)]
 
-    def _may_resume(self, now: Moment) -> bool:
+    def _may_resume(self, now: ClockReading) -> bool:
         soon = now.seconds - self._ended <= self._options.resume_grace_s
         return self._state == "dropped" and soon and self._session not in self._held
 

@@ -26,7 +26,7 @@ class Voice(Struct, frozen=True):
     name: str
 
 
-class Transcript(Struct, frozen=True):
+class FinalTranscript(Struct, frozen=True):
     """A final transcript.
 
     Attributes:
@@ -43,7 +43,7 @@ class Transcript(Struct, frozen=True):
     off_record: bool = False
 
 
-class Part(NamedTuple):
+class ScopedWords(NamedTuple):
     """Words of one turn that belong to one scope.
 
     The speaker is "Anna and Ben" if the words of two cannot be separated.
@@ -59,8 +59,8 @@ class Transcripts:
 
     def __init__(self) -> None:
         self.version = 0  # incremented by every change
-        self._waiting: deque[Transcript] = deque(maxlen=WAITING)
-        self._expected: Transcript | None = None  # of a turn whose end is predicted
+        self._waiting: deque[FinalTranscript] = deque(maxlen=WAITING)
+        self._expected: FinalTranscript | None = None  # of a turn whose end is predicted
         self._part = self._order = 0
 
     def __len__(self) -> int:
@@ -79,11 +79,11 @@ class Transcripts:
         self.version += 1
         self._expected = self._made(voice, words, off_record, False)
 
-    def _made(self, voice: Voice, words: str, off_record: bool, begins: bool) -> Transcript:
+    def _made(self, voice: Voice, words: str, off_record: bool, begins: bool) -> FinalTranscript:
         self._part += begins
         self._order += 1
         mark = tuple(fingerprint(words).split())
-        return Transcript(voice, words, mark, self._part, self._order, off_record)
+        return FinalTranscript(voice, words, mark, self._part, self._order, off_record)
 
     def any_in(self, text: str) -> bool:
         """Return whether a transcript's words, as whole words, are among those of a text."""
@@ -91,7 +91,7 @@ class Transcripts:
 
     def of_turn(
         self, text: str, channel: Channel | None, *, predicted: bool = False
-    ) -> list[Transcript]:
+    ) -> list[FinalTranscript]:
         """Return the transcripts that a turn consists of.
 
         If the aggregator has rewritten the words, so that they do not cover the turn, all
@@ -117,7 +117,7 @@ class Transcripts:
                     return exact
         return _rewritten(mark, waiting, channel)
 
-    def discard(self, taken: Sequence[Transcript]) -> None:
+    def discard(self, taken: Sequence[FinalTranscript]) -> None:
         """Discard the transcripts up to a turn, where ``of_turn`` returned ``taken``.
 
         If none of it was on the record, those on the record still wait.
@@ -134,7 +134,7 @@ class Transcripts:
         self._waiting = deque(waiting, maxlen=WAITING)
 
 
-def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
+def split(text: str, heard: Sequence[FinalTranscript], typed: Voice) -> list[ScopedWords]:
     """Divide a turn by scope and speaker.
 
     With several scopes, each keeps its words as transcribed; else the turn's own words are kept,
@@ -148,33 +148,33 @@ def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
         At least one part, in order.
     """
     if not heard:
-        return [Part(typed.scope, typed.name, text)]
+        return [ScopedWords(typed.scope, typed.name, text)]
     runs = [list(run) for _, run in groupby(heard, key=lambda one: one.voice.scope)]
     if len({run[0].voice.scope for run in runs}) == 1:
         return _by_speaker(text, heard)
     return [part for run in runs for part in _by_speaker(_words(run), run)]
 
 
-def _by_speaker(text: str, heard: Sequence[Transcript]) -> list[Part]:
+def _by_speaker(text: str, heard: Sequence[FinalTranscript]) -> list[ScopedWords]:
     mark, scope = _mark(text), heard[0].voice.scope
     heard = _covering(mark, heard) or _inside(heard, mark) or heard
     names = list(dict.fromkeys(one.voice.name for one in heard))
     if len(names) > 1 and _covering(mark, heard):
         runs = groupby(heard, key=lambda one: one.voice.name)
-        return [Part(scope, name, _words(run)) for name, run in runs]
-    return [Part(scope, " and ".join(names), text)]
+        return [ScopedWords(scope, name, _words(run)) for name, run in runs]
+    return [ScopedWords(scope, " and ".join(names), text)]
 
 
 def _mark(text: str) -> Words:
     return tuple(fingerprint(text).split())
 
 
-def _collections(heard: Iterable[Transcript]) -> list[list[Transcript]]:
+def _collections(heard: Iterable[FinalTranscript]) -> list[list[FinalTranscript]]:
     """Return the transcripts by collection, the oldest first: turns come in that order."""
     return [list(run) for _, run in groupby(heard, key=lambda one: one.part)]
 
 
-def _covering(mark: Words, heard: Sequence[Transcript]) -> list[Transcript]:
+def _covering(mark: Words, heard: Sequence[FinalTranscript]) -> list[FinalTranscript]:
     """Return the transcripts whose words, one after another, are exactly a turn's.
 
     The latest are preferred where several have the same words. Empty if there are none.
@@ -185,7 +185,7 @@ def _covering(mark: Words, heard: Sequence[Transcript]) -> list[Transcript]:
         return []
     failed = set[tuple[int, int]]()
 
-    def cover(at: int, end: int) -> list[Transcript] | None:
+    def cover(at: int, end: int) -> list[FinalTranscript] | None:
         """Cover the first ``end`` letters with some of the first ``at`` pieces."""
         if end == 0 or at == 0 or (at, end) in failed:
             return None if end else []
@@ -200,14 +200,14 @@ def _covering(mark: Words, heard: Sequence[Transcript]) -> list[Transcript]:
     return cover(len(pieces), len(letters)) or []
 
 
-def _inside(heard: Iterable[Transcript], mark: Words) -> list[Transcript]:
+def _inside(heard: Iterable[FinalTranscript], mark: Words) -> list[FinalTranscript]:
     line = f" {' '.join(mark)} "
     return [one for one in heard if one.mark and f" {' '.join(one.mark)} " in line]
 
 
 def _rewritten(
-    mark: Words, heard: Sequence[Transcript], channel: Channel | None
-) -> list[Transcript]:
+    mark: Words, heard: Sequence[FinalTranscript], channel: Channel | None
+) -> list[FinalTranscript]:
     """Return the collection that shares most words with a turn, the oldest of several.
 
     Unless the turn was surely spoken, a whole transcript must be in its words.
@@ -216,11 +216,11 @@ def _rewritten(
         return []
     known = frozenset(mark)
 
-    def shared(collected: list[Transcript]) -> int:
+    def shared(collected: list[FinalTranscript]) -> int:
         return sum(word in known for one in collected for word in one.mark)
 
     return max(_collections(heard), key=shared, default=[])
 
 
-def _words(heard: Iterable[Transcript]) -> str:
+def _words(heard: Iterable[FinalTranscript]) -> str:
     return " ".join(one.words for one in heard)

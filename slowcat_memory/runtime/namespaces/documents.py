@@ -34,7 +34,7 @@ class Space(Struct, frozen=True):
     dim: int = 0
 
 
-class Reading(Struct, frozen=True):
+class DateLocale(Struct, frozen=True):
     """How the time expressions of a memory are read: time zone and language."""
 
     zone: tzinfo
@@ -75,7 +75,7 @@ def pointers(keys: Iterable[Key]) -> tuple[Pointer, ...]:
 
 def document(
     memory: Memory,
-    reading: Reading,
+    reading: DateLocale,
     before: str = "",
     keys: Iterable[Key] = (),
     after: str = "",
@@ -110,7 +110,7 @@ def document(
     )
 
 
-def time_about(memory: Memory, reading: Reading) -> tuple[float, float] | None:
+def time_about(memory: Memory, reading: DateLocale) -> tuple[float, float] | None:
     """Return the first time that a memory's text is about, as in ``Document``. Takes 0.2 ms."""
     when = WhenOptions(language=reading.language)
     about = times(memory.text, memory.valid_from, reading.zone, when)[:1]
@@ -118,7 +118,7 @@ def time_about(memory: Memory, reading: Reading) -> tuple[float, float] | None:
 
 
 def stored_document(
-    snapshot: Snapshot, memory: Memory, reading: Reading, before: str = "", *, keys: bool = True
+    snapshot: Snapshot, memory: Memory, reading: DateLocale, before: str = "", *, keys: bool = True
 ) -> Document:
     """Return the index document of a memory, with the stored context and keys.
 
@@ -150,7 +150,7 @@ def index_memory(
     searcher: Searcher,
     memory: Memory,
     keys: Sequence[Key],
-    reading: Reading,
+    reading: DateLocale,
     place: Place = Place(),
     *,
     dated: bool = True,
@@ -167,7 +167,7 @@ def index_memory(
     searcher.add(document(memory, reading, before, keys, place.after, dated=dated))
 
 
-def all_documents(read: Read, scope: str, reading: Reading, upto: int) -> Iterator[Document]:
+def all_documents(read: Read, scope: str, reading: DateLocale, upto: int) -> Iterator[Document]:
     """Yield a namespace's index documents: first the chunks in order, then the rest by id.
 
     ``upto`` is the log id of the last turn.

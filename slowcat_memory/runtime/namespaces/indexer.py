@@ -38,7 +38,7 @@ SLICE = 8  # turns that are indexed before a recall may run: 3 ms
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
 
-class Worker(ThreadPoolExecutor):
+class SerialExecutor(ThreadPoolExecutor):
     """One thread, which does its work in order."""
 
     def __init__(self, name: str) -> None:
@@ -71,12 +71,12 @@ class Indexer:
         self._opening: dict[Future[Any], str] = {}
         self._missed: dict[str, list[Change]] = {}
         self.closing = vectors.closing
-        self.talk = Worker("slowcat-recall")
-        self.back = Worker("slowcat-embed")
+        self.talk = SerialExecutor("slowcat-recall")
+        self.back = SerialExecutor("slowcat-embed")
         self.opener = ThreadPoolExecutor(16, "slowcat-open")
-        self.ahead = Worker("slowcat-ahead")
-        self.late = Worker("slowcat-late")
-        self.warm = Worker("slowcat-warm")
+        self.ahead = SerialExecutor("slowcat-ahead")
+        self.late = SerialExecutor("slowcat-late")
+        self.warm = SerialExecutor("slowcat-warm")
 
     def add(self, acks: Sequence[Ack]) -> None:
         """Queue turns, to be indexed and embedded by ``release``. Does not block.

@@ -15,10 +15,10 @@ from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Manifest, Memory
 from slowcat_memory.runtime.namespaces.documents import (
+    DateLocale,
     LastChunks,
     Place,
     Read,
-    Reading,
     Space,
     has_keys,
     in_parts,
@@ -106,7 +106,7 @@ class IndexLoader:
         tokenizer: Tokenizer,
         options: IndexOptions,
         space: Space,
-        reading: Reading,
+        reading: DateLocale,
     ) -> None:
         self._scope, self._store, self._place = scope, store, root
         self._tokenizer, self._options = tokenizer, options

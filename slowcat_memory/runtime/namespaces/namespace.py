@@ -28,7 +28,7 @@ from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Manifest, Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
-    Reading,
+    DateLocale,
     ScopeBatch,
     Space,
     document,
@@ -41,7 +41,7 @@ from slowcat_memory.runtime.namespaces.documents import (
     time_about,
 )
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
-from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
+from slowcat_memory.runtime.namespaces.sealing import LiveIndex, SealOrder
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
 
@@ -164,7 +164,7 @@ class Namespace:
         ``give_way`` is called between short pieces of the work, and may wait.
         """
         self.scope, self.space, self._store = scope, space, store
-        self._reading = Reading(zone_of(zone), tokenizer.language)
+        self._reading = DateLocale(zone_of(zone), tokenizer.language)
         self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
@@ -175,7 +175,7 @@ class Namespace:
         self._undated = {memory.id: memory for memory in loaded.undated}
         self._local_only = loaded.local_only
         self._holds = WhatHolds(tokenizer.language)
-        order = Order(
+        order = SealOrder(
             scope=scope,
             embedder=space.key,
             dim=space.dim,

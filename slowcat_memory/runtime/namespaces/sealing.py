@@ -28,7 +28,7 @@ from slowcat_memory.index import Builder, IndexOptions, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.namespaces.documents import Reading, all_documents, unread_error
+from slowcat_memory.runtime.namespaces.documents import DateLocale, all_documents, unread_error
 from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded, stored_ids, write_ids
 from slowcat_memory.store import Store, StoreOptions
 
@@ -40,7 +40,7 @@ FLUSH_S = 10.0
 FEW = 16  # changes that are replayed while the lock is held
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class SealOrder(Struct, frozen=True, kw_only=True):
     """The child's build parameters.
 
     Attributes:
@@ -69,7 +69,7 @@ class LiveIndex:
     vectors are searched once ``vectors_ready`` is set.
     """
 
-    def __init__(self, loaded: Loaded, loader: IndexLoader, store: Store, order: Order) -> None:
+    def __init__(self, loaded: Loaded, loader: IndexLoader, store: Store, order: SealOrder) -> None:
         """Start with a loaded index; its sealed vectors are opened in the background."""
         self._loader, self._store, self._order = loader, store, order
         self.lock = threading.RLock()
@@ -164,7 +164,7 @@ class LiveIndex:
             self.vectors_ready.set()
 
 
-def seal(build: Build, root: Path, order: Order) -> Manifest:
+def seal(build: Build, root: Path, order: SealOrder) -> Manifest:
     """Build a sealed index in a child process. Blocks, for seconds to minutes.
 
     Another thread can stop it through ``build``. The returned manifest is not published yet.
@@ -176,13 +176,13 @@ def seal(build: Build, root: Path, order: Order) -> Manifest:
     return replace(manifest, generation=name)
 
 
-def _build(folder: Path, order: Order) -> Iterator[bool]:
+def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
     """Build in short steps, as ``generation.run_beside_others`` takes them."""
     built = folder / BUILT
     built.mkdir(mode=0o700)
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
     builder = Builder(built, tokenizer, order.options, order.dim)
-    reading = Reading(zone_of(order.zone), order.language)
+    reading = DateLocale(zone_of(order.zone), order.language)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
     with Store.open(Path(order.store), readonly=True, options=opening) as store:
         if order.folder not in ((0, 0), store.folder_id):
@@ -227,7 +227,7 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    order = msgspec.json.decode(sys.argv[2], type=Order)
+    order = msgspec.json.decode(sys.argv[2], type=SealOrder)
     generation.run_beside_others(_build(Path(sys.argv[1]), order))
 
 

@@ -272,7 +272,7 @@ def _encoded(embed: Embed | None, text: str) -> Encoded | None:
 MOST_NEW = 2000  # log ids since the last look, beyond which reading all sessions is quicker
 
 
-class _Known(Struct, frozen=True):
+class _KnownSessions(Struct, frozen=True):
     """The sessions as of a log id and a forget epoch."""
 
     upto: int
@@ -284,7 +284,7 @@ class SessionTimes:
     """The sessions of scopes. Safe to use from several threads: what is known is replaced whole."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownSessions] = {}
 
     def latest(self, snapshot: Snapshot, scope: str) -> list[Session]:
         """Return a scope's sessions as of a snapshot, the latest first."""
@@ -296,7 +296,7 @@ class SessionTimes:
             since = {event.session for event in snapshot.events(scope, known.upto, upto)}
             rows = (snapshot.session(id) for id in since)
             by_id = {**known.by_id, **{row.id: row for row in rows if row is not None}}
-        self._known[scope] = _Known(upto, epoch, by_id)
+        self._known[scope] = _KnownSessions(upto, epoch, by_id)
         return sorted(by_id.values(), key=lambda one: (one.last, one.started), reverse=True)
 
 

@@ -24,14 +24,14 @@ from slowcat_memory.store.snapshot import BeforeRead
 BETWEEN = "/"
 
 
-class Span(Struct, frozen=True):
+class UtcSpan(Struct, frozen=True):
     """A span of time in UTC; ``end`` is the first moment after it."""
 
     start: datetime
     end: datetime
 
 
-def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> Span | None:
+def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> UtcSpan | None:
     """Return the span that a text names; None if it names none.
 
     Args:
@@ -42,16 +42,16 @@ def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> Span | N
     first, _, last = text.strip().partition(BETWEEN)
     begin, end = _day(first, zone), _day(last or first, zone)
     if begin and end:
-        return Span(begin.start, end.end) if begin.start < end.end else None
+        return UtcSpan(begin.start, end.end) if begin.start < end.end else None
     found = times(text, now, zone, WhenOptions(language=language))
-    return Span(found[0].start, found[0].end) if found else None
+    return UtcSpan(found[0].start, found[0].end) if found else None
 
 
-def _day(text: str, zone: tzinfo) -> Span | None:
+def _day(text: str, zone: tzinfo) -> UtcSpan | None:
     """Return the day of an ISO date, or of a date and time."""
     try:
         start = datetime.combine(date.fromisoformat(text.strip()[:10]), time(), zone)
-        return Span(start.astimezone(UTC), (start + timedelta(days=1)).astimezone(UTC))
+        return UtcSpan(start.astimezone(UTC), (start + timedelta(days=1)).astimezone(UTC))
     except (ValueError, OverflowError):
         return None
 

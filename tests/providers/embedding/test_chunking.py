@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.providers.embedding import chunking
-from slowcat_memory.providers.embedding.chunking import Plan, gather, sendable, split, unit
+from slowcat_memory.providers.embedding.chunking import ChunkPlan, gather, sendable, split, unit
 
 
 def words(text: str) -> list[tuple[int, int]]:
@@ -34,7 +34,7 @@ def test_chunking_cuts_after_sentences() -> None:
 
 def test_chunking_a_longer_piece_counts_more() -> None:
     vectors = np.eye(3, dtype=np.float32)
-    mean = gather(Plan(["a" * 30, "b" * 10, "alone"], [2, 1]), vectors)
+    mean = gather(ChunkPlan(["a" * 30, "b" * 10, "alone"], [2, 1]), vectors)
     assert mean.shape == (2, 3)
     assert np.allclose(mean[0], unit(np.array([[3.0, 1.0, 0.0]]))[0])
     assert np.allclose(mean[1], [0, 0, 1])

@@ -12,8 +12,8 @@ from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedErr
 from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.providers.llm.model_servers import (
     KNOWN,
-    Known,
     ModelServer,
+    ServerKind,
     choose_server,
     find_loaded,
     find_servers,
@@ -49,9 +49,9 @@ async def serve(handler) -> tuple[web.AppRunner, int]:
 async def test_server_servers_are_found_with_their_models_in_the_order_of_the_list():
     async with ScriptedServer(model="one") as first, ScriptedServer(model="two") as second:
         known = (
-            Known("A", port(first.url), ()),
-            Known("nobody", free_port(), ()),
-            Known("B", port(second.url), ()),
+            ServerKind("A", port(first.url), ()),
+            ServerKind("nobody", free_port(), ()),
+            ServerKind("B", port(second.url), ()),
         )
         assert await in_thread(find_servers, 1.0, known) == [
             ModelServer("A", first.url, ("one",)),
@@ -86,7 +86,7 @@ async def test_model_servers_a_redirect_is_not_followed():
 @pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"data": 3}', '{"data": [{}]}'])
 async def test_model_servers_nonsense_is_no_model_server(answer):
     runner, there = await serve(lambda _: asyncio.sleep(0, web.Response(text=answer)))
-    assert await in_thread(find_servers, 1.0, (Known("x", there, ()),)) == []
+    assert await in_thread(find_servers, 1.0, (ServerKind("x", there, ()),)) == []
     await runner.cleanup()
 
 

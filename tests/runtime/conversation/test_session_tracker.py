@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.records import Event, Role, Session, SessionEdge, Turn
 from slowcat_memory.runtime.conversation.session_tracker import (
-    Moment,
+    ClockReading,
     SessionOptions,
     SessionTracker,
 )
@@ -18,12 +18,12 @@ NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
 SILENCE, GRACE = 300.0, 120.0
 
 
-def after(seconds: float, step: float = 0.0) -> Moment:
+def after(seconds: float, step: float = 0.0) -> ClockReading:
     """So many seconds after noon; the wall clock has been stepped by ``step`` seconds."""
-    return Moment(NOON + timedelta(seconds=seconds + step), seconds)
+    return ClockReading(NOON + timedelta(seconds=seconds + step), seconds)
 
 
-def tracker(previous: Session | None = None, now: Moment | None = None) -> SessionTracker:
+def tracker(previous: Session | None = None, now: ClockReading | None = None) -> SessionTracker:
     made = iter(range(1, 1000))
     return SessionTracker(
         "anna",
@@ -51,7 +51,7 @@ def told(events: list[Event]) -> list[str]:
     ]
 
 
-def uttered(machine: SessionTracker, now: Moment, role: Role = "user") -> list[Event]:
+def uttered(machine: SessionTracker, now: ClockReading, role: Role = "user") -> list[Event]:
     before = machine.said(now)
     own = Turn(
         session=machine.session, scope="anna", speaker="Anna", role=role, text="hello", at=now.at
@@ -59,7 +59,7 @@ def uttered(machine: SessionTracker, now: Moment, role: Role = "user") -> list[E
     return [*before, own]
 
 
-def say(machine: SessionTracker, now: Moment, role: Role = "user") -> list[str]:
+def say(machine: SessionTracker, now: ClockReading, role: Role = "user") -> list[str]:
     return told(uttered(machine, now, role))
 
 

@@ -25,7 +25,7 @@ from slowcat_memory.providers.embedding.chunking import unit
 from slowcat_memory.providers.embedding.export import graph
 from slowcat_memory.providers.embedding.factory import Event
 from slowcat_memory.providers.embedding.local import OnnxModel, TokenSpace, open_tokenizer
-from slowcat_memory.providers.embedding.model_files import Meta, read_json
+from slowcat_memory.providers.embedding.model_files import ExportMeta, read_json
 
 GOOD_ENOUGH = 0.98  # mean cosine of int8 to fp32; all-MiniLM-L6-v2 reaches 0.991
 SENTENCES = (
@@ -189,7 +189,7 @@ def _fill(
         np.savez(work / model_files.TOKENS, projection=space.projection, counts=space.counts)
     graph.share(exact, source)
     tokenizer.save(str(work / model_files.TOKENIZER))
-    meta = Meta(
+    meta = ExportMeta(
         key=key,
         name=name,
         dim=dim,

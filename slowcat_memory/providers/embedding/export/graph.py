@@ -31,7 +31,7 @@ _MODULES = ("Transformer", "Pooling", "Dense", "Normalize")  # of sentence-trans
 _MASKED = -1e9  # added to the scores of masked tokens
 
 
-class Head(NamedTuple):
+class PoolingHead(NamedTuple):
     """The way from token states to a vector, as sentence-transformers describes it."""
 
     transformer: Path  # folder of config.json and the weights
@@ -88,13 +88,13 @@ def share(path: Path, source: Path) -> None:
             return
 
 
-def read_head(folder: Path) -> Head:
+def read_head(folder: Path) -> PoolingHead:
     """Read ``modules.json`` and the files that it names; without one, the mean of the tokens.
 
     Raises:
         ValueError: It has a module that is not written here.
     """
-    head = Head(folder, "mean", [])
+    head = PoolingHead(folder, "mean", [])
     kinds: list[str] = []
     for module in read_json(folder / "modules.json", []):
         kind, place = module["type"].rpartition(".")[2], folder / module["path"]

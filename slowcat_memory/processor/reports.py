@@ -1,9 +1,14 @@
-"""The reports of one processor: its start line, events, spans and metrics."""
+"""The reports of one processor: its start line, events, spans, metrics, messages to a client (RTVI).
+
+The client is outside this machine's trust: it gets nothing by default, texts only when asked for,
+and neither local-only nor muted ones, nor those that are being forgotten.
+"""
 
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -13,16 +18,19 @@ from pipecat.frames.frames import Frame, MetricsFrame
 from pipecat.metrics.metrics import MetricsData
 
 from slowcat_memory.config import Config
+from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError, SlowcatError, how_to_install
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.processor.guard import Guard
-from slowcat_memory.processor.reports.client_messages import ClientMessages, Content
+from slowcat_memory.processor.guard import FrameGuard
 from slowcat_memory.records import MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 from slowcat_memory.store.sharing import others_of
 
+Content = Literal["", "ids", "texts"]  # what leaves: nothing, ids and times, or the texts as well
+MESSAGE = "slowcat-memory"  # the type of a message to a client
 OPERATIONS = {
     "stored": "create_memory",
     "created": "create_memory",
@@ -86,7 +94,11 @@ class Reports:
     """Use it on the event loop; nothing here is done while a turn waits."""
 
     def __init__(
-        self, guard: Guard, push: Callable[[Frame], Awaitable[None]], rtvi: Content, spans: Content
+        self,
+        guard: FrameGuard,
+        push: Callable[[Frame], Awaitable[None]],
+        rtvi: Content,
+        spans: Content,
     ) -> None:
         """Store the arguments; ``push`` sends a frame downstream."""
         self._guard, self._push, self._rtvi, self._wants_spans = guard, push, rtvi, spans
@@ -233,3 +245,64 @@ def _tracer() -> Any:
             hint=how_to_install("otel"),
         ) from error
     return trace.get_tracer("slowcat_memory")
+
+
+class ClientMessages:
+    """Sends the events of some namespaces to the client. Use it on the event loop."""
+
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        scopes: Collection[str],
+        content: Content,
+        push: Callable[[Frame], Awaitable[None]],
+        spawn: Callable[[Coroutine[Any, Any, Any]], None],
+    ) -> None:
+        """Subscribe; ``content`` is not ""."""
+        from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame  # only when on
+
+        self._frame = RTVIServerMessageFrame
+        self._engine, self._scopes, self._texts = engine, scopes, content == "texts"
+        self._push, self._spawn, self._ended = push, spawn, False
+        self._loop = asyncio.get_running_loop()
+        self._unsubscribe = engine.subscribe(on_event=self._on_any_thread)
+
+    def end(self) -> None:
+        self._ended = True
+        self._unsubscribe()
+
+    def _on_any_thread(self, event: MemoryEvent) -> None:
+        if event.scope in self._scopes and not self._ended:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._on_loop, event)
+
+    def _on_loop(self, event: MemoryEvent) -> None:
+        if not self._ended:
+            self._spawn(self._send(event))
+
+    async def _send(self, event: MemoryEvent) -> None:
+        texts = await asyncio.to_thread(self._read, event) if self._texts else None
+        if not self._ended:
+            await self._push(self._frame(data=message_of(event, texts)))
+
+    def _read(self, event: MemoryEvent) -> dict[str, str]:
+        reader = self._engine.reader(event.scope)
+        with self._engine.snapshot() as snapshot:
+            gone = waiting_to_be_erased(snapshot, event.scope)
+            found = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
+            shown = (disclose_found(one, reader, snapshot.memory) for one in found if one)
+            return {one.id: one.text for one in shown if one}
+
+
+def message_of(event: MemoryEvent, texts: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return an event as the data of a server message; ``texts`` by id, None to leave them out."""
+    data: dict[str, Any] = {
+        "type": MESSAGE,
+        "event": event.what,
+        "user": event.scope,
+        "ids": list(event.ids),
+        "kind": event.kind,
+        "session": event.session,
+        "at": event.at.isoformat() if event.at else "",
+    }
+    return data if texts is None else data | {"texts": texts}
