@@ -85,12 +85,10 @@ class HashEmbedder:
         self, texts: Sequence[str], progress: Callable[[int], None] | None = None
     ) -> np.ndarray:
         """Return shape (len(texts), dim), float32, each row of unit length."""
-        rows = np.zeros((len(texts), self.dim), np.float32)
-        for row, text in enumerate(texts):
-            rows[row] = self.encode_query(text)
         if progress:
             progress(len(texts))
-        return rows
+        rows = [self.encode_query(text) for text in texts]
+        return np.array(rows, np.float32).reshape(-1, self.dim)
 
     def encode_query(self, text: str) -> np.ndarray:
         """Return shape (dim,), float32, unit length."""
