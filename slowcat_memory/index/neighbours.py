@@ -82,13 +82,10 @@ class Neighbours:
             return number
         before, after = int(table.before[number]), int(table.after[number])
         terms, around = words.forward.own(number), words.tombstone(number)
-        document, hashed = table.document(number), int(table.digest[number])
         self._drop(number)
-        promoted = table.append(document, hashed)
+        promoted = table.append_copy(number)
         words.add(promoted, terms)
         words.view.change(promoted, around)
-        table.before[promoted], table.after[promoted] = before, after
-        table.session[promoted] = table.session[number]
         if before >= 0:
             table.after[before] = promoted
         if after >= 0:

@@ -285,7 +285,7 @@ class Searcher:
     def missing_keys(self) -> list[str]:
         """Return the ids of the living documents with a key that has no vector, in order."""
         with self._lock:
-            targets = {target for keys in self.keys.values() for target, _ in keys.without_vector()}
+            targets = set().union(*(keys.without_vector() for keys in self.keys.values()))
             return [self.table.ids[target] for target in sorted(targets)]
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
@@ -373,12 +373,6 @@ class Searcher:
             tokens = self._tokenize(word)
             rows = self.words.forward.vocabulary.rows(tokens)
             return not tokens or any(map(self.words.view.frequency, tokens, rows))
-
-    def postings(self, text: str) -> int:
-        """Return the number of sealed postings that a query reads."""
-        tokens = list(dict.fromkeys(self._tokenize(text)))
-        rows = self.words.forward.vocabulary.rows(tokens)
-        return sum(map(self.words.view.sealed_frequency, rows))
 
     def candidates(
         self,
