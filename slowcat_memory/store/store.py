@@ -225,9 +225,6 @@ class Store:
         """Write the manifest of a sealed index; fails if rows were deleted since the build."""
         return self._write(partial(bookkeeping.publish, manifest))
 
-    def unpublish(self, scope: str) -> Ack:
-        return self._write(partial(bookkeeping.unpublish, scope))
-
     def write_trusted_time(self, time: TrustedTime) -> Ack:
         """Write what is known of the clock; it does not count as unsaved."""
         self._checked_writer()
@@ -486,14 +483,10 @@ class Store:
         self._check_open()
         return drafting(self.path, self.snapshot, draft, to)
 
-    def health(self, root: Callable[[str], Path]) -> Health:
-        """Return the state of the store. Reads every row: takes seconds for a large one.
-
-        ``root`` maps a namespace to the folder with the generations of its index.
-        """
+    def health(self) -> Health:
+        """Return the state of the store. Reads every row: takes seconds for a large one."""
         self._check_open()
-        unclean = self.opened.unclean_stop
-        return health.look(self._env, root, self._options.min_free_mb, unclean)
+        return health.look(self._env, self._options.min_free_mb, self.opened.unclean_stop)
 
     def repair(self) -> dict[str, int]:
         """Delete derived rows that are orphaned or do not read back. Blocks.

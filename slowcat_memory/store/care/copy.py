@@ -8,27 +8,23 @@ So a copy here is made row by row, into an environment of its own.
 
 import os
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import lmdb
 
 from slowcat_memory.store.disk.environment import Environment, pages_of
 from slowcat_memory.store.disk.folder import DATA, create, data_file, fresh_folder, sync_dir
 from slowcat_memory.store.disk.transaction import (
+    Run,
     copy_and_swap,
     copy_out,
     open_alone,
     transact,
     writing,
 )
-
-Run = Callable[[Callable[[], Any]], Any]
-"""Runs a function on the thread that owns the writes, between two transactions."""
 
 WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
 ROW_BYTES = 10  # of a page, for each row, besides key and value

@@ -23,17 +23,14 @@ from slowcat_memory.store.blocks.block import Block
 from slowcat_memory.store.blocks.reader import (
     EVENTS,
     PLACES,
-    BlockCache,
     BlockReader,
     DamagedRow,
     decode_location,
     encode_location,
-    event_keys,
+    unpack_block,
 )
-from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
-from slowcat_memory.store.care.backups import backups_of
-from slowcat_memory.store.care.forgotten import forget_again
+from slowcat_memory.store.care.backups import backups_of, forget_again
 from slowcat_memory.store.disk import codec, folder, keys, unerased
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
@@ -124,7 +121,7 @@ def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
 
 def repair_blocks(tx: Transaction) -> None:
     """Make log and blocks of a newly salvaged store consistent."""
-    reader = BlockReader(tx.get, BlockCache())
+    reader = BlockReader(tx.get)
     for table in blocks.TABLES:
         for key in tx.keys(table):
             try:
@@ -168,17 +165,12 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     last = events = 0
     lost = []
     sessions: dict[bytes, Session] = {}
-    reader = BlockReader(tx.get, BlockCache())
-    for key in event_keys(tx.cursor):
-        try:
-            event = reader.event(key)
-        except DamagedRow as error:
+    for key, event in BlockReader(tx.get).events(tx.cursor):
+        if isinstance(event, DamagedRow):
             for table in EVENTS:
                 tx.drop(table, key)
-            if error.table != "log":
+            if event.table != "log":
                 lost.append(keys.id_of(key))
-            continue
-        if event is None:
             continue
         events, last = events + 1, keys.id_of(key)
         scoped = keys.scoped_id_key(event.scope, event.id)

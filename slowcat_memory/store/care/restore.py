@@ -25,8 +25,8 @@ from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks.reader import EVENTS
 from slowcat_memory.store.care import canary_process, copy, open
-from slowcat_memory.store.care.erasure import Erasure, run_here
-from slowcat_memory.store.care.forgotten import created, delete_forgotten
+from slowcat_memory.store.care.backups import created, delete_forgotten
+from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import (
@@ -34,7 +34,6 @@ from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
     EPOCH,
-    ERASE_DUE,
     FORMAT_ROW,
     LAST_CALL,
     LAST_CHANGE,
@@ -43,9 +42,9 @@ from slowcat_memory.store.disk.tables import (
     TABLES,
     UNENDED,
 )
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
+from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact, writing
 from slowcat_memory.store.options import StoreOptions, utc_now
-from slowcat_memory.store.rows.pending import PENDING_KEY
+from slowcat_memory.store.rows.forget import end
 from slowcat_memory.store.sharing import MOST_ID, alone
 
 OnStep = Callable[[str], None]
@@ -140,7 +139,7 @@ class _Restoration:
             self._finish_commands()
             forgotten = delete_forgotten(self._env, made) if related else 0
             transact(made, lambda tx: _continue_counters(tx, *_counters(self._env)))
-            transact(made, _mark_erased)
+            transact(made, end)
             if not copy.rewrite(made, run_here):
                 raise StoreError("what was forgotten could not be erased from the backup's copy")
             events = _events(made)
@@ -197,11 +196,6 @@ def _counters(env: Environment) -> tuple[int, int]:
 def _events(env: Environment) -> int:
     with reading(env) as tx:
         return sum(map(tx.count, EVENTS))
-
-
-def _mark_erased(tx: Transaction) -> None:
-    tx.drop("meta", PENDING_KEY)
-    tx.set_meta(ERASE_DUE, False)
 
 
 def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:

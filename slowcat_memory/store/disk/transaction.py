@@ -23,6 +23,8 @@ from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
+Run = Callable[[Callable[[], Any]], Any]
+"""Runs a function on the thread that owns the writes, between two transactions."""
 
 ROWS = 5000  # in one transaction of a copy
 
@@ -97,10 +99,8 @@ class Transaction:
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
-        changed, cursor = self._changed(table), self.cursor(table)
-        for key, value in cursor.iternext() if cursor.set_range(prefix) else ():
-            if not key.startswith(prefix):
-                break
+        changed = self._changed(table)
+        for key, value in keys.rows_with(self.cursor(table), prefix):
             if key not in changed:
                 yield key, value
         for key, new in changed.items():
@@ -161,6 +161,11 @@ class Transaction:
                 self._txn.delete(key, db=db)
         # One call: each single put releases the interpreter's lock, and under load waits for it.
         self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
+
+
+def run_here(change: Callable[[], T]) -> T:
+    """Run on this thread: it owns the writes of an environment without a writer thread."""
+    return change()
 
 
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:

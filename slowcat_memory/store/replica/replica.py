@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 
@@ -14,12 +13,9 @@ from slowcat_memory.store.disk.change_set import COPY, OUTBOX
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.outbox import Outbox, Unsent, decode, read_state
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact
+from slowcat_memory.store.disk.transaction import Run, Transaction, reading, transact
 from slowcat_memory.store.replica import parts
 from slowcat_memory.store.replica.parts import Part
-
-Run = Callable[[Callable[[], Any]], Any]
-"""Runs a function on the thread that owns the writes."""
 
 
 class Whole(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 Nothing here touches the disk. Forgotten data stays deleted: a memory made from a forgotten turn, or
 a vector of a forgotten memory, is skipped, because the step that made it may have begun before the
-forget (see ``subjects``).
+forget (see ``pending``).
 
 A vector was made of one text, so it is deleted when that text changes; the same batch may have the
 new one. Contexts and keys are deleted with their memory. A memory made from a local-only one is
@@ -35,12 +35,13 @@ from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.local_marks import change_marks, inherit, log_marked, spread
-from slowcat_memory.store.rows.subjects import (
+from slowcat_memory.store.rows.pending import (
     any_forgotten,
     drop_vectors,
     exists,
     names_forgotten,
     text_of,
+    write_memory,
 )
 
 V = TypeVar("V", Vector, TokenCodes)
@@ -147,10 +148,8 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
 
 
 def _put_memory(memory: Memory, tx: Transaction) -> None:
-    """Write a memory. A chunk's context has a row of its own, so it is not included."""
-    kept = replace(memory, context="") if turn_of(memory.id) else memory
     before = text_of(memory.scope, memory.id, tx) if tx.meta(EMBEDDERS, {}) else ""
-    tx.write_record("memories", keys.scoped_key(memory.scope, memory.id), kept)
+    write_memory(memory, tx)
     if before and text_of(memory.scope, memory.id, tx) != before:
         drop_vectors([(memory.scope, memory.id)], tx)
 

@@ -31,13 +31,7 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
-from slowcat_memory.store.blocks.reader import (
-    EVENTS,
-    BlockCache,
-    BlockReader,
-    DamagedRow,
-    event_keys,
-)
+from slowcat_memory.store.blocks.reader import EVENTS, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.bookkeeping import fold_session
@@ -141,18 +135,13 @@ class Deletion:
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
         """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
-        reader = BlockReader(tx.get, BlockCache())
-        for key in event_keys(tx.cursor):
+        for key, event in BlockReader(tx.get).events(tx.cursor):
             self.upto = keys.id_of(key)
-            try:
-                event = reader.event(key)
-            except DamagedRow as error:
-                for table in EVENTS:
-                    self.damaged[table, key] = None
-                self.damaged[error.table, error.key] = None
+            if isinstance(event, DamagedRow):
+                damaged = (*((table, key) for table in EVENTS), (event.table, event.key))
+                self.damaged |= dict.fromkeys(damaged)
             else:
-                if event is not None:
-                    yield event
+                yield event
 
 
 class _Selector:

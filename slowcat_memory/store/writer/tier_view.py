@@ -4,7 +4,7 @@ Hot: events with rows of their own in ``log``. Warm and cold: blocks.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from slowcat_memory.core.memory import turn_of
@@ -14,8 +14,7 @@ from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Cursor, Held, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store.blocks import block
 from slowcat_memory.store.blocks.block import COLD, WARM, Head, decode_event
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
-from slowcat_memory.store.blocks.removal import block_of
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, block_of
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import HEADER
 from slowcat_memory.store.disk.environment import Handles, Txn
@@ -64,8 +63,10 @@ class TierView:
         end = self._first_hot(prefix, hot)
         rows: dict[int, Row] = {}
         seen, upto = 0, max(after, end - 1)
-        for id in self._ids(prefix, after + 1):
-            if id >= end:
+        for key, _ in keys.rows_with(
+            self._tx.cursor("log_by_scope"), prefix, keys.id_key(after + 1)
+        ):
+            if (id := keys.id_of(key)) >= end:
                 return rows, upto, True
             if seen == size:
                 return rows, id - 1, False
@@ -81,16 +82,12 @@ class TierView:
 
     def _first_hot(self, prefix: bytes, hot: int) -> int:
         """Return the id after the latest turn that is not hot; 0 when all are."""
-        cursor = self._tx.cursor("log_by_scope")
-        past = prefix + b"\xff" * 8
-        found = cursor.prev() if cursor.set_range(past) else cursor.last()
         turns = 0
-        while found and cursor.key().startswith(prefix):
-            id = keys.id_of(cursor.key())
+        for key, _ in keys.rows_before(self._tx.cursor("log_by_scope"), prefix):
+            id = keys.id_of(key)
             turns += self._is_turn(id)
             if turns > hot:
                 return id + 1
-            found = cursor.prev()
         return 0
 
     def _is_turn(self, id: int) -> bool:
@@ -98,15 +95,6 @@ class TierView:
             return isinstance(self.reader.event(keys.id_key(id)), Turn)
         except StoreDamagedError:
             return False
-
-    def _ids(self, prefix: bytes, first: int) -> Iterator[int]:
-        cursor = self._tx.cursor("log_by_scope")
-        if not cursor.set_range(prefix + keys.id_key(first)):
-            return
-        for key in cursor.iternext(values=False):
-            if not key.startswith(prefix):
-                return
-            yield keys.id_of(key)
 
     def _row(self, id: int) -> Row | None:
         """Return an event's row; None if it is in a block, or damaged and not to be moved."""

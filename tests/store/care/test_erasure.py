@@ -126,7 +126,7 @@ def test_erasure_control_without_the_state_the_words_stay(
         store.forget(Forget(speaker="bob"))
     store.close()
     monkeypatch.setattr(Erasure, "_write", lambda self, change: None)
-    monkeypatch.setattr(Erasure, "_resume", lambda self: None)
+    monkeypatch.setattr(Erasure, "resume", lambda self: None)
     with Store.open(path, options=SMALL):
         pass
     assert holding(path, 598) == {data_name(path)}

@@ -26,7 +26,7 @@ def filled(store: Store) -> Store:
 
 
 def look(store: Store) -> Health:
-    return store.health(lambda scope: store.path / "index" / scope)
+    return store.health()
 
 
 def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
