@@ -31,9 +31,9 @@ from slowcat_memory.store.disk.folder import (
     remove,
     sync_dir,
 )
+from slowcat_memory.store.disk.state import ORDER, Unerased
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact
-from slowcat_memory.store.disk.unerased import ORDER, Unerased
 from slowcat_memory.store.rows.forget import Forgetting, end
 from slowcat_memory.store.rows.pending import Pending
 
@@ -225,7 +225,7 @@ def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
 # ------------------------------------------------------------------- what a copy must not bring back
 # Only the store knows what was forgotten since a copy was made: by the tombstones of turns and
 # memories, and by the epoch marks of memories deleted without a name. When the store is damaged, the
-# file beside it knows (``unerased``).
+# file beside it knows (``disk.state``).
 
 
 def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forget] = ()) -> int:

@@ -21,7 +21,6 @@ from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.store.care import backups, copy
 from slowcat_memory.store.care.backups import Erased
 from slowcat_memory.store.care.drafts import remove_drafts
-from slowcat_memory.store.disk import unerased
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     DOOMED,
@@ -36,6 +35,7 @@ from slowcat_memory.store.disk.folder import (
     remove,
     sync_dir,
 )
+from slowcat_memory.store.disk.state import clear_unerased
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import reading
 from slowcat_memory.store.rows.forget import Forgetting, end
@@ -116,7 +116,7 @@ def sweep(env: Environment) -> None:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = [tx.read(Manifest, "manifest", key) for key in tx.keys("manifest")]
     if not due:
-        unerased.clear(env.folder)  # an order that was never committed
+        clear_unerased(env.folder)  # an order that was never committed
     kept = {
         index_folder(env.path, manifest.scope) / manifest.generation
         for manifest in manifests

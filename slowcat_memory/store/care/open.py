@@ -23,11 +23,10 @@ from slowcat_memory.store.blocks.reader import last_id
 from slowcat_memory.store.care import canary_process, recover
 from slowcat_memory.store.care.erasure import Erasure, sweep
 from slowcat_memory.store.disk import folder, keys
-from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, data_file
-from slowcat_memory.store.disk.outbox import Outbox, read_state
+from slowcat_memory.store.disk.outbox import COPY, Outbox, read_state
 from slowcat_memory.store.disk.state import distrust, mark_running, mark_stopped, vouch
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact

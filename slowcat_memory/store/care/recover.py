@@ -31,10 +31,10 @@ from slowcat_memory.store.blocks.reader import (
 )
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.care.backups import backups_of, forget_again
-from slowcat_memory.store.disk import codec, folder, keys, unerased
+from slowcat_memory.store.disk import codec, folder, keys, state
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.state import is_as_left, is_unclean
+from slowcat_memory.store.disk.state import Unerased, is_as_left, is_unclean
 from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
@@ -45,7 +45,6 @@ from slowcat_memory.store.disk.tables import (
     UNENDED,
 )
 from slowcat_memory.store.disk.transaction import Transaction, transact
-from slowcat_memory.store.disk.unerased import Unerased
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.bookkeeping import fold_session
 from slowcat_memory.store.writer.tier_view import CURSOR
@@ -94,7 +93,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
         salvaged = 0
     else:
         backup = None
-    if forgotten := unerased.read(path):
+    if forgotten := state.read_unerased(path):
         _forget_again(forgotten, workshop)
     aside = copy.put_aside(path, folder.CORRUPT, now)
     folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))

@@ -43,7 +43,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks.reader import decode_location
-from slowcat_memory.store.disk import codec, keys, unerased
+from slowcat_memory.store.disk import codec, keys, state
 from slowcat_memory.store.disk.envelope import HEADER, intact, trim_to_record
 from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.page_reader import (
@@ -101,7 +101,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         PageReader(file) as reader,
         open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
     ):
-        _Salvage(reader, out, unerased.read(file.parent).tombstones).run()
+        _Salvage(reader, out, state.read_unerased(file.parent).tombstones).run()
         out.sync(True)
 
 
@@ -222,8 +222,8 @@ class _Salvage:
 
     def _copy_tombstones(self) -> None:
         """Copy the tombstones of every version: what was forgotten once stays forgotten."""
-        for state in (UNSEEN, FREE):
-            found = [row for row, known in self._rows(state) if known.table == "tombstones"]
+        for pages in (UNSEEN, FREE):
+            found = [row for row, known in self._rows(pages) if known.table == "tombstones"]
             self._put("tombstones", found)
 
     def _copy_earlier_turns(self) -> None:

@@ -32,12 +32,11 @@ from slowcat_memory.errors import (
     StoreUnsafeError,
 )
 from slowcat_memory.pages import give_back
-from slowcat_memory.store.disk import change_set, folder, keys
+from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.canary import is_file_damage
-from slowcat_memory.store.disk.change_set import OUTBOX
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
-from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.outbox import Outbox
+from slowcat_memory.store.disk.folder import KnownFolder
+from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
 from slowcat_memory.store.disk.state import RENEW_S, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
@@ -243,7 +242,7 @@ class Environment:
         with made.env.begin() as txn:
             cursor = txn.cursor(made.handles[OUTBOX])
             first = keys.id_of(cursor.key()) if cursor.first() else 0
-            row = txn.get(keys.name_key(change_set.COPY), db=made.handles["meta"])
+            row = txn.get(keys.name_key(COPY), db=made.handles["meta"])
             outbox.read(row, first)
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
@@ -306,12 +305,12 @@ class Environment:
             txn, began = self._begin_read(held), time.monotonic()
             try:
                 yield txn, held.handles
-            except lmdb.Error as error:
-                raise read_error(self.folder.last_path, error) from error
             finally:
                 txn.abort()
                 if (took := time.monotonic() - began) > LONGEST_READ_S:
                     logger.warning("a snapshot was held for {:.0f} s: the file grows faster", took)
+        except lmdb.Error as error:
+            raise read_error(self.folder.last_path, error) from error
         finally:
             with self._changed:
                 held.readers -= 1
@@ -323,10 +322,7 @@ class Environment:
             return held.env.begin()
         except lmdb.Error:
             held.env.reader_check()
-        try:
-            return held.env.begin()
-        except lmdb.Error as error:
-            raise read_error(self.folder.last_path, error) from error
+        return held.env.begin()
 
     def begin_write(self) -> Txn:
         """Begin the one write transaction of all processes; from the writer thread only."""

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
-from slowcat_memory.store.disk import codec, keys, unerased
-from slowcat_memory.store.disk.change_set import Changes
+from slowcat_memory.store.disk import codec, keys, state
 from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
+from slowcat_memory.store.disk.outbox import Changes
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
@@ -93,8 +93,8 @@ class Transaction:
 
     def forgetting(self) -> list[tuple[bytes, bytes]]:
         """Return the rows put here that name what is forgotten: tombstones, and the erasure's."""
-        erasure = self._rows.get("meta", {}).get(unerased.ORDER)
-        rows = (*self._rows.get("tombstones", {}).items(), (unerased.ORDER, erasure))
+        erasure = self._rows.get("meta", {}).get(state.ORDER)
+        rows = (*self._rows.get("tombstones", {}).items(), (state.ORDER, erasure))
         return [(key, value) for key, value in rows if value is not None]
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -180,7 +180,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 tx = Transaction(txn, env.holding.handles)
                 result = change(tx)
                 if forgotten := tx.forgetting():
-                    undo.callback(unerased.take_back, env.folder, _add(env, forgotten))
+                    undo.callback(state.take_back_unerased, env.folder, _add(env, forgotten))
                 if writes := not tx.empty():
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
@@ -193,7 +193,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             if writes and env.outbox is not None:
                 env.outbox.committed()
             if tx.erased():
-                unerased.clear(env.folder)
+                state.clear_unerased(env.folder)
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)
@@ -283,6 +283,6 @@ def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) 
 
 def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:
     try:
-        return unerased.add(env.folder, forgotten)
+        return state.add_unerased(env.folder, forgotten)
     except OSError as error:
         raise disk_error(env.folder.last_path, error) from error
