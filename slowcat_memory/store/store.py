@@ -38,7 +38,7 @@ from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
-from slowcat_memory.store.care.drafts import drafting
+from slowcat_memory.store.care.copy import drafting
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders

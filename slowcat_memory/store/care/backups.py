@@ -18,8 +18,14 @@ from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Forget
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.care.copy import backup_name, copy_file, copy_out, rewrite
-from slowcat_memory.store.care.drafts import Snapshots, drafting
+from slowcat_memory.store.care.copy import (
+    Snapshots,
+    backup_name,
+    copy_file,
+    copy_out,
+    drafting,
+    rewrite,
+)
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (

@@ -20,7 +20,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.store.care import backups, copy
 from slowcat_memory.store.care.backups import Erased
-from slowcat_memory.store.care.drafts import remove_drafts
+from slowcat_memory.store.care.copy import remove_drafts
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     DOOMED,

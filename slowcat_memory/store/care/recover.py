@@ -47,7 +47,7 @@ from slowcat_memory.store.disk.tables import (
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.bookkeeping import fold_session
-from slowcat_memory.store.writer.tier_view import CURSOR
+from slowcat_memory.store.writer.tier_mover import CURSOR
 
 
 def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenReport:
