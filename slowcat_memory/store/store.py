@@ -136,8 +136,8 @@ class Store:
         *,
         readonly: bool = False,
         options: StoreOptions = StoreOptions(),
-        on_trouble: OnTrouble | None = None,
-        on_back: Callable[[], None] | None = None,
+        on_trouble: OnTrouble = lambda error: None,
+        on_back: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = utc_now,
         metrics: Metrics | None = None,
         outbox: Outbox | None = None,
@@ -163,14 +163,7 @@ class Store:
             opened = opening.to_read(folder, options)
         else:
             opened = opening.to_write(folder, options, now, outbox)
-        return cls(
-            opened,
-            options,
-            on_trouble or (lambda error: None),
-            on_back or (lambda: None),
-            now,
-            metrics or Metrics(),
-        )
+        return cls(opened, options, on_trouble, on_back, now, metrics or Metrics())
 
     # ------------------------------------------------------------------- write
 

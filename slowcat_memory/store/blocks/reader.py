@@ -183,7 +183,8 @@ class BlockReader:
             self._cache.put(number, value, block)
         return block
 
-    def unpack(self, key: bytes, value: bytes) -> Block:
+    @staticmethod
+    def unpack(key: bytes, value: bytes) -> Block:
         parts = blocks.split_row(key, value)
         unpack = blocks.unpack_lz4 if parts.head.codec == blocks.LZ4 else blocks.unpack_zstd
         return blocks.parse_block(parts.head, unpack(parts))

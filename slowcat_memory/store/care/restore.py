@@ -138,11 +138,14 @@ class _Restoration:
             self._on_step("forgetting what was forgotten since")
             self._finish_commands()
             forgotten = delete_forgotten(self._env, made) if related else 0
-            transact(made, lambda tx: _continue_counters(tx, *_counters(self._env)))
+            with reading(self._env) as tx:
+                next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
+            transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
             transact(made, end)
             if not copy.rewrite(made, run_here):
                 raise StoreError("what was forgotten could not be erased from the backup's copy")
-            events = _events(made)
+            with reading(made) as tx:
+                events = sum(map(tx.count, EVENTS))
         return self._swap(events, forgotten, keep)
 
     def _copy(self, backup: Path) -> None:
@@ -186,16 +189,6 @@ class _Restoration:
 def _is_empty(env: Environment) -> bool:
     with reading(env) as tx:
         return not any(map(tx.count, (*EVENTS, "memories", "tombstones")))
-
-
-def _counters(env: Environment) -> tuple[int, int]:
-    with reading(env) as tx:
-        return open.next_id(tx), tx.meta(EPOCH, 0)
-
-
-def _events(env: Environment) -> int:
-    with reading(env) as tx:
-        return sum(map(tx.count, EVENTS))
 
 
 def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:

@@ -52,6 +52,10 @@ class Tree(NamedTuple):
     entries: int
 
 
+def _tree(fields: tuple[int, ...]) -> Tree:
+    return Tree(fields[7], fields[6])
+
+
 class Meta(NamedTuple):
     """One of the two meta pages."""
 
@@ -115,7 +119,7 @@ class PageReader:
         size = free[0]  # the first tree's pad has the page size
         if magic != MAGIC or version != 1 or size not in PAGE_SIZES or expected not in (0, size):
             return None
-        return size, Meta(txn, last_page, Tree(free[7], free[6]), Tree(main[7], main[6]))
+        return size, Meta(txn, last_page, _tree(free), _tree(main))
 
     def _bytes(self, at: int, size: int) -> bytes:
         """Read up to ``size`` bytes; fewer at the end, or where the disk cannot read."""
@@ -195,14 +199,6 @@ class PageReader:
         above = (1 << 32) if WORD.size == 8 else 0
         children = [low + above * high for _, low, high, _ in headers]
         return children, whole and len(children) > 1
-
-
-def as_tree(value: bytes) -> Tree | None:
-    """Return the tree that a node of the main tree describes."""
-    if len(value) != _TREE.size:
-        return None
-    found = _TREE.unpack(value)
-    return Tree(found[7], found[6])
 
 
 class PageMap:
@@ -318,10 +314,9 @@ def tables(reader: PageReader, pages: PageMap, meta: Meta) -> tuple[dict[str, Tr
     walk = pages.walk(meta.main)
     found: dict[str, Tree] = {}
     for key, value, is_tree in walk.nodes():
-        tree = as_tree(value) if value is not None and is_tree else None
-        name = key.decode("utf-8", "replace")
-        if tree is not None and len(found) < MAX_TABLES:
-            found[name] = tree
+        is_table = is_tree and value is not None and len(value) == _TREE.size
+        if value is not None and is_table and len(found) < MAX_TABLES:
+            found[key.decode("utf-8", "replace")] = _tree(_TREE.unpack(value))
         else:
             walk.whole = False
     return found, walk.whole

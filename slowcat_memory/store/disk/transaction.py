@@ -17,7 +17,7 @@ import lmdb
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk import codec, keys, state
 from slowcat_memory.store.disk.envelope import MAX_TABLES
-from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
+from slowcat_memory.store.disk.environment import Environment, Handles, Txn, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
 from slowcat_memory.store.disk.outbox import Changes
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
@@ -180,7 +180,9 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 tx = Transaction(txn, env.holding.handles)
                 result = change(tx)
                 if forgotten := tx.forgetting():
-                    undo.callback(state.take_back_unerased, env.folder, _add(env, forgotten))
+                    with our_errors(env.folder.last_path):
+                        size = state.add_unerased(env.folder, forgotten)
+                    undo.callback(state.take_back_unerased, env.folder, size)
                 if writes := not tx.empty():
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
@@ -279,10 +281,3 @@ def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) 
             txn.cursor(db).putmulti(batch, append=True)
     with out.begin() as txn:
         return int(txn.stat(db)["entries"])
-
-
-def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:
-    try:
-        return state.add_unerased(env.folder, forgotten)
-    except OSError as error:
-        raise disk_error(env.folder.last_path, error) from error

@@ -170,7 +170,7 @@ def _is_forgotten(memory: Memory, tx: Transaction) -> bool:
 
 
 def _put_context(context: Context, tx: Transaction) -> None:
-    if not _has_owner(context, tx) or _has_muted_source(context, tx):
+    if not _may_be_written(context, tx):
         return
     key = keys.scoped_key(context.scope, context.memory)
     before = tx.read(Context, "contexts", key)
@@ -185,7 +185,7 @@ def _put_context(context: Context, tx: Transaction) -> None:
 def _put_key(key: Key, tx: Transaction) -> None:
     if keys.owner_of(key.id) != key.memory or key.id.endswith("?"):
         raise ValueError("a key's id is its memory's, a question mark, and a name without one")
-    if not _has_owner(key, tx) or _has_muted_source(key, tx):
+    if not _may_be_written(key, tx):
         return
     row = keys.scoped_key(key.scope, key.id)
     before = tx.read(Key, "keys", row)
@@ -199,12 +199,13 @@ def _drop_key(scope: str, id: str, tx: Transaction) -> None:
     drop_vectors([(scope, id)], tx)
 
 
-def _has_owner(record: Context | Key, tx: Transaction) -> bool:
-    """Return whether the memory exists, and no source of the record was forgotten."""
+def _may_be_written(record: Context | Key, tx: Transaction) -> bool:
+    """Return whether the memory exists, and no source of the record was forgotten or is muted."""
     return (
         exists(record.scope, record.memory, tx)
         and not names_forgotten(record.scope, record.memory, tx)
         and not any_forgotten(record.sources, tx)
+        and not _has_muted_source(record, tx)
     )
 
 

@@ -178,18 +178,15 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
     changes that it contains.
     """
     changed: dict[str, dict[str, None]] = defaultdict(dict)
-    for scope, memory in batch.drop:
-        changed[scope][memory] = None
-    for record in batch.memories:
-        changed[record.scope][record.id] = None
-    for context in batch.contexts:
-        changed[context.scope][context.memory] = None
-    for key in batch.keys:
-        changed[key.scope][key.memory] = None
-    for scope, id in batch.drop_keys:
-        changed[scope][keys.owner_of(id)] = None
-    for vector in batch.vectors:
-        changed[vector.scope][_subject(vector, tx)] = None
+    for scope, id in (
+        *batch.drop,
+        *((memory.scope, memory.id) for memory in batch.memories),
+        *((context.scope, context.memory) for context in batch.contexts),
+        *((key.scope, key.memory) for key in batch.keys),
+        *((scope, keys.owner_of(id)) for scope, id in batch.drop_keys),
+        *((vector.scope, _subject(vector, tx)) for vector in batch.vectors),
+    ):
+        changed[scope][id] = None
     if changed:
         _write_changes(changed, tx)
 

@@ -155,7 +155,7 @@ class TierMover:
         if not value:
             raise OvertakenError("a block was forgotten before it was packed")
         try:
-            block = BlockReader(tx.get).unpack(key, value)
+            block = BlockReader.unpack(key, value)
         except StoreDamagedError:
             return None
         return BlockMove(
