@@ -32,10 +32,10 @@ from slowcat_memory.store.disk.folder import (
     BACKUPS,
     DATA,
     LAST_BACKUP,
-    create,
     data_file,
     remove,
     sync_dir,
+    write_whole,
 )
 from slowcat_memory.store.disk.state import ORDER, Unerased
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
@@ -107,7 +107,7 @@ def back_up(env: Environment, snapshots: Snapshots, to: Path, now: datetime) -> 
         if not canary_process.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
     sync_dir(to.parent)
-    _write_last_backup(env.path, to, now)
+    write_whole(env.path / LAST_BACKUP, f"{now.astimezone(UTC).isoformat()} {to.absolute()}")
     return to
 
 
@@ -127,13 +127,6 @@ def last_backup(path: Path) -> tuple[datetime, Path] | None:
         return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
     except (OSError, ValueError):
         return None
-
-
-def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
-    note, draft = path / LAST_BACKUP, path / f"{LAST_BACKUP}.{os.getpid()}.tmp"
-    with os.fdopen(create(draft), "w") as file:
-        file.write(f"{now.astimezone(UTC).isoformat()} {made.absolute()}")
-    os.replace(draft, note)
 
 
 # ------------------------------------------------------------------- forgetting

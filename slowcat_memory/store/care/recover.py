@@ -57,8 +57,8 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     """
     folder.remove_former(path)
     workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
-    drafts = (f"{folder.BACKUPS}/*.tmp", f"{folder.LAST_BACKUP}.*.tmp")
-    for leftover in (entry for name in workshops + drafts for entry in path.glob(name)):
+    drafts = (f"{name}*.tmp" for name in (f"{folder.BACKUPS}/", folder.LAST_BACKUP, folder.CURRENT))
+    for leftover in (entry for name in (*workshops, *drafts) for entry in path.glob(name)):
         folder.remove(leftover)
     data = folder.data_file(path)
     report = OpenReport(created=not data.exists(), unclean_stop=is_unclean(path))

@@ -195,14 +195,19 @@ def point_to(path: Path, made: Path) -> None:
     A power loss leaves the former generation or this one. The caller keeps every other process from
     doing the same, and from writing to ``made`` until this returns.
     """
-    draft = path / f"{CURRENT}.tmp"
+    write_whole(path / CURRENT, made.name)
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file, or replace it, in one rename, flushed."""
+    draft = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     draft.unlink(missing_ok=True)
-    with os.fdopen(create(draft), "w") as file:
-        file.write(made.name)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path / CURRENT)
-    sync_dir(path)
+    with os.fdopen(create(draft), "w") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(draft, file)
+    sync_dir(file.parent)
 
 
 def remove_former(path: Path) -> bool:
