@@ -31,19 +31,10 @@ from slowcat_memory.store.blocks.reader import (
 )
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.care.backups import backups_of, forget_again
-from slowcat_memory.store.disk import codec, folder, keys, state
+from slowcat_memory.store.disk import codec, folder, keys, state, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.state import Unerased, is_as_left, is_unclean
-from slowcat_memory.store.disk.tables import (
-    CREATED,
-    EMBEDDERS,
-    FORMAT_ROW,
-    LAST_CALL,
-    LAST_RUN,
-    NEXT_ID,
-    UNENDED,
-)
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.bookkeeping import fold_session
@@ -178,7 +169,7 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
         sessions[session] = fold_session(sessions.get(session), event)
     for session, row in sessions.items():
         tx.write_record("sessions", session, row)
-    tx.set_meta(UNENDED, [row.id for row in sessions.values() if row.ended is None])
+    tx.set_meta(tables.UNENDED, [row.id for row in sessions.values() if row.ended is None])
     _rebuild_meta(tx, max([last, *lost]), now)
     if lost:
         logger.error("{} events of damaged blocks are lost", len(lost))
@@ -192,12 +183,12 @@ def forgotten_ids(tx: Transaction) -> list[int]:
 
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     last = max([last, *forgotten_ids(tx)])
-    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
-    tx.set_meta(FORMAT_ROW, FORMAT)
-    tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
-    for name, table in ((LAST_RUN, "runs"), (LAST_CALL, "calls")):
+    tx.set_meta(tables.NEXT_ID, max(tx.meta(tables.NEXT_ID, 1), last + 1))
+    tx.set_meta(tables.FORMAT_ROW, FORMAT)
+    tx.set_meta(tables.CREATED, tx.meta(tables.CREATED, now.isoformat()))
+    for name, table in ((tables.LAST_RUN, "runs"), (tables.LAST_CALL, "calls")):
         tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))
-    known = {bytes.fromhex(digest) for digest in tx.meta(EMBEDDERS, {})}
+    known = {bytes.fromhex(digest) for digest in tx.meta(tables.EMBEDDERS, {})}
     for key in tx.keys("vectors"):
         if key[: keys.HASH] not in known:  # a forget would not find it
             tx.drop("vectors", key)

@@ -27,21 +27,8 @@ from slowcat_memory.store.blocks.reader import EVENTS
 from slowcat_memory.store.care import canary_process, copy, open
 from slowcat_memory.store.care.backups import created, delete_forgotten
 from slowcat_memory.store.care.erasure import Erasure
-from slowcat_memory.store.disk import codec, folder, keys
+from slowcat_memory.store.disk import codec, folder, keys, tables
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import (
-    COUNTS,
-    CREATED,
-    EMBEDDERS,
-    EPOCH,
-    FORMAT_ROW,
-    LAST_CALL,
-    LAST_CHANGE,
-    LAST_RUN,
-    NEXT_ID,
-    TABLES,
-    UNENDED,
-)
 from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact, writing
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows.forget import end
@@ -137,7 +124,7 @@ def _restore(
         _finish_commands(env)
         forgotten = delete_forgotten(env, made) if related else 0
         with reading(env) as tx:
-            next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
+            next_id, epoch = open.next_id(tx), tx.meta(tables.EPOCH, 0)
         transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
         if not copy.rewrite(made, run_here):
             raise StoreError("what was forgotten could not be erased from the backup's copy")
@@ -177,8 +164,8 @@ def _is_empty(env: Environment) -> bool:
 def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
     """Prevent reuse of ids, and have every index rebuilt: none was built from this store."""
     end(tx)
-    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
-    tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
+    tx.set_meta(tables.NEXT_ID, max(tx.meta(tables.NEXT_ID, 1), next_id))
+    tx.set_meta(tables.EPOCH, max(tx.meta(tables.EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):
         for key in tx.keys(table):
             tx.drop(table, key)
@@ -192,12 +179,21 @@ def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
 
 
 _Number = Annotated[int, Meta(ge=0, le=MOST_ID)]
-_META = {
-    FORMAT_ROW: str, CREATED: str, NEXT_ID: Annotated[int, Meta(ge=1, le=MOST_ID)],
-    EPOCH: _Number | None, UNENDED: list[str] | None, LAST_CHANGE: _Number | None,
-    LAST_RUN: _Number | None, LAST_CALL: _Number | None, COUNTS: dict[str, int] | None,
-    EMBEDDERS: dict[str, str] | None,
-}  # fmt: skip
+
+
+class Counters(Struct):
+    """The rows of ``meta`` by their names (see ``disk.tables``), as they must be."""
+
+    schema: str
+    created: str
+    next_id: Annotated[int, Meta(ge=1, le=MOST_ID)]
+    forget_epoch: _Number | None
+    unended: list[str] | None
+    last_change: _Number | None
+    last_run: _Number | None
+    last_call: _Number | None
+    counts: dict[str, int] | None
+    embedders: dict[str, str] | None
 
 
 @contextmanager
@@ -219,9 +215,9 @@ def check_rows(env: Environment, what: str) -> None:
         StoreDamagedError: One is not as the store writes it.
     """
     with errors_of(what), reading(env) as tx:
-        found = {name: tx.meta(name, None) for name in _META}
-        msgspec.convert(found, msgspec.defstruct("Counters", _META.items()))
-        for table in TABLES:
+        found = {name: tx.meta(name, None) for name in Counters.__struct_fields__}
+        msgspec.convert(found, Counters)
+        for table in tables.TABLES:
             alone = table.key.startswith("u64")
             for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():
                 if (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:
