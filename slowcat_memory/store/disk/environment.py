@@ -218,8 +218,11 @@ class Environment:
     def _open_tables(self, env: lmdb.Environment) -> Handles:
         with env.begin() as txn:
             present = {key for key, _ in txn.cursor()}
-        if b"meta" in present:
-            self._check_format(env)
+            meta = env.open_db(b"meta", txn=txn, create=False) if b"meta" in present else None
+            if meta is not None and is_of_another_format(txn.get(FORMAT_KEY, db=meta)):
+                raise StoreFormatError(
+                    f"{self.path} has the format of another version of slowcat-memory"
+                )
         if self.readonly:
             if not present:
                 raise StoreError(f"no memory at {self.path} yet", hint="Start the agent once.")
@@ -229,14 +232,6 @@ class Environment:
         with env.begin(write=True) as txn:
             names = NAMES if self.outbox is None else (*NAMES, OUTBOX)
             return {name: env.open_db(name.encode(), txn=txn) for name in names}
-
-    def _check_format(self, env: lmdb.Environment) -> None:
-        with env.begin() as txn:
-            meta = env.open_db(b"meta", txn=txn, create=False)
-            if is_of_another_format(txn.get(FORMAT_KEY, db=meta)):
-                raise StoreFormatError(
-                    f"{self.path} has the format of another version of slowcat-memory"
-                )
 
     def _read_outbox(self, made: Generation, outbox: Outbox) -> None:
         with made.env.begin() as txn:

@@ -200,24 +200,17 @@ def _batches(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
 
 
 def _by_session(gone: Deletion) -> Iterator[Slice]:
-    """Yield slices of events; a session's row is written with the last of its events."""
-    by_session: defaultdict[str, list[int]] = defaultdict(list)
-    for id, (_, session) in gone.events().items():
-        by_session[session].append(id)
-    ended = dict.fromkeys((*by_session, *gone.sessions))
+    """Yield slices of events; a session's row is written behind the last of its events."""
     events = gone.events()
-    ids: list[int] = []
-    sessions: list[str] = []
-    for session in ended:
-        waiting = iter(by_session[session])
-        while True:
-            ids += islice(waiting, EVENTS - len(ids))
-            if len(ids) < EVENTS and len(sessions) < EVENTS:
-                break
-            yield Slice(gone, events={id: events[id] for id in ids}, sessions=tuple(sessions))
-            ids, sessions = [], []
-        sessions.append(session)
-    yield Slice(gone, events={id: events[id] for id in ids}, sessions=tuple(sessions))
+    by_session: defaultdict[str, list[int]] = defaultdict(list)
+    for id, (_, session) in events.items():
+        by_session[session].append(id)
+    sessions = dict.fromkeys((*by_session, *gone.sessions))
+    steps = (step for session in sessions for step in (*by_session[session], session))
+    for batch in _batches(steps, EVENTS):
+        part = {step: events[step] for step in batch if isinstance(step, int)}
+        ended = tuple(step for step in batch if isinstance(step, str))
+        yield Slice(gone, events=part, sessions=ended)
 
 
 def _delete(part: Slice, tx: Transaction) -> None:
