@@ -231,7 +231,7 @@ RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]
 """The columns that ranking reads, by their names."""
 
 
-class Table:
+class DocumentTable:
     """The documents of one namespace, living and dead."""
 
     def __init__(self, sealed: Path | None, header: Header | None) -> None:

@@ -49,7 +49,7 @@ from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     UNSEEN,
-    Meta,
+    MetaPage,
     PageMap,
     PageReader,
     Row,
@@ -142,7 +142,7 @@ class _Salvage:
 
     # ------------------------------------------------------------------- the trees
 
-    def _copy_trees(self, meta: Meta) -> None:
+    def _copy_trees(self, meta: MetaPage) -> None:
         found, whole = tables(self._reader, self._pages, meta)
         self._broken = set(found if whole else SALVAGED)
         for name, tree in found.items():

@@ -50,7 +50,7 @@ class Rows(Struct, frozen=True, tag="rows", array_like=True):
     rows: list[tuple[bytes, bytes]]
 
 
-class Piece(Struct, frozen=True, tag="file", array_like=True):
+class FilePiece(Struct, frozen=True, tag="file", array_like=True):
     """A piece of a file of a sealed index; ``path`` is relative to the store's folder."""
 
     path: str
@@ -59,7 +59,7 @@ class Piece(Struct, frozen=True, tag="file", array_like=True):
 
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(Rows | Piece).decode
+_unpack = msgspec.msgpack.Decoder(Rows | FilePiece).decode
 
 
 class Part(Struct, frozen=True):
@@ -74,12 +74,12 @@ class Part(Struct, frozen=True):
     crc: int
 
 
-def seal(content: Rows | Piece) -> Part:
+def seal(content: Rows | FilePiece) -> Part:
     body = zstandard.compress(_pack(content), LEVEL)
     return Part(body, zlib.crc32(body))
 
 
-def unseal(part: Part) -> Rows | Piece:
+def unseal(part: Part) -> Rows | FilePiece:
     """Return the content of a part.
 
     Raises:
@@ -93,7 +93,7 @@ def unseal(part: Part) -> Rows | Piece:
         raise StoreDamagedError("a part of a snapshot does not unpack") from error
 
 
-def of_store(txn: Txn, handles: Handles, folder: Path) -> Iterator[Rows | Piece]:
+def of_store(txn: Txn, handles: Handles, folder: Path) -> Iterator[Rows | FilePiece]:
     """Yield a store's rows, and the sealed indexes whose files can be read.
 
     ``folder`` is the store's. An index that is being replaced is left out: it is built again.
@@ -127,13 +127,13 @@ def _rows(table: str, cursor: Iterable[tuple[bytes, bytes]]) -> Iterator[Rows]:
         yield Rows(table, kept)
 
 
-def _pieces(manifest: Manifest, folder: Path) -> Iterator[Piece]:
+def _pieces(manifest: Manifest, folder: Path) -> Iterator[FilePiece]:
     root = index_folder(folder, manifest.scope) / manifest.generation
     for file in manifest.files:
         data = (root / file.name).read_bytes()
         path = str((root / file.name).relative_to(folder))
         for offset in range(0, max(1, len(data)), PART_BYTES):
-            yield Piece(path, offset, data[offset : offset + PART_BYTES])
+            yield FilePiece(path, offset, data[offset : offset + PART_BYTES])
 
 
 def is_index_path(path: str) -> bool:

@@ -30,7 +30,7 @@ from slowcat_memory.store.disk.outbox import (
 from slowcat_memory.store.disk.state import mark_stopped
 from slowcat_memory.store.disk.tables import COUNTS, NAMES
 from slowcat_memory.store.disk.transaction import open_alone
-from slowcat_memory.store.replica.parts import Piece, Rows, is_index_path
+from slowcat_memory.store.replica.parts import FilePiece, Rows, is_index_path
 
 NEW = ".new"  # ends the name of a folder that is being made
 
@@ -51,14 +51,14 @@ class Seed:
             self._dbs = {name: self._env.open_db(name.encode()) for name in (*NAMES, OUTBOX)}
         self._last: dict[str, bytes] = {}
 
-    def add(self, content: Rows | Piece) -> None:
+    def add(self, content: Rows | FilePiece) -> None:
         """Write a part; rows of one table come in the order of their keys.
 
         Raises:
             StoreDamagedError: It cannot be a part of a store.
             StoreFormatError: It is of a store of another format.
         """
-        if isinstance(content, Piece):
+        if isinstance(content, FilePiece):
             return self._add_piece(content)
         if content.table == "meta" and is_of_another_format(dict(content.rows).get(FORMAT_KEY)):
             raise StoreFormatError("the memory has the format of another version of slowcat-memory")
@@ -69,7 +69,7 @@ class Seed:
             txn.cursor(self._dbs[content.table]).putmulti(content.rows, append=ordered)
         self._last[content.table] = content.rows[-1][0]
 
-    def _add_piece(self, piece: Piece) -> None:
+    def _add_piece(self, piece: FilePiece) -> None:
         if not is_index_path(piece.path):
             raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
         path = self._made / piece.path

@@ -91,7 +91,7 @@ class Write:
 
 
 @dataclass(slots=True)
-class Call:
+class WriterCall:
     """A function that the writer thread calls between two transactions.
 
     ``future`` receives its result or its error.
@@ -103,7 +103,7 @@ class Call:
     future: "Future[Any]" = field(default_factory=new_future)
 
 
-Item = Write | Call
+Item = Write | WriterCall
 
 
 class WriteQueue:
@@ -235,7 +235,7 @@ class WriteQueue:
     def _next_batch(self, limit: int) -> list[Item]:
         batch = [self._pop()]
         weight = batch[0].weight
-        if isinstance(batch[0], Call):
+        if isinstance(batch[0], WriterCall):
             return batch
         while self._queue and isinstance(self._queue[0], Write) and weight < limit:
             batch.append(self._pop())
@@ -265,16 +265,18 @@ class WriteQueue:
         """
         deadline = time.monotonic() + seconds
         with self._changed:
-            while not self._closed and not any(isinstance(item, Call) for item in self._queue):
+            while not self._closed and not any(
+                isinstance(item, WriterCall) for item in self._queue
+            ):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
             return self._closed
 
-    def remove_calls(self) -> list[Call]:
+    def remove_calls(self) -> list[WriterCall]:
         with self._changed:
-            calls = [item for item in self._queue if isinstance(item, Call)]
+            calls = [item for item in self._queue if isinstance(item, WriterCall)]
             self._queue = deque(item for item in self._queue if isinstance(item, Write))
             return calls
 
