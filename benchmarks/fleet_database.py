@@ -7,17 +7,17 @@ from pathlib import Path
 
 import zstandard
 from msgspec.structs import replace
+from slowcat_memory.store.replica.replica import Whole
 
 from benchmarks import common
 from slowcat_memory.config import Config
 from slowcat_memory.fleet import leases, person_log, schema, snapshots
 from slowcat_memory.fleet.database import Connection, Database
-from slowcat_memory.store.disk import change_set
+from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.outbox import Unsent
 from slowcat_memory.store.replica import parts
 from slowcat_memory.store.replica.parts import Part
-from slowcat_memory.store.replica.replica import Whole
 
 TENANT = "benchmark"
 HOLDER = "benchmark/seed"
@@ -72,7 +72,7 @@ def push(database: Database, person: str, made: list[Part]) -> None:
 
 async def _push(connection: Connection, person: str, made: list[Part]) -> None:
     lease = await leases.take(connection, TENANT, person, HOLDER, 60.0)
-    first = Unsent(1, lease.epoch, 0, change_set.encode({}))
+    first = Unsent(1, lease.epoch, 0, outbox.pack_changes({}))
     await person_log.append(connection, lease, [first], 60.0)
     whole = Whole(1, (), made)
     await snapshots.write(connection, lease, whole, forgets=None)

@@ -1,7 +1,6 @@
 """Slow maintenance: vectors, sealed indexes, tiers, and the store's file. Blocks."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 from slowcat_memory.engine.forget import Eraser
@@ -11,7 +10,7 @@ from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.namespaces.vectors import Told
-from slowcat_memory.store.disk.folder import DATA, REPLAYING, index_folder
+from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
 Stop = Callable[[], bool]
 MaintenanceTask = Literal[
@@ -55,7 +54,7 @@ class Upkeep:
             case "shrink":
                 return store.shrink()
             case "check":
-                return store.health(partial(index_folder, store.path))
+                return store.health()
             case "repair":
                 return store.repair()
             case "backup":

@@ -14,7 +14,7 @@ from slowcat_memory.fleet import copies, late_turns, leases, person_log, snapsho
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
-from slowcat_memory.store.disk import change_set
+from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import parts, seeding
 from slowcat_memory.store.replica.parts import Part
@@ -86,7 +86,7 @@ def _follow_up(
         bodies = database.run(partial(person_log.read, lease=lease, after=state.seq))
         if bodies is None:
             return False
-        seeding.top_up(folder, map(change_set.decode, bodies), replace(at, seq=lease.last_seq))
+        seeding.top_up(folder, map(outbox.unpack_changes, bodies), replace(at, seq=lease.last_seq))
     return True
 
 
@@ -131,7 +131,7 @@ def _make(database: Database, folder: Path, lease: Lease, map_gib: float) -> Non
                 f"the log of {lease.person!r} has a gap after {lease.snapshot_upto}",
                 hint="Restore the database from a backup; see docs/fleet.md",
             )
-        seed.apply(map(change_set.decode, tail))
+        seed.apply(map(outbox.unpack_changes, tail))
         state = CopyState(
             tenant=lease.tenant, person=lease.person, seq=lease.last_seq, epoch=lease.epoch
         )

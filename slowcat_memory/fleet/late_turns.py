@@ -20,7 +20,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.records import Cursor, Event, Forget, Memory, SessionEdge, Turn, WriteBatch
-from slowcat_memory.store.disk import change_set, codec, keys
+from slowcat_memory.store.disk import codec, keys, outbox
 from slowcat_memory.store.disk.outbox import Unsent
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 
@@ -71,7 +71,7 @@ def late_of(source: str, sets: Sequence[Unsent]) -> list[Late]:
     events, notes, orders = dict[int, Event](), dict[bytes, Memory](), list[Forget]()
     before = dict[int, tuple[str, int]]()
     for one in sets:
-        changes = change_set.decode(one.body)
+        changes = outbox.unpack_changes(one.body)
         for key, value in changes.get("cursors", {}).items():
             if value is not None:
                 before |= _places(codec.decode(Cursor, key, value))
@@ -97,7 +97,7 @@ def saved_of(sets: Sequence[Unsent]) -> dict[str, int]:
     """Return up to where change sets have the turns of each source that had waited."""
     found: dict[str, int] = {}
     for one in sets:
-        for key, value in change_set.decode(one.body).get("cursors", {}).items():
+        for key, value in outbox.unpack_changes(one.body).get("cursors", {}).items():
             if value is not None:
                 cursor = codec.decode(Cursor, key, value)
                 if cursor.name.startswith(PREFIX):

@@ -27,7 +27,7 @@ from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.fleet.person_log import Also
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.store.replica.replica import Replica
+from slowcat_memory.store.replica.parts import Replica
 
 
 class Receipts:

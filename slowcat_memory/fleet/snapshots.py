@@ -4,8 +4,7 @@ from uuid import UUID
 
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, lost
-from slowcat_memory.store.replica.parts import Part
-from slowcat_memory.store.replica.replica import Whole
+from slowcat_memory.store.replica.parts import Part, Whole
 
 CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: a random name for a person each
 AT_ONCE = 8  # parts in a statement: 16 MB before compression

@@ -138,7 +138,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 # ------------------------------------------------------------------- a sealed index
 
-FORMAT = 11  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 12  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",

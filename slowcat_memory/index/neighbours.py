@@ -13,18 +13,18 @@ A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`
 from collections.abc import Iterable
 
 from slowcat_memory.index.lexical.windows import Windows
-from slowcat_memory.index.table import Column, Table
+from slowcat_memory.index.table import Column, DocumentTable
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
 
 NONE = -1  # no neighbour
 
 
-class Neighbours:
+class Links:
     """Links between the documents of a namespace. Numbers are document numbers, ``NONE`` for none."""
 
     def __init__(
-        self, table: Table, words: Windows, dense: VectorView, keys: Iterable[KeyView]
+        self, table: DocumentTable, words: Windows, dense: VectorView, keys: Iterable[KeyView]
     ) -> None:
         """Connect the parts that store a promoted document."""
         self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
@@ -82,13 +82,10 @@ class Neighbours:
             return number
         before, after = int(table.before[number]), int(table.after[number])
         terms, around = words.forward.own(number), words.tombstone(number)
-        document, hashed = table.document(number), int(table.digest[number])
         self._drop(number)
-        promoted = table.append(document, hashed)
+        promoted = table.append_copy(number)
         words.add(promoted, terms)
         words.view.change(promoted, around)
-        table.before[promoted], table.after[promoted] = before, after
-        table.session[promoted] = table.session[number]
         if before >= 0:
             table.after[before] = promoted
         if after >= 0:

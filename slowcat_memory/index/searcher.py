@@ -25,8 +25,8 @@ from slowcat_memory.index.format import (
 )
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.lexical.windows import Counts, Windows
-from slowcat_memory.index.neighbours import Neighbours
-from slowcat_memory.index.table import Table
+from slowcat_memory.index.neighbours import Links
+from slowcat_memory.index.table import DocumentTable
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VECTORS, SealedVectors, VectorView
 from slowcat_memory.records import Hotword
@@ -81,14 +81,14 @@ class Searcher:
         """
         self._lock = threading.RLock()
         header = read_header(sealed, options) if sealed is not None else None
-        self.table = Table(sealed, header)
+        self.table = DocumentTable(sealed, header)
         self.words = Windows(tokenizer, options, sealed, header)
         self.names = NameLexicon(sealed)
         self.dense = VectorView(dim)
         self.keys = {name: KeyView(name, dim, sealed) for name in KEY_VIEWS}
         self._sealed_keys = header.keys if header else {}
         self._sealed_dense = bool(header and header.vectors)
-        self._neighbours = Neighbours(self.table, self.words, self.dense, self.keys.values())
+        self._neighbours = Links(self.table, self.words, self.dense, self.keys.values())
         self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
         self._options = options
         if sealed is not None and sealed_vectors and dim and header and header.embedded:
@@ -285,7 +285,7 @@ class Searcher:
     def missing_keys(self) -> list[str]:
         """Return the ids of the living documents with a key that has no vector, in order."""
         with self._lock:
-            targets = {target for keys in self.keys.values() for target, _ in keys.without_vector()}
+            targets = set().union(*(keys.without_vector() for keys in self.keys.values()))
             return [self.table.ids[target] for target in sorted(targets)]
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
@@ -373,12 +373,6 @@ class Searcher:
             tokens = self._tokenize(word)
             rows = self.words.forward.vocabulary.rows(tokens)
             return not tokens or any(map(self.words.view.frequency, tokens, rows))
-
-    def postings(self, text: str) -> int:
-        """Return the number of sealed postings that a query reads."""
-        tokens = list(dict.fromkeys(self._tokenize(text)))
-        rows = self.words.forward.vocabulary.rows(tokens)
-        return sum(map(self.words.view.sealed_frequency, rows))
 
     def candidates(
         self,

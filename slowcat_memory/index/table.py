@@ -13,7 +13,7 @@ maps the whole piece: a query that reads 400 scattered rows maps 300 MB at a mil
 import mmap
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakSet
 
@@ -57,6 +57,13 @@ def open_array(path: Path, *, private: bool = False) -> np.ndarray:
         with _lock:
             _shared.add(mapped)
     return np.ndarray(shape, dtype, buffer=mapped, offset=offset)
+
+
+def open_or_empty(
+    folder: Path | None, name: str, dtype: type | str, *, private: bool = False
+) -> np.ndarray:
+    """Map an array of a sealed index's folder; without a folder it is empty."""
+    return open_array(folder / f"{name}.npy", private=private) if folder else np.zeros(0, dtype)
 
 
 def release_pages() -> None:
@@ -125,7 +132,28 @@ class Column:
         self._length += 1
 
 
-TURNS, STARTS, BYTES = "ids.turns.npy", "ids.starts.npy", "ids.others.npy"
+class Texts:
+    """Texts by row, in two arrays of a sealed index: their bytes, and where each begins."""
+
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self._starts = open_or_empty(folder, f"{name}.starts", np.int64)
+        self._bytes = open_or_empty(folder, f"{name}.texts", np.uint8)
+
+    @staticmethod
+    def write(encoded: Sequence[bytes], folder: Path, name: str) -> None:
+        starts = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(one) for one in encoded], out=starts[1:])
+        np.save(folder / f"{name}.starts.npy", starts)
+        np.save(folder / f"{name}.texts.npy", np.frombuffer(b"".join(encoded), np.uint8))
+
+    def __len__(self) -> int:
+        return max(0, len(self._starts) - 1)
+
+    def __getitem__(self, row: int) -> str:
+        return self._bytes[self._starts[row] : self._starts[row + 1]].tobytes().decode()
+
+
+IDS, TURNS = "ids", "ids.turns"  # names of the files
 
 
 def chunk_of(memory_id: str) -> int:
@@ -138,13 +166,10 @@ class Ids:
     """Document numbers by id, in the order of addition: those of a sealed index first."""
 
     def __init__(self, sealed: Path | None = None) -> None:
-        self._turns, self._starts = np.zeros(0, np.int64), np.zeros(1, np.int64)
-        self._bytes = np.zeros(0, np.uint8)
-        if sealed is not None:
-            self._turns, self._starts = open_array(sealed / TURNS), open_array(sealed / STARTS)
-            self._bytes = open_array(sealed / BYTES)
+        self._turns = open_or_empty(sealed, TURNS, np.int64)
+        self._others = Texts(sealed, IDS)
         self._chunks = len(self._turns)
-        self.base = self._chunks + len(self._starts) - 1
+        self.base = self._chunks + len(self._others)
         self._tail: list[str] = []
         self._number: dict[str, int] = {}
 
@@ -155,12 +180,8 @@ class Ids:
         ``turns`` are the turn numbers of the chunks, the first documents, shape (n,); ``others``
         the ids of the documents after them.
         """
-        encoded = [memory_id.encode() for memory_id in others]
-        starts = np.zeros(len(others) + 1, np.int64)
-        np.cumsum([len(one) for one in encoded], out=starts[1:])
-        np.save(folder / TURNS, np.asarray(turns, np.int64))
-        np.save(folder / STARTS, starts)
-        np.save(folder / BYTES, np.frombuffer(b"".join(encoded), np.uint8))
+        np.save(folder / f"{TURNS}.npy", np.asarray(turns, np.int64))
+        Texts.write([memory_id.encode() for memory_id in others], folder, IDS)
 
     def __len__(self) -> int:
         return self.base + len(self._tail)
@@ -189,10 +210,7 @@ class Ids:
             return self._tail[number - self.base]
         if number < self._chunks:
             return chunk_id(self._turns.item(number))
-        return self._other(number - self._chunks)
-
-    def _other(self, place: int) -> str:
-        return self._bytes[self._starts[place] : self._starts[place + 1]].tobytes().decode()
+        return self._others[number - self._chunks]
 
     def find(self, memory_id: str) -> int:
         """Return an id's latest number, -1 when there is none. A sealed one may be dead."""
@@ -203,27 +221,28 @@ class Ids:
             place = int(self._turns.searchsorted(turn))
             if place < self._chunks and self._turns[place] == turn:
                 return place
-        count = self.base - self._chunks
-        place = bisect_left(range(count), memory_id, key=self._other) if count else 0
-        return self._chunks + place if place < count and self._other(place) == memory_id else -1
+        others = self._others
+        place = bisect_left(others, memory_id)
+        found = place < len(others) and others[place] == memory_id
+        return self._chunks + place if found else -1
 
 
 RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]
 """The columns that ranking reads, by their names."""
 
 
-class Table:
+class DocumentTable:
     """The documents of one namespace, living and dead."""
 
     def __init__(self, sealed: Path | None, header: Header | None) -> None:
         self.ids = Ids(sealed)
         self.sealed_count = self.ids.base
         columns = self._columns = {
-            name: Column(kind, open_array(sealed / f"{name}.npy", private=True) if sealed else None)
+            name: Column(kind, open_or_empty(sealed, name, kind, private=True))
             for name, kind in COLUMNS.items()
         }
         self.before, self.after = columns["before"], columns["after"]
-        self.at, self.importance = columns["at"], columns["importance"]
+        self.at = columns["at"]
         self.pinned, self.asks = columns["pinned"], columns["asks"]
         self.substance, self.agent = columns["substance"], columns["agent"]
         self.words, self.digest = columns["words"], columns["digest"]
@@ -252,15 +271,22 @@ class Table:
 
         ``hashed`` is the digest of its text.
         """
-        number = self.ids.append(document.id)
-        place = {"before": -1, "after": -1, "digest": hashed, "session": number}
+        place = {"before": -1, "after": -1, "digest": hashed, "session": len(self)}
         own = document.columns(self._speaker_number(document.speaker))
-        for name, value in (own | place).items():
+        return self._append(document.id, own | place)
+
+    def append_copy(self, number: int) -> int:
+        """Add a document once more, in its place in the session; return its new number."""
+        row = {name: column[number] for name, column in self._columns.items()}
+        return self._append(self.ids[number], row)
+
+    def _append(self, memory_id: str, row: Mapping[str, float]) -> int:
+        for name, value in row.items():
             self._columns[name].append(value)
         self.alive.append(True)
         self.living += 1
-        self.total_words += document.words
-        return number
+        self.total_words += int(row["words"])
+        return self.ids.append(memory_id)
 
     def update(self, number: int, document: Document) -> None:
         """Set the columns of a living document whose text is unchanged."""
@@ -299,22 +325,6 @@ class Table:
         for row, column in self._ranked:
             block[row] = column.gather(*parts)
         return block
-
-    def document(self, number: int) -> Document:
-        """Return a document's columns, without its text and its neighbours."""
-        return Document(
-            id=self.ids[number],
-            text="",
-            at=self.at[number],
-            importance=self.importance[number],
-            pinned=bool(self.pinned[number]),
-            substance=float(self.substance[number]),
-            asks=bool(self.asks[number]),
-            agent=bool(self.agent[number]),
-            words=int(self.words[number]),
-            speaker=self.speakers[int(self.speaker[number])],
-            about=(self.about[0][number], self.about[1][number]),
-        )
 
     def _speaker_number(self, name: str) -> int:
         if name not in self.speakers:

@@ -5,7 +5,7 @@ To find a record by its content, see ``index``.
 """
 
 from slowcat_memory.store.care.backups import backups_of
-from slowcat_memory.store.care.drafts import drafting
+from slowcat_memory.store.care.copy import drafting
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.open import check_writable
 from slowcat_memory.store.care.restore import Restored, restore

@@ -38,7 +38,7 @@ from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn, pages_of
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
-from slowcat_memory.store.writer.tier_view import tier_sizes
+from slowcat_memory.store.writer.tier_mover import tier_sizes
 
 if TYPE_CHECKING:
     import lmdb
@@ -107,15 +107,9 @@ class Snapshot:
 
     def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
         """Yield a scope's turns, the latest first; with ``before``, those of smaller log ids."""
-        prefix = keys.scope_prefix(scope)
         cursor = self._cursor_of("log_by_scope")
-        found = cursor.set_range(prefix + (keys.id_key(before) if before else b"\xff" * 9))
-        while cursor.prev() if found else cursor.last():
-            found, key = True, cursor.key()
-            if not key.startswith(prefix):
-                return
-            turn = self.turn(keys.id_of(key))
-            if turn is not None:
+        for key, _ in keys.rows_before(cursor, keys.scope_prefix(scope), before):
+            if (turn := self.turn(keys.id_of(key))) is not None:
                 yield turn
 
     def turn_before(self, scope: str, session: str, id: int) -> int:
@@ -393,22 +387,14 @@ class Snapshot:
             return None
 
     def _latest(self, kind: Any, table: str, before: int = 0) -> Iterator[Any]:
-        cursor = self._cursor_of(table)
-        if before and cursor.set_range(keys.id_key(before)) and not cursor.prev():
-            return
-        for key, value in cursor.iterprev():
+        for key, value in keys.rows_before(self._cursor_of(table), b"", before):
             if record := self._decode(kind, table, key, value):
                 yield record
 
     def _rows(self, table: str, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        cursor = self._cursor_of(table)
-        if not cursor.set_range(prefix + start):
-            return
-        for key, value in cursor:
+        for row in keys.rows_with(self._cursor_of(table), prefix, start):
             self._before_read()
-            if not key.startswith(prefix):
-                return
-            yield key, value
+            yield row
 
     def _keys(self, table: str, prefix: bytes, start: bytes) -> Iterator[bytes]:
         return (key for key, _ in self._rows(table, prefix, start))

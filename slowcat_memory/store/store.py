@@ -38,14 +38,14 @@ from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
-from slowcat_memory.store.care.drafts import drafting
+from slowcat_memory.store.care.copy import drafting
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.replica.replica import Replica
+from slowcat_memory.store.replica.parts import Replica
 from slowcat_memory.store.rows import bookkeeping, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
@@ -136,8 +136,8 @@ class Store:
         *,
         readonly: bool = False,
         options: StoreOptions = StoreOptions(),
-        on_trouble: OnTrouble | None = None,
-        on_back: Callable[[], None] | None = None,
+        on_trouble: OnTrouble = lambda error: None,
+        on_back: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = utc_now,
         metrics: Metrics | None = None,
         outbox: Outbox | None = None,
@@ -163,14 +163,7 @@ class Store:
             opened = opening.to_read(folder, options)
         else:
             opened = opening.to_write(folder, options, now, outbox)
-        return cls(
-            opened,
-            options,
-            on_trouble or (lambda error: None),
-            on_back or (lambda: None),
-            now,
-            metrics or Metrics(),
-        )
+        return cls(opened, options, on_trouble, on_back, now, metrics or Metrics())
 
     # ------------------------------------------------------------------- write
 
@@ -224,9 +217,6 @@ class Store:
     def publish(self, manifest: Manifest) -> Ack:
         """Write the manifest of a sealed index; fails if rows were deleted since the build."""
         return self._write(partial(bookkeeping.publish, manifest))
-
-    def unpublish(self, scope: str) -> Ack:
-        return self._write(partial(bookkeeping.unpublish, scope))
 
     def write_trusted_time(self, time: TrustedTime) -> Ack:
         """Write what is known of the clock; it does not count as unsaved."""
@@ -486,14 +476,10 @@ class Store:
         self._check_open()
         return drafting(self.path, self.snapshot, draft, to)
 
-    def health(self, root: Callable[[str], Path]) -> Health:
-        """Return the state of the store. Reads every row: takes seconds for a large one.
-
-        ``root`` maps a namespace to the folder with the generations of its index.
-        """
+    def health(self) -> Health:
+        """Return the state of the store. Reads every row: takes seconds for a large one."""
         self._check_open()
-        unclean = self.opened.unclean_stop
-        return health.look(self._env, root, self._options.min_free_mb, unclean)
+        return health.look(self._env, self._options.min_free_mb, self.opened.unclean_stop)
 
     def repair(self) -> dict[str, int]:
         """Delete derived rows that are orphaned or do not read back. Blocks.

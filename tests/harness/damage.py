@@ -24,9 +24,9 @@ from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import canary_process, erasure, salvage
 from slowcat_memory.store.care.salvage import identify
-from slowcat_memory.store.disk import canary, folder, unerased
+from slowcat_memory.store.disk import canary, folder, state
 from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
-from slowcat_memory.store.disk.unerased import ORDER, Unerased
+from slowcat_memory.store.disk.state import ORDER, Unerased
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 from tests.harness.command import Harness, main
@@ -164,7 +164,7 @@ def salvaged(path: Path, control: str) -> list[int | str]:
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
             patch(salvage._Salvage, "_put", _put_ignorantly(salvage._Salvage._put))
-            patch(unerased, "read", lambda path: Unerased([], None))
+            patch(state, "read_unerased", lambda path: Unerased([], None))
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
             notes = [one.id for one in snapshot.memories("anna")]

@@ -16,8 +16,8 @@ import zstandard
 from msgspec import Struct, field
 
 from slowcat_memory.store import data_file
-from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.keys import name_key
+from slowcat_memory.store.disk.outbox import COPY
 from slowcat_memory.store.disk.tables import COUNTS
 from tests.harness.children import ask
 from tests.harness.fleet_server import TENANT, Server

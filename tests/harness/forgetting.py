@@ -184,6 +184,6 @@ def drafts_stay() -> Iterator[None]:
 @contextmanager
 def state_is_lost() -> Iterator[None]:
     """Be killed before the first rows go, and do not continue at the next start."""
-    stay = mock.patch.object(erasure.Erasure, "_resume", lambda self: None)
+    stay = mock.patch.object(erasure.Erasure, "resume", lambda self: None)
     with stay, death("a slice", 2, before=True):
         yield

@@ -31,7 +31,7 @@ from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.namespaces import embedding
-from slowcat_memory.store.disk import change_set
+from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.replica import parts
 from slowcat_memory.store.replica.parts import Part
 from slowcat_memory.testing import FixedClock, ScriptedLLM
@@ -200,7 +200,7 @@ class Bench:
 
         rows = self.fleet.database.run(read)
         if table == "log":
-            return [(row, change_set.decode(row["body"])) for row in rows]
+            return [(row, outbox.unpack_changes(row["body"])) for row in rows]
         if table == "snapshot":
             return [(row, parts.unseal(Part(row["body"], row["crc"]))) for row in rows]
         return rows

@@ -149,9 +149,9 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
 
 
 def _call(busy, held):
-    from slowcat_memory.store.writer.write_queue import Call
+    from slowcat_memory.store.writer.write_queue import WriterCall
 
-    return Call(lambda: (busy.set(), held.wait(30)))
+    return WriterCall(lambda: (busy.set(), held.wait(30)))
 
 
 def _batch():

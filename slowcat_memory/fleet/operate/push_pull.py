@@ -16,11 +16,10 @@ from slowcat_memory.fleet.holding import Worker
 from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.care.canary_process import is_whole
-from slowcat_memory.store.disk import change_set
+from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.replica import parts, seeding
-from slowcat_memory.store.replica.parts import Ordinary
-from slowcat_memory.store.replica.replica import Whole
+from slowcat_memory.store.replica.parts import Ordinary, Whole
 
 MOST_S = 900.0  # for one memory; nothing is stored, or made, by halves
 LEASE_S = 60.0
@@ -178,5 +177,5 @@ async def _read(connection: Any, tenant: str, person: str, seed: seeding.Seed) -
         tail = await person_log.read(connection, lease, lease.snapshot_upto)
         if tail is None:
             raise FleetError(f"the log of {person!r} has a gap after {lease.snapshot_upto}")
-        await asyncio.to_thread(seed.apply, map(change_set.decode, tail))
+        await asyncio.to_thread(seed.apply, map(outbox.unpack_changes, tail))
         return int(row["late"])

@@ -208,7 +208,7 @@ class LexicalWriter:
         tokens, self._tokens = self._tokens, array("i")
         starts = np.array(self._starts, np.int64)
         own = TokenRows(rows[np.frombuffer(tokens, np.int32)], starts)
-        _write_counts(own, len(rows), folder, OWN)
+        _write_counts(own, len(rows), folder)
         windows = _Windows(own, before, after)
         postings = score(windows, len(rows), options.k1, options.b)
         postings.write(folder)
@@ -267,7 +267,7 @@ def score(documents: _Windows, terms: int, k1: float, b: float) -> SealedPosting
     )
 
 
-def _write_counts(tokens: TokenRows, terms: int, folder: Path, name: str) -> None:
+def _write_counts(tokens: TokenRows, terms: int, folder: Path) -> None:
     rows, times, found = [], [], [np.zeros(1, np.int64)]
     for first in range(0, len(tokens.starts) - 1, BLOCK):
         starts = tokens.starts[first : first + BLOCK + 1]
@@ -278,6 +278,6 @@ def _write_counts(tokens: TokenRows, terms: int, folder: Path, name: str) -> Non
         rows.append(terms_there.astype(np.int32))
         times.append(np.minimum(counts, MOST_TIMES).astype(np.uint16))
         found.append(np.bincount(documents, minlength=len(starts) - 1))
-    np.save(folder / f"{name}.rows.npy", np.concatenate([np.zeros(0, np.int32), *rows]))
-    np.save(folder / f"{name}.times.npy", np.concatenate([np.zeros(0, np.uint16), *times]))
-    np.save(folder / f"{name}.indptr.npy", np.cumsum(np.concatenate(found), dtype=np.int64))
+    np.save(folder / f"{OWN}.rows.npy", np.concatenate([np.zeros(0, np.int32), *rows]))
+    np.save(folder / f"{OWN}.times.npy", np.concatenate([np.zeros(0, np.uint16), *times]))
+    np.save(folder / f"{OWN}.indptr.npy", np.cumsum(np.concatenate(found), dtype=np.int64))

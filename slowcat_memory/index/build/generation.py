@@ -64,10 +64,7 @@ class Build:
         """
         temporary = root / f"tmp-{uuid.uuid4().hex}"
         try:
-            for folder in (
-                root.parent,
-                root,
-            ):  # ``parents=True`` would leave them open to other users
+            for folder in (root.parent, root):  # ``parents=True`` would open them to other users
                 if not folder.is_dir():
                     folder.mkdir(mode=0o700, exist_ok=True)
                     sync(folder.parent)

@@ -21,7 +21,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.format import Document, Header, IndexOptions
-from slowcat_memory.index.table import Column, open_array
+from slowcat_memory.index.table import Column, Texts, open_array, open_or_empty
 
 Counts = Mapping[str, int]
 """Occurrences by term."""
@@ -36,12 +36,8 @@ class Vocabulary:
     """
 
     def __init__(self, sealed: Path | None = None) -> None:
-        self._hashes, self._starts = np.zeros(0, np.uint64), np.zeros(1, np.int64)
-        self._terms = np.zeros(0, np.uint8)
-        if sealed is not None:
-            self._hashes = open_array(sealed / f"{NAME}.hashes.npy")
-            self._starts = open_array(sealed / f"{NAME}.starts.npy")
-            self._terms = open_array(sealed / f"{NAME}.terms.npy")
+        self._hashes = open_or_empty(sealed, f"{NAME}.hashes", np.uint64)
+        self._terms = Texts(sealed, NAME)
 
     @staticmethod
     def write(terms: Sequence[str], folder: Path) -> np.ndarray:
@@ -49,12 +45,8 @@ class Vocabulary:
         encoded = [term.encode() for term in terms]
         hashes = np.fromiter(map(_hash, encoded), np.uint64, len(terms))
         order = np.argsort(hashes, kind="stable")
-        encoded = [encoded[place] for place in order.tolist()]
-        starts = np.zeros(len(terms) + 1, np.int64)
-        np.cumsum([len(term) for term in encoded], out=starts[1:])
         np.save(folder / f"{NAME}.hashes.npy", hashes[order])
-        np.save(folder / f"{NAME}.starts.npy", starts)
-        np.save(folder / f"{NAME}.terms.npy", np.frombuffer(b"".join(encoded), np.uint8))
+        Texts.write([encoded[place] for place in order.tolist()], folder, NAME)
         rows = np.empty(len(terms), np.int32)
         rows[order] = np.arange(len(terms), dtype=np.int32)
         return rows
@@ -76,7 +68,7 @@ class Vocabulary:
         return -1
 
     def term(self, row: int) -> str:
-        return self._terms[self._starts[row] : self._starts[row + 1]].tobytes().decode()
+        return self._terms[row]
 
 
 def _hash(encoded: bytes) -> int:
@@ -88,12 +80,9 @@ class ForwardIndex:
 
     def __init__(self, sealed: Path | None) -> None:
         self.vocabulary = Vocabulary(sealed)
-        self._indptr = np.zeros(1, np.int64)
-        self._rows, self._times = np.zeros(0, np.int32), np.zeros(0, np.uint16)
-        if sealed is not None:
-            self._indptr = open_array(sealed / f"{OWN}.indptr.npy")
-            self._rows = open_array(sealed / f"{OWN}.rows.npy")
-            self._times = open_array(sealed / f"{OWN}.times.npy")
+        self._indptr = open_or_empty(sealed, f"{OWN}.indptr", np.int64)
+        self._rows = open_or_empty(sealed, f"{OWN}.rows", np.int32)
+        self._times = open_or_empty(sealed, f"{OWN}.times", np.uint16)
         self._tail: dict[int, Counts] = {}
 
     def add(self, document: int, own: Counts) -> None:
@@ -297,13 +286,10 @@ class LexicalView:
     def tail_frequency(self, term: str) -> int:
         return self._tail.frequency(term)
 
-    def sealed_frequency(self, row: int) -> int:
-        """Return the number of sealed documents with a term, dead ones too; 0 for row -1."""
-        return self._sealed.frequency(row) if row >= 0 else 0
-
     def frequency(self, term: str, row: int) -> int:
         """Return the number of living documents with a term; ``row`` is as in ``search``."""
-        return self._tail.frequency(term) + self.sealed_frequency(row) - self._dead[row]
+        sealed = self._sealed.frequency(row) if row >= 0 else 0
+        return self._tail.frequency(term) + sealed - self._dead[row]
 
     def search(
         self,
@@ -363,8 +349,7 @@ class Windows:
         postings = SealedPostings.open(sealed) if sealed else SealedPostings.empty()
         self.view = LexicalView(postings, header.tokens if header else 0.0, options)
         # The neighbours at sealing: their terms are in a sealed document's window.
-        self._before = open_array(sealed / "before.npy") if sealed else np.zeros(0, np.int32)
-        self._after = open_array(sealed / "after.npy") if sealed else np.zeros(0, np.int32)
+        self._neighbours = [open_or_empty(sealed, name, np.int32) for name in ("before", "after")]
 
     def count(self, document: Document) -> Counts:
         return Counter(self._tokenizer(document.text))
@@ -377,8 +362,7 @@ class Windows:
 
     def tombstone(self, number: int) -> Counts:
         """Remove a sealed document; return the terms that its window had from its neighbours."""
-        columns = (self._before, self._after)
-        neighbours = [int(column[number]) for column in columns if column[number] >= 0]
+        neighbours = [int(column[number]) for column in self._neighbours if column[number] >= 0]
         _, rows = self.forward.sum_sealed([number, *neighbours])
         self.view.tombstone(number, rows)
         return self.forward.sum_sealed(neighbours)[0]

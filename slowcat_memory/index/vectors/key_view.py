@@ -16,7 +16,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.index.format import Pointer
-from slowcat_memory.index.table import Column, open_array
+from slowcat_memory.index.table import Column, Texts, open_or_empty
 from slowcat_memory.index.vectors.vector_view import VectorView
 
 
@@ -24,21 +24,13 @@ class SealedKeys:
     """The sealed keys of one view, ordered by document and name."""
 
     def __init__(self, sealed: Path | None, view: str) -> None:
-        self.targets, self.digests = np.zeros(0, np.int32), np.zeros(0, np.int64)
-        self.weights = np.zeros(0, np.float32)
-        self._starts, self._names = np.zeros(1, np.int64), np.zeros(0, np.uint8)
-        if sealed is not None:
-            self.targets = open_array(sealed / f"{view}.targets.npy")
-            self.digests = open_array(sealed / f"{view}.digests.npy")
-            self.weights = open_array(sealed / f"{view}.weights.npy", private=True)
-            self._starts = open_array(sealed / f"{view}.starts.npy")
-            self._names = open_array(sealed / f"{view}.names.npy")
+        self.targets = open_or_empty(sealed, f"{view}.targets", np.int32)
+        self.digests = open_or_empty(sealed, f"{view}.digests", np.int64)
+        self.weights = open_or_empty(sealed, f"{view}.weights", np.float32, private=True)
+        self.names = Texts(sealed, view)
 
     def __len__(self) -> int:
         return len(self.targets)
-
-    def name(self, number: int) -> str:
-        return self._names[self._starts[number] : self._starts[number + 1]].tobytes().decode()
 
     def of_document(self, target: int) -> range:
         wanted = np.array([target, target + 1], self.targets.dtype)
@@ -50,7 +42,7 @@ class KeyWriter:
 
     def __init__(self) -> None:
         self._targets, self._digests = array("i"), array("q")
-        self._weights, self._starts, self._names = array("f"), array("q", [0]), bytearray()
+        self._weights, self._names = array("f"), list[bytes]()
 
     def __len__(self) -> int:
         return len(self._targets)
@@ -61,28 +53,22 @@ class KeyWriter:
             self._targets.append(target)
             self._digests.append(digest(pointer.text))
             self._weights.append(pointer.weight)
-            self._names.extend(pointer.name.encode())
-            self._starts.append(len(self._names))
+            self._names.append(pointer.name.encode())
 
     def find(self, target: int, name: str) -> int:
         targets = np.frombuffer(self._targets, np.int32)
         first, last = targets.searchsorted(np.array([target, target + 1], np.int32)).tolist()
         wanted = name.encode()
-        starts = self._starts
-        for number in range(first, last):
-            if self._names[starts[number] : starts[number + 1]] == wanted:
-                return number
-        return -1
+        return next((n for n in range(first, last) if self._names[n] == wanted), -1)
 
     def finish(self, folder: Path, view: str) -> None:
         for name, values, kind in (
             ("targets", self._targets, np.int32),
             ("digests", self._digests, np.int64),
             ("weights", self._weights, np.float32),
-            ("starts", self._starts, np.int64),
-            ("names", self._names, np.uint8),
         ):
             np.save(folder / f"{view}.{name}.npy", np.frombuffer(values, kind))
+        Texts.write(self._names, folder, view)
 
 
 class KeyView:
@@ -90,7 +76,6 @@ class KeyView:
 
     def __init__(self, name: str, dim: int, sealed: Path | None = None) -> None:
         """Open the sealed keys of one of ``KEY_VIEWS``; vectors come by ``dense.attach``."""
-        self.name = name
         self._sealed = SealedKeys(sealed, name)
         count = len(self._sealed)
         self._targets = Column(np.int32, self._sealed.targets)
@@ -105,13 +90,9 @@ class KeyView:
     def __len__(self) -> int:
         return self._living
 
-    def _name(self, number: int) -> str:
-        sealed = len(self._sealed)
-        return self._sealed.name(number) if number < sealed else self._names[number - sealed]
-
     def of_document(self, target: int) -> dict[str, int]:
         sealed = self._sealed.of_document(target) if len(self._sealed) else ()
-        found = {self._sealed.name(number): number for number in sealed if self._alive[number]}
+        found = {self._sealed.names[number]: number for number in sealed if self._alive[number]}
         return found | self._tail.get(target, {})
 
     def find(self, target: int, name: str) -> int:
@@ -177,10 +158,12 @@ class KeyView:
             if not names:
                 del self._tail[target]
 
-    def without_vector(self) -> list[tuple[int, str]]:
+    def without_vector(self) -> list[int]:
+        """Return the document of each key that has no vector."""
         numbers = np.arange(len(self._targets))
         wanted = self._alive.take(numbers) & ~self.dense.present(len(numbers))
-        return [(int(self._targets[n]), self._name(n)) for n in np.flatnonzero(wanted).tolist()]
+        targets: list[int] = self._targets.take(np.flatnonzero(wanted)).tolist()
+        return targets
 
     def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
         """Return the documents of the k nearest keys of each generation, unordered, not unique."""

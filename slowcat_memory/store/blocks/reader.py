@@ -1,4 +1,4 @@
-"""Reads an event from its own row or from its block; caches unpacked blocks.
+"""Reads an event from its own row or from its block, caches unpacked blocks, removes events from them.
 
 An event is either in ``log`` or in a block; then ``places`` has the block's number: the log id of
 the first event that the block was made of. The number is not a value in ``log``, because LMDB
@@ -9,16 +9,17 @@ import heapq
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import Block
+from slowcat_memory.store.blocks.block import WARM, Block
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import HEADER
+from slowcat_memory.store.disk.transaction import Transaction
 
 PLACES = "places"
 EVENTS = ("log", PLACES)  # an event has a row in one of them
@@ -112,10 +113,23 @@ def _cost(block: Block) -> int:
 
 
 class BlockReader:
-    """Reads events through one transaction. Every method raises ``DamagedRow``."""
+    """Reads events through one transaction. Every method but ``events`` raises ``DamagedRow``."""
 
-    def __init__(self, get: Get, cache: BlockCache) -> None:
-        self._get, self._cache = get, cache
+    def __init__(self, get: Get, cache: BlockCache | None = None) -> None:
+        self._get, self._cache = get, cache or BlockCache()
+
+    def events(
+        self, cursor: GetCursor, first: bytes = b""
+    ) -> Iterator[tuple[bytes, Event | DamagedRow]]:
+        """Yield keys and events in log order, from a key on; the error in place of a damaged one."""
+        for key in event_keys(cursor, first):
+            try:
+                event = self.event(key)
+            except DamagedRow as error:
+                yield key, error
+            else:
+                if event is not None:
+                    yield key, event
 
     def event(self, key: bytes) -> Event | None:
         value = self._get("log", key)
@@ -169,7 +183,65 @@ class BlockReader:
             self._cache.put(number, value, block)
         return block
 
-    def unpack(self, key: bytes, value: bytes) -> Block:
+    @staticmethod
+    def unpack(key: bytes, value: bytes) -> Block:
         parts = blocks.split_row(key, value)
         unpack = blocks.unpack_lz4 if parts.head.codec == blocks.LZ4 else blocks.unpack_zstd
         return blocks.parse_block(parts.head, unpack(parts))
+
+
+# ------------------------------------------------------------------- events that go
+# Speed matters here, not size: the rest of a block is packed by LZ4 and is warm again, until the tier
+# mover repacks it. A block costs some 30 µs, a thousandth of packing it by zstd.
+
+
+def block_of(key: bytes, tx: Transaction) -> int:
+    """Return the number of an event's block; 0 for none, or an unreadable one."""
+    value = tx.get(PLACES, key)
+    try:
+        return 0 if value is None else decode_location(key, value)
+    except StoreDamagedError:
+        return 0
+
+
+def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transaction) -> None:
+    """Remove all bytes of forgotten events from the blocks of a table, one of ``TABLES``.
+
+    ``gone`` are their log ids; the caller deletes their rows of ``places``. ``numbers`` are their
+    blocks, in this table or in the other.
+    """
+    reader = BlockReader(tx.get)
+    for number in sorted(numbers):
+        if tx.get(table, keys.id_key(number)) is None:
+            continue
+        try:
+            _rewrite(number, reader.block(number), gone, tx)
+        except StoreDamagedError:
+            _drop(number, tx)  # its events cannot be known
+
+
+def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None:
+    kept = [(id, body) for id, body in block.bodies() if id not in gone]
+    _drop(number, tx)
+    if kept:
+        key = keys.id_key(number)
+        events = [blocks.decode_event(body) for _, body in kept]
+        head = blocks.make_head(
+            block.head.scope, block.head.session, events, words_at_most=block.head.words
+        )
+        tx.put(WARM, key, blocks.lz4_row(key, head, blocks.join_events(kept)))
+
+
+def _drop(number: int, tx: Transaction) -> None:
+    for table in blocks.TABLES:
+        tx.drop(table, keys.id_key(number))
+
+
+def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction) -> None:
+    """Move some events of a block to rows of their own; delete the block and its other events."""
+    for id in block.ids:
+        tx.drop(PLACES, keys.id_key(id))
+    for id in ids:
+        key = keys.id_key(id)
+        tx.put("log", key, codec.seal(key, block.body(id)))
+    _drop(number, tx)

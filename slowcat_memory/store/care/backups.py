@@ -5,30 +5,43 @@ The counter orders them, never the time: a clock may have been wrong when one wa
 
 import os
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreDamagedError, StoreError
+from slowcat_memory.records import Forget
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.care.copy import backup_name, copy_file, copy_out, rewrite
-from slowcat_memory.store.care.drafts import Snapshots, drafting
-from slowcat_memory.store.care.forgotten import created, delete_forgotten
+from slowcat_memory.store.care.copy import (
+    Snapshots,
+    backup_name,
+    copy_file,
+    copy_out,
+    drafting,
+    rewrite,
+)
+from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
     DATA,
     LAST_BACKUP,
-    create,
     data_file,
     remove,
     sync_dir,
+    write_whole,
 )
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact
-from slowcat_memory.store.rows.pending import PENDING_KEY, Pending
+from slowcat_memory.store.disk.state import ORDER, Unerased
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
+from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact
+from slowcat_memory.store.rows.forget import Forgetting, end
+from slowcat_memory.store.rows.pending import Pending
 
 REWRITING = "rewriting"  # where a backup is rewritten, beside it
 NUMBERED = re.compile(r"(\d{6,})-")
@@ -94,7 +107,7 @@ def back_up(env: Environment, snapshots: Snapshots, to: Path, now: datetime) -> 
         if not canary_process.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
     sync_dir(to.parent)
-    _write_last_backup(env.path, to, now)
+    write_whole(env.path / LAST_BACKUP, f"{now.astimezone(UTC).isoformat()} {to.absolute()}")
     return to
 
 
@@ -114,13 +127,6 @@ def last_backup(path: Path) -> tuple[datetime, Path] | None:
         return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
     except (OSError, ValueError):
         return None
-
-
-def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
-    note, draft = path / LAST_BACKUP, path / f"{LAST_BACKUP}.{os.getpid()}.tmp"
-    with os.fdopen(create(draft), "w") as file:
-        file.write(f"{now.astimezone(UTC).isoformat()} {made.absolute()}")
-    os.replace(draft, note)
 
 
 # ------------------------------------------------------------------- forgetting
@@ -208,9 +214,93 @@ def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
         epoch = tx.meta(EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
-        tx.drop("meta", PENDING_KEY)
-        tx.set_meta(ERASE_DUE, False)
+        end(tx)
         tx.set_meta(EPOCH, epoch)
 
     transact(made, mark)
-    return rewrite(made, lambda change: change())
+    return rewrite(made, run_here)
+
+
+# ------------------------------------------------------------------- what a copy must not bring back
+# Only the store knows what was forgotten since a copy was made: by the tombstones of turns and
+# memories, and by the epoch marks of memories deleted without a name. When the store is damaged, the
+# file beside it knows (``disk.state``).
+
+
+def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forget] = ()) -> int:
+    """Delete it, and what ``more`` requests cover, from a copy; return how many there were.
+
+    Turns and memories count. The copy has the tombstones of both then.
+    """
+    tombstones = _tombstones(made) | _tombstones(store)
+    return _delete(made, [*_requests(made, tombstones), *more], tombstones)
+
+
+def forget_again(made: Environment, unerased: Unerased) -> None:
+    """Delete from what was recovered of a store what it has forgotten, or was about to delete.
+
+    Its copies are to be erased then: the erasure is due.
+    """
+    tombstones = _tombstones(made) | dict(unerased.tombstones)
+    requests = _requests(made, tombstones)
+    transact(made, partial(_order_again, unerased.order))
+    Forgetting(made).resume()
+    _delete(made, requests, tombstones | _tombstones(made))
+
+
+def _order_again(order: bytes | None, tx: Transaction) -> None:
+    if order is not None:
+        tx.put("meta", ORDER, order)
+    tx.set_meta(ERASE_DUE, True)
+    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
+
+
+def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:
+    gone = 0
+    if requests:
+        deleting = Forgetting(made)
+        found = deleting.forget(requests)
+        deleting.resume()  # it raises what has kept rows from being deleted
+        gone = len(found.turns) + sum(not turn_of(id) for _, id in found.memories)
+    transact(made, partial(_set_tombstones, tombstones))
+    return gone
+
+
+def created(env: Environment) -> str:
+    """Return when a store was created. It identifies the memory: all copies keep it."""
+    with reading(env) as tx:
+        return str(tx.meta(CREATED, ""))
+
+
+def _tombstones(env: Environment) -> dict[bytes, bytes]:
+    with reading(env) as tx:
+        return dict(tx.rows("tombstones"))
+
+
+def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
+    """Return the requests that delete everything these tombstones and epoch marks name."""
+    turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
+    memories: dict[str, set[str]] = defaultdict(set)
+    with reading(made) as tx:
+        epoch = tx.meta(EPOCH, 0)
+        for key in tx.keys("memories"):
+            scope, rest = keys.split_scope(key)
+            id = rest.decode()
+            mark = keys.epoch_mark(scope, id)
+            if keys.memory_tombstone(scope, id) in tombstones or (
+                mark in tombstones and codec.decode(int, mark, tombstones[mark]) > epoch
+            ):
+                memories[scope].add(id)
+    requests = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
+    return [Forget(turns=turns), *requests] if turns else requests
+
+
+def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
+    """Keep exactly the tombstones and marks that the store or its copy had.
+
+    Forgetting by name, as done here, would prevent a memory from ever being made again.
+    """
+    for key in tx.keys("tombstones"):
+        tx.drop("tombstones", key)
+    for key, value in tombstones.items():
+        tx.put("tombstones", key, value)

@@ -10,22 +10,17 @@ Selecting, copying and deleting files run on the caller's thread. The writer's t
 slices, and swaps the file.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import lmdb
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreError, describe_error
-from slowcat_memory.records import Forget, Forgotten, Manifest
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.store.care import backups, copy
 from slowcat_memory.store.care.backups import Erased
-from slowcat_memory.store.care.copy import Run
-from slowcat_memory.store.care.drafts import remove_drafts
-from slowcat_memory.store.disk import unerased
+from slowcat_memory.store.care.copy import remove_drafts
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     DOOMED,
@@ -40,94 +35,17 @@ from slowcat_memory.store.disk.folder import (
     remove,
     sync_dir,
 )
+from slowcat_memory.store.disk.state import clear_unerased
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact
-from slowcat_memory.store.rows import forget, pending
-from slowcat_memory.store.rows.forget import Change
-from slowcat_memory.store.rows.forget_select import Deletion, select
-from slowcat_memory.store.rows.pending import Pending
+from slowcat_memory.store.disk.transaction import reading
+from slowcat_memory.store.rows.forget import Forgetting, end
 from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
-T = TypeVar("T")
-OnHidden = Callable[[Forgotten], object]
 READER = "a program reads the store and does not stop"
 
 
-def run_here(change: Callable[[], T]) -> T:
-    """Run on this thread: it owns the writes of an environment without a writer thread."""
-    return change()
-
-
-def _ignore(gone: Forgotten) -> None:
-    pass
-
-
-class Erasure:
+class Erasure(Forgetting):
     """Erases in one environment; one thread at a time."""
-
-    def __init__(
-        self, env: Environment, run: Run = run_here, on_deleted: Callable[[], object] = lambda: None
-    ) -> None:
-        """Connect the parts; ``on_deleted`` is called when no row is left."""
-        self._env, self._run, self._on_deleted = env, run, on_deleted
-
-    # ------------------------------------------------------------------- rows
-
-    def forget(
-        self,
-        requests: Sequence[Forget],
-        *,
-        keep_backups: bool = False,
-        on_hidden: OnHidden = _ignore,
-    ) -> Forgotten:
-        """Delete the rows that checked requests cover; the bytes are erased by ``finish``.
-
-        ``on_hidden`` is called with the result once nothing of it is shown any more.
-
-        Raises:
-            StoreError: Nothing is deleted.
-        """
-        self._resume()
-        gone = self._read(partial(forget.select, requests))
-        if gone.is_empty():
-            return gone.result()
-        self._write(partial(forget.order, gone, requests, keep_backups))
-        try:
-            self._delete(gone, on_hidden)
-        except (OSError, StoreError, lmdb.Error) as error:
-            why = describe_error(error)
-            logger.error("what is forgotten is hidden, but could not be deleted yet: {}", why)
-        return gone.result()
-
-    def _delete(self, gone: Deletion, on_hidden: OnHidden = _ignore) -> None:
-        self._read(partial(forget.add_derived, gone))
-        on_hidden(gone.result())
-        for change in forget.slices(gone):
-            self._write(change)
-        pending.decode.cache_clear()
-        self._on_deleted()
-
-    def _resume(self) -> None:
-        """Delete the rows that an interrupted erasure has left."""
-        found = self.pending()
-        if found is not None and not found.deleted:
-            self._delete(self._read(lambda tx: select(found.requests, tx, found)))
-
-    def pending(self) -> Pending | None:
-        return self._read(forget.read_pending)
-
-    def is_due(self) -> bool:
-        """Return whether deleted text may still be somewhere: from a forget until it is erased."""
-        return self._read(lambda tx: bool(tx.meta(ERASE_DUE, False)))
-
-    def _read(self, read: Callable[[Transaction], T]) -> T:
-        with reading(self._env) as tx:
-            return read(tx)
-
-    def _write(self, change: Change) -> None:
-        self._run(partial(transact, self._env, change))
-
-    # ------------------------------------------------------------------- bytes
 
     def finish(self, sparing: str = "") -> Erased:
         """Erase what is due: the rest of the rows, and every copy of the bytes.
@@ -138,7 +56,7 @@ class Erasure:
         if not self.is_due():
             return Erased()
         try:
-            self._resume()
+            self.resume()
             erased = self._erase_copies(sparing)
             if not copy.rewrite(self._env, self._run):
                 erased = replace(erased, problems=(*erased.problems, READER))
@@ -152,7 +70,7 @@ class Erasure:
         if erased.problems:
             logger.error("deleted text could not be erased yet: {}", "; ".join(erased.problems))
         else:
-            self._write(_forget_erasure)
+            self._write(end)
         return erased
 
     def _erase_copies(self, sparing: str) -> Erased:
@@ -170,11 +88,6 @@ class Erasure:
         sync_dir(path)
         problems = tuple(f"{entry} cannot be deleted" for entry in left)
         return replace(done, problems=problems + done.problems)
-
-
-def _forget_erasure(tx: Transaction) -> None:
-    tx.drop("meta", pending.PENDING_KEY)
-    tx.set_meta(ERASE_DUE, False)
 
 
 def finished(gone: Forgotten, erased: Erased, path: Path) -> Forgotten:
@@ -203,7 +116,7 @@ def sweep(env: Environment) -> None:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = [tx.read(Manifest, "manifest", key) for key in tx.keys("manifest")]
     if not due:
-        unerased.clear(env.folder)  # an order that was never committed
+        clear_unerased(env.folder)  # an order that was never committed
     kept = {
         index_folder(env.path, manifest.scope) / manifest.generation
         for manifest in manifests

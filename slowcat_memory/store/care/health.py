@@ -6,7 +6,7 @@ The check only reads, and works beside a writer. It reads every row once: about 
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -19,17 +19,14 @@ from slowcat_memory.store.care.backups import last_backup
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
-from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, data_file
+from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, data_file, index_folder
 from slowcat_memory.store.disk.state import distrust, is_unclean
 from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows.pending import Subject
-from slowcat_memory.store.rows.subjects import embedders, exists
+from slowcat_memory.store.rows.pending import Subject, embedders, exists
 from slowcat_memory.store.sharing import living
 
 ABOUT_MEMORIES = ("contexts", "keys", "vectors")
-Root = Callable[[str], Path]
-"""Namespace to the folder with the generations of its index."""
 
 
 class BadIndex(Struct, frozen=True):
@@ -106,7 +103,7 @@ def check_file(path: Path) -> None:
     )
 
 
-def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> Health:
+def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
     path = env.path
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
@@ -128,7 +125,7 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
             backup=backup[1] if backup else None,
             backups=len(list((path / BACKUPS).glob("*.mdb"))),
             aside=tuple(sorted([*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*")])),
-            indexes=tuple(_bad_indexes(tx, root)),
+            indexes=tuple(_bad_indexes(tx, path)),
         )
 
 
@@ -180,12 +177,12 @@ def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
     return exists(scope, owner, tx)
 
 
-def _bad_indexes(tx: Transaction, root: Root) -> Iterator[BadIndex]:
+def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:
     for key in tx.keys("manifest"):
         manifest = tx.read(Manifest, "manifest", key)
         if manifest is None:
             continue  # counted among the damaged rows
-        folder = root(manifest.scope) / manifest.generation
+        folder = index_folder(path, manifest.scope) / manifest.generation
         for file in manifest.files:
             if _digest(folder / file.name) != file.sha256:
                 yield BadIndex(manifest.scope, file.name)

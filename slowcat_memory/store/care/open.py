@@ -23,11 +23,10 @@ from slowcat_memory.store.blocks.reader import last_id
 from slowcat_memory.store.care import canary_process, recover
 from slowcat_memory.store.care.erasure import Erasure, sweep
 from slowcat_memory.store.disk import folder, keys
-from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, data_file
-from slowcat_memory.store.disk.outbox import Outbox, read_state
+from slowcat_memory.store.disk.outbox import COPY, Outbox, read_state
 from slowcat_memory.store.disk.state import distrust, mark_running, mark_stopped, vouch
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
@@ -86,7 +85,16 @@ def to_write(
                 if not report.unclean_stop:
                     undo.callback(distrust, path)
                 mark_running(path)
-            env, report = _environment(path, options, now, report, outbox)
+            make = partial(_open, path, options, now, outbox)
+            try:
+                env = make()
+            except StoreDamagedError:  # damage that shows only now
+                others = len(living(path)) > 1
+                if others or report.moved_aside or report.created or outbox is not None:
+                    raise
+                found = recover.recover(path, now(), map_bytes(options.map_size_gib))
+                report = replace(found, unclean_stop=report.unclean_stop)
+                env = make()
             undo.callback(env.close)
             if is_first:
                 vouch(path)
@@ -94,34 +102,10 @@ def to_write(
                 sweep(env)
                 with alone(path / ERASING, 0.0):
                     Erasure(env).finish()
-            ids = LogIds(path, _next_id(env), is_first=is_first)
+            with reading(env) as tx:
+                ids = LogIds(path, next_id(tx), is_first=is_first)
         undo.pop_all()
     return Opened(env, replace(report, is_first=is_first), presence, ids)
-
-
-def _environment(
-    path: Path,
-    options: StoreOptions,
-    now: Callable[[], datetime],
-    report: OpenReport,
-    outbox: Outbox | None,
-) -> tuple[Environment, OpenReport]:
-    """Open the environment; recover it if damage shows only now."""
-    try:
-        env = _open(path, options, now, outbox)
-    except StoreDamagedError:
-        others = len(living(path)) > 1
-        if others or report.moved_aside or report.created or outbox is not None:
-            raise
-        found = recover.recover(path, now(), map_bytes(options.map_size_gib))
-        report = replace(found, unclean_stop=report.unclean_stop)
-        env = _open(path, options, now)
-    return env, report
-
-
-def _is_new(env: Environment) -> bool:
-    with reading(env) as tx:
-        return tx.meta(FORMAT_ROW, None) is None
 
 
 def _create(now: datetime, tx: Transaction) -> None:
@@ -133,20 +117,23 @@ def _create(now: datetime, tx: Transaction) -> None:
 
 
 def _open(
-    path: Path,
-    options: StoreOptions,
-    now: Callable[[], datetime],
-    outbox: Outbox | None = None,
+    path: Path, options: StoreOptions, now: Callable[[], datetime], outbox: Outbox | None
 ) -> Environment:
     """Open the environment, with the first rows of a new store; check that it may be written to."""
     map_size = map_bytes(options.map_size_gib)
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     try:
-        if _is_new(env):
+        with reading(env) as tx:
+            is_new = tx.meta(FORMAT_ROW, None) is None
+            copy = read_state(tx.get("meta", keys.name_key(COPY)))
+        if copy is not None and outbox is None:  # what is written past it would never be sent
+            raise StoreUnsafeError(
+                f"{env.path} is a worker's copy of the memory of {copy.person!r}",
+                hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
+            )
+        if is_new:
             transact(env, partial(_create, now()))
-        if outbox is None:
-            _check_own(env)
     except lmdb.Error as error:
         env.close()
         raise as_store_error(error) from error
@@ -156,28 +143,12 @@ def _open(
     return env
 
 
-def _check_own(env: Environment) -> None:
-    """Check that a store is no copy: what were written past its outbox would never be sent."""
-    with reading(env) as tx:
-        copy = read_state(tx.get("meta", keys.name_key(COPY)))
-    if copy is not None:
-        raise StoreUnsafeError(
-            f"{env.path} is a worker's copy of the memory of {copy.person!r}",
-            hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
-        )
-
-
-def _next_id(env: Environment) -> int:
-    with reading(env) as tx:
-        return max(next_id(tx), last_id(tx.cursor) + 1)
-
-
 def next_id(tx: Transaction) -> int:
     """Return a store's next log id, also when its counter is out of range."""
-    counter = tx.meta(NEXT_ID, 1)
+    counter, last = tx.meta(NEXT_ID, 1), last_id(tx.cursor)
     if type(counter) is int and counter <= MOST_ID:
-        return counter
-    ids = [last_id(tx.cursor), *recover.forgotten_ids(tx)]
+        return max(counter, last + 1)
+    ids = [last, *recover.forgotten_ids(tx)]
     return max((id for id in ids if id <= MOST_ID), default=0) + 1
 
 

@@ -23,35 +23,22 @@ from slowcat_memory.store.blocks.block import Block
 from slowcat_memory.store.blocks.reader import (
     EVENTS,
     PLACES,
-    BlockCache,
     BlockReader,
     DamagedRow,
     decode_location,
     encode_location,
-    event_keys,
+    unpack_block,
 )
-from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
-from slowcat_memory.store.care.backups import backups_of
-from slowcat_memory.store.care.forgotten import forget_again
-from slowcat_memory.store.disk import codec, folder, keys, unerased
+from slowcat_memory.store.care.backups import backups_of, forget_again
+from slowcat_memory.store.disk import codec, folder, keys, state, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.state import is_as_left, is_unclean
-from slowcat_memory.store.disk.tables import (
-    CREATED,
-    EMBEDDERS,
-    FORMAT_ROW,
-    LAST_CALL,
-    LAST_RUN,
-    NEXT_ID,
-    UNENDED,
-)
+from slowcat_memory.store.disk.state import Unerased, is_as_left, is_unclean
 from slowcat_memory.store.disk.transaction import Transaction, transact
-from slowcat_memory.store.disk.unerased import Unerased
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.bookkeeping import fold_session
-from slowcat_memory.store.writer.tier_view import CURSOR
+from slowcat_memory.store.writer.tier_mover import CURSOR
 
 
 def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenReport:
@@ -61,8 +48,8 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     """
     folder.remove_former(path)
     workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
-    drafts = (f"{folder.BACKUPS}/*.tmp", f"{folder.LAST_BACKUP}.*.tmp")
-    for leftover in (entry for name in workshops + drafts for entry in path.glob(name)):
+    drafts = (f"{name}*.tmp" for name in (f"{folder.BACKUPS}/", folder.LAST_BACKUP, folder.CURRENT))
+    for leftover in (entry for name in (*workshops, *drafts) for entry in path.glob(name)):
         folder.remove(leftover)
     data = folder.data_file(path)
     report = OpenReport(created=not data.exists(), unclean_stop=is_unclean(path))
@@ -97,7 +84,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
         salvaged = 0
     else:
         backup = None
-    if forgotten := unerased.read(path):
+    if forgotten := state.read_unerased(path):
         _forget_again(forgotten, workshop)
     aside = copy.put_aside(path, folder.CORRUPT, now)
     folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
@@ -124,7 +111,7 @@ def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
 
 def repair_blocks(tx: Transaction) -> None:
     """Make log and blocks of a newly salvaged store consistent."""
-    reader = BlockReader(tx.get, BlockCache())
+    reader = BlockReader(tx.get)
     for table in blocks.TABLES:
         for key in tx.keys(table):
             try:
@@ -168,17 +155,12 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     last = events = 0
     lost = []
     sessions: dict[bytes, Session] = {}
-    reader = BlockReader(tx.get, BlockCache())
-    for key in event_keys(tx.cursor):
-        try:
-            event = reader.event(key)
-        except DamagedRow as error:
+    for key, event in BlockReader(tx.get).events(tx.cursor):
+        if isinstance(event, DamagedRow):
             for table in EVENTS:
                 tx.drop(table, key)
-            if error.table != "log":
+            if event.table != "log":
                 lost.append(keys.id_of(key))
-            continue
-        if event is None:
             continue
         events, last = events + 1, keys.id_of(key)
         scoped = keys.scoped_id_key(event.scope, event.id)
@@ -187,7 +169,7 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
         sessions[session] = fold_session(sessions.get(session), event)
     for session, row in sessions.items():
         tx.write_record("sessions", session, row)
-    tx.set_meta(UNENDED, [row.id for row in sessions.values() if row.ended is None])
+    tx.set_meta(tables.UNENDED, [row.id for row in sessions.values() if row.ended is None])
     _rebuild_meta(tx, max([last, *lost]), now)
     if lost:
         logger.error("{} events of damaged blocks are lost", len(lost))
@@ -201,12 +183,12 @@ def forgotten_ids(tx: Transaction) -> list[int]:
 
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     last = max([last, *forgotten_ids(tx)])
-    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
-    tx.set_meta(FORMAT_ROW, FORMAT)
-    tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
-    for name, table in ((LAST_RUN, "runs"), (LAST_CALL, "calls")):
+    tx.set_meta(tables.NEXT_ID, max(tx.meta(tables.NEXT_ID, 1), last + 1))
+    tx.set_meta(tables.FORMAT_ROW, FORMAT)
+    tx.set_meta(tables.CREATED, tx.meta(tables.CREATED, now.isoformat()))
+    for name, table in ((tables.LAST_RUN, "runs"), (tables.LAST_CALL, "calls")):
         tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))
-    known = {bytes.fromhex(digest) for digest in tx.meta(EMBEDDERS, {})}
+    known = {bytes.fromhex(digest) for digest in tx.meta(tables.EMBEDDERS, {})}
     for key in tx.keys("vectors"):
         if key[: keys.HASH] not in known:  # a forget would not find it
             tx.drop("vectors", key)

@@ -25,27 +25,13 @@ from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks.reader import EVENTS
 from slowcat_memory.store.care import canary_process, copy, open
-from slowcat_memory.store.care.erasure import Erasure, run_here
-from slowcat_memory.store.care.forgotten import created, delete_forgotten
-from slowcat_memory.store.disk import codec, folder, keys
+from slowcat_memory.store.care.backups import created, delete_forgotten
+from slowcat_memory.store.care.erasure import Erasure
+from slowcat_memory.store.disk import codec, folder, keys, tables
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import (
-    COUNTS,
-    CREATED,
-    EMBEDDERS,
-    EPOCH,
-    ERASE_DUE,
-    FORMAT_ROW,
-    LAST_CALL,
-    LAST_CHANGE,
-    LAST_RUN,
-    NEXT_ID,
-    TABLES,
-    UNENDED,
-)
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
+from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact, writing
 from slowcat_memory.store.options import StoreOptions, utc_now
-from slowcat_memory.store.rows.pending import PENDING_KEY
+from slowcat_memory.store.rows.forget import end
 from slowcat_memory.store.sharing import MOST_ID, alone
 
 OnStep = Callable[[str], None]
@@ -103,7 +89,7 @@ def restore(
     opened = open.to_write(path, options, now)
     try:
         with errors_of(str(backup)), alone(path / folder.ERASING, ALONE_S):
-            return _Restoration(opened.env, now(), on_step).run(backup, keep, foreign)
+            return _restore(opened.env, backup, keep, foreign, now(), on_step)
     finally:
         shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
         opened.leave()
@@ -118,70 +104,56 @@ def _check(backup: Path, path: Path) -> None:
         raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
 
 
-class _Restoration:
-    """The store, and the workshop beside it."""
-
-    def __init__(self, env: Environment, now: datetime, on_step: OnStep) -> None:
-        self._env, self._now, self._on_step = env, now, on_step
-        self._workshop = env.path / folder.RESTORING
-
-    def run(self, backup: Path, keep: bool, foreign: bool) -> Restored:
-        self._on_step("copying it")
-        self._copy(backup)
-        with closing(Environment(self._workshop)) as made:
-            check_rows(made, str(backup))
-            related = created(made) == created(self._env)
-            if not (related or foreign or _is_empty(self._env)):
-                raise StoreError(
-                    "this is the backup of another memory",
-                    hint="What was forgotten here cannot be found in it; take it with --other.",
-                )
-            self._on_step("forgetting what was forgotten since")
-            self._finish_commands()
-            forgotten = delete_forgotten(self._env, made) if related else 0
-            transact(made, lambda tx: _continue_counters(tx, *_counters(self._env)))
-            transact(made, _mark_erased)
-            if not copy.rewrite(made, run_here):
-                raise StoreError("what was forgotten could not be erased from the backup's copy")
-            events = _events(made)
-        return self._swap(events, forgotten, keep)
-
-    def _copy(self, backup: Path) -> None:
-        shutil.rmtree(self._workshop, ignore_errors=True)
-        self._workshop.mkdir(mode=0o700)
-        copy.copy_file(backup, self._workshop / folder.DATA)
-
-    def _finish_commands(self) -> None:
-        """Delete hidden memories that are due later: the file moved aside must not have them."""
-        with reading(self._env) as tx:
-            commands = [codec.decode(CommandEntry, *row) for row in tx.rows("commands")]
-        requests = [
-            request
-            for command in commands
-            if command.state == "done" and command.due
-            for request in (
-                Forget(turns=command.turns),
-                *(Forget(scope=scope, memories=(id_,)) for scope, id_ in command.all_hidden),
+def _restore(
+    env: Environment, backup: Path, keep: bool, foreign: bool, now: datetime, on_step: OnStep
+) -> Restored:
+    on_step("copying it")
+    workshop = env.path / folder.RESTORING
+    shutil.rmtree(workshop, ignore_errors=True)
+    workshop.mkdir(mode=0o700)
+    copy.copy_file(backup, workshop / folder.DATA)
+    with closing(Environment(workshop)) as made:
+        check_rows(made, str(backup))
+        related = created(made) == created(env)
+        if not (related or foreign or _is_empty(env)):
+            raise StoreError(
+                "this is the backup of another memory",
+                hint="What was forgotten here cannot be found in it; take it with --other.",
             )
-            if request.turns or request.memories
-        ]
-        erasure = Erasure(self._env)
-        if requests:
-            erasure.forget(requests)
-        if problems := erasure.finish(sparing=folder.RESTORING).problems:
-            raise StoreBusyError(f"{problems[0]} ({self._env.path})", hint="Try again.")
+        on_step("forgetting what was forgotten since")
+        _finish_commands(env)
+        forgotten = delete_forgotten(env, made) if related else 0
+        with reading(env) as tx:
+            next_id, epoch = open.next_id(tx), tx.meta(tables.EPOCH, 0)
+        transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
+        if not copy.rewrite(made, run_here):
+            raise StoreError("what was forgotten could not be erased from the backup's copy")
+        with reading(made) as tx:
+            events = sum(map(tx.count, EVENTS))
+    on_step("checking the result")
+    fresh = folder.generation(workshop)
+    if not canary_process.is_whole(fresh / folder.DATA):
+        raise StoreDamagedError("the copy of the backup does not read back")
+    aside = None
+    with writing(env):
+        if keep and not _is_empty(env):
+            aside = copy.put_aside(env.path, folder.REPLACED, now)
+        env.swap(fresh)
+    return Restored(events=events, forgotten=forgotten, aside=aside)
 
-    def _swap(self, events: int, forgotten: int, keep: bool) -> Restored:
-        self._on_step("checking the result")
-        fresh = folder.generation(self._workshop)
-        if not canary_process.is_whole(fresh / folder.DATA):
-            raise StoreDamagedError("the copy of the backup does not read back")
-        aside = None
-        with writing(self._env):
-            if keep and not _is_empty(self._env):
-                aside = copy.put_aside(self._env.path, folder.REPLACED, self._now)
-            self._env.swap(fresh)
-        return Restored(events=events, forgotten=forgotten, aside=aside)
+
+def _finish_commands(env: Environment) -> None:
+    """Delete hidden memories that are due later: the file moved aside must not have them."""
+    with reading(env) as tx:
+        commands = [codec.decode(CommandEntry, *row) for row in tx.rows("commands")]
+    due = [command for command in commands if command.state == "done" and command.due]
+    requests = [Forget(turns=command.turns) for command in due if command.turns]
+    requests += [Forget(scope=s, memories=(id,)) for command in due for s, id in command.all_hidden]
+    erasure = Erasure(env)
+    if requests:
+        erasure.forget(requests)
+    if problems := erasure.finish(sparing=folder.RESTORING).problems:
+        raise StoreBusyError(f"{problems[0]} ({env.path})", hint="Try again.")
 
 
 def _is_empty(env: Environment) -> bool:
@@ -189,25 +161,11 @@ def _is_empty(env: Environment) -> bool:
         return not any(map(tx.count, (*EVENTS, "memories", "tombstones")))
 
 
-def _counters(env: Environment) -> tuple[int, int]:
-    with reading(env) as tx:
-        return open.next_id(tx), tx.meta(EPOCH, 0)
-
-
-def _events(env: Environment) -> int:
-    with reading(env) as tx:
-        return sum(map(tx.count, EVENTS))
-
-
-def _mark_erased(tx: Transaction) -> None:
-    tx.drop("meta", PENDING_KEY)
-    tx.set_meta(ERASE_DUE, False)
-
-
 def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
     """Prevent reuse of ids, and have every index rebuilt: none was built from this store."""
-    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
-    tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
+    end(tx)
+    tx.set_meta(tables.NEXT_ID, max(tx.meta(tables.NEXT_ID, 1), next_id))
+    tx.set_meta(tables.EPOCH, max(tx.meta(tables.EPOCH, 0), epoch) + 1)
     for table in ("manifest", "changes"):
         for key in tx.keys(table):
             tx.drop(table, key)
@@ -221,12 +179,21 @@ def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
 
 
 _Number = Annotated[int, Meta(ge=0, le=MOST_ID)]
-_META = {
-    FORMAT_ROW: str, CREATED: str, NEXT_ID: Annotated[int, Meta(ge=1, le=MOST_ID)],
-    EPOCH: _Number | None, UNENDED: list[str] | None, LAST_CHANGE: _Number | None,
-    LAST_RUN: _Number | None, LAST_CALL: _Number | None, COUNTS: dict[str, int] | None,
-    EMBEDDERS: dict[str, str] | None,
-}  # fmt: skip
+
+
+class Counters(Struct):
+    """The rows of ``meta`` by their names (see ``disk.tables``), as they must be."""
+
+    schema: str
+    created: str
+    next_id: Annotated[int, Meta(ge=1, le=MOST_ID)]
+    forget_epoch: _Number | None
+    unended: list[str] | None
+    last_change: _Number | None
+    last_run: _Number | None
+    last_call: _Number | None
+    counts: dict[str, int] | None
+    embedders: dict[str, str] | None
 
 
 @contextmanager
@@ -248,9 +215,9 @@ def check_rows(env: Environment, what: str) -> None:
         StoreDamagedError: One is not as the store writes it.
     """
     with errors_of(what), reading(env) as tx:
-        found = {name: tx.meta(name, None) for name in _META}
-        msgspec.convert(found, msgspec.defstruct("Counters", _META.items()))
-        for table in TABLES:
+        found = {name: tx.meta(name, None) for name in Counters.__struct_fields__}
+        msgspec.convert(found, Counters)
+        for table in tables.TABLES:
             alone = table.key.startswith("u64")
             for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():
                 if (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:

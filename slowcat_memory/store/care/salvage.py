@@ -43,17 +43,16 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks.reader import decode_location
-from slowcat_memory.store.disk import codec, keys, unerased
+from slowcat_memory.store.disk import codec, keys, state
 from slowcat_memory.store.disk.envelope import HEADER, intact, trim_to_record
 from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     UNSEEN,
-    Meta,
+    MetaPage,
     PageMap,
     PageReader,
     Row,
-    Tree,
     tables,
 )
 from slowcat_memory.store.disk.tables import (
@@ -101,7 +100,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         PageReader(file) as reader,
         open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
     ):
-        _Salvage(reader, out, unerased.read(file.parent).tombstones).run()
+        _Salvage(reader, out, state.read_unerased(file.parent).tombstones).run()
         out.sync(True)
 
 
@@ -143,20 +142,14 @@ class _Salvage:
 
     # ------------------------------------------------------------------- the trees
 
-    def _copy_trees(self, meta: Meta) -> None:
+    def _copy_trees(self, meta: MetaPage) -> None:
         found, whole = tables(self._reader, self._pages, meta)
-        reached = self._copy_tree_rows(found)
-        self._broken = set(SALVAGED) - reached if not whole else set(found) - reached
-
-    def _copy_tree_rows(self, found: dict[str, Tree]) -> set[str]:
-        """Copy the rows of every table; return the tables that were read completely."""
-        complete = set()
+        self._broken = set(found if whole else SALVAGED)
         for name, tree in found.items():
             walk = self._pages.walk(tree)
             sound = self._copy(name, walk)
             if walk.whole and sound:
-                complete.add(name)
-        return complete
+                self._broken.discard(name)
 
     def _copy(self, table: str, rows: Iterable[Row]) -> bool:
         """Write the whole rows of a table; return whether all were whole."""
@@ -212,18 +205,16 @@ class _Salvage:
             return True
         if known.table not in WITHOUT_PROOF:
             return False
-        with self._out.begin() as txn:
-            forgotten = self._tables["tombstones"]
-            marks = [keys.turn_tombstone(n) for n in _turns_of(row[0], known)]
-            if known.table == "memories":
-                scope, id = known.record.scope, known.record.id
-                marks += [keys.memory_tombstone(scope, id), keys.epoch_mark(scope, id)]
-            return not any(txn.get(mark, db=forgotten) is not None for mark in marks)
+        marks = [keys.turn_tombstone(n) for n in _turns_of(row[0], known)]
+        if known.table == "memories":
+            scope, id = known.record.scope, known.record.id
+            marks += [keys.memory_tombstone(scope, id), keys.epoch_mark(scope, id)]
+        return not any(self._has("tombstones", mark) for mark in marks)
 
     def _copy_tombstones(self) -> None:
         """Copy the tombstones of every version: what was forgotten once stays forgotten."""
-        for state in (UNSEEN, FREE):
-            found = [row for row, known in self._rows(state) if known.table == "tombstones"]
+        for pages in (UNSEEN, FREE):
+            found = [row for row, known in self._rows(pages) if known.table == "tombstones"]
             self._put("tombstones", found)
 
     def _copy_earlier_turns(self) -> None:
@@ -237,7 +228,7 @@ class _Salvage:
             if known.table == "log"
             and (known.record.id in self._live or known.record.id >= first_new)
         ]
-        self._put("log", [row for row in found if not self._is_there("places", row[0])])
+        self._put("log", [row for row in found if not self._has("places", row[0])])
 
     def _copy_large_values(self) -> None:
         """Copy large records whose leaf is lost: what an index names tells their keys.
@@ -259,22 +250,23 @@ class _Salvage:
     def _missed(self) -> dict[bytes, tuple[str, ...]]:
         """Return the keys of turns and blocks that an index names and that are not there."""
         with self._out.begin() as txn:
-
-            def has(table: str, key: bytes) -> bool:
-                return txn.get(key, db=self._tables[table]) is not None
-
-            ids = map(keys.id_key, self._live)
-            missed = {key: ("log",) for key in ids if not (has("log", key) or has("places", key))}
             places = [identify(*row) for row in txn.cursor(self._tables["places"])]
-            blocks = {keys.id_key(one.record) for one in places if one and one.table == "places"}
-            lost = {key for key in blocks if not (has("warm", key) or has("cold", key))}
-        return {key: (*missed.get(key, ()), "warm", "cold") for key in lost} | {
-            key: tables for key, tables in missed.items() if key not in lost
+        missed: dict[bytes, tuple[str, ...]] = {
+            key: ("log",)
+            for key in map(keys.id_key, self._live)
+            if not (self._has("log", key) or self._has("places", key))
         }
+        for key in {keys.id_key(one.record) for one in places if one and one.table == "places"}:
+            if not (self._has("warm", key) or self._has("cold", key)):
+                missed[key] = (*missed.get(key, ()), "warm", "cold")
+        return missed
 
-    def _is_there(self, table: str, key: bytes) -> bool:
+    def _get(self, table: str, key: bytes) -> bytes | None:
         with self._out.begin() as txn:
-            return txn.get(key, db=self._tables[table]) is not None
+            return txn.get(key, db=self._tables[table])
+
+    def _has(self, table: str, key: bytes) -> bool:
+        return self._get(table, key) is not None
 
     def _drop_forgotten(self) -> None:
         """Delete the rows of turns that have a tombstone."""
@@ -306,9 +298,8 @@ class _Salvage:
             self._put("meta", version.items())
 
     def _meta_number(self, name: str) -> int:
-        with self._out.begin() as txn:
-            key = keys.name_key(name)
-            value = txn.get(key, db=self._tables["meta"])
+        key = keys.name_key(name)
+        value = self._get("meta", key)
         return sys.maxsize if value is None else int(codec.decode_meta(key, value))
 
 

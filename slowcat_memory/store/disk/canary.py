@@ -18,22 +18,10 @@ from pathlib import Path
 import lmdb
 
 if __package__:
-    from slowcat_memory.store.disk.envelope import (
-        FORMAT_KEY,
-        HEADER,
-        MAX_TABLES,
-        intact,
-        is_of_another_format,
-    )
+    from slowcat_memory.store.disk import envelope
 else:  # run as a script
     sys.path.insert(0, str(Path(__file__).parent))  # before any other package of that name
-    from envelope import (  # type: ignore[no-redef]
-        FORMAT_KEY,
-        HEADER,
-        MAX_TABLES,
-        intact,
-        is_of_another_format,
-    )
+    import envelope  # type: ignore[no-redef]
 
 # Exit codes; 1 is Python's own, for a canary that cannot start.
 WHOLE, DAMAGED, OTHER_FORMAT, UNKNOWN = 0, 3, 4, 5
@@ -66,7 +54,13 @@ def is_file_damage(error: lmdb.Error) -> bool:
 def _open(file: str) -> lmdb.Environment:
     """Open without a lock file: the caller has the writer lock, and nothing is committed."""
     return lmdb.open(
-        file, subdir=False, lock=False, create=False, max_dbs=MAX_TABLES, map_size=0, lib_version=0
+        file,
+        subdir=False,
+        lock=False,
+        create=False,
+        max_dbs=envelope.MAX_TABLES,
+        map_size=0,
+        lib_version=0,
     )
 
 
@@ -85,7 +79,7 @@ def check(file: str) -> int:
 
 def read(folder: str) -> int:
     """Read every record and compare the row counts, beside a writer; return the exit code."""
-    env = lmdb.open(folder, readonly=True, max_dbs=MAX_TABLES, lib_version=0)
+    env = lmdb.open(folder, readonly=True, max_dbs=envelope.MAX_TABLES, lib_version=0)
     return _read(env, _handles(env))
 
 
@@ -93,7 +87,7 @@ def _read(env: lmdb.Environment, handles: "dict[str, lmdb._Database]") -> int:
     if not handles:
         return WHOLE  # not even the tables were made
     with env.begin() as txn:
-        if is_of_another_format(txn.get(FORMAT_KEY, db=handles["meta"])):
+        if envelope.is_of_another_format(txn.get(envelope.FORMAT_KEY, db=handles["meta"])):
             return OTHER_FORMAT
         rows = {name: count_rows(txn.cursor(db)) for name, db in handles.items()}
         return judge(txn.get(b"counts", db=handles["meta"]), rows)
@@ -105,7 +99,7 @@ def judge(counts: bytes | None, rows: "dict[str, int | None]") -> int:
         return DAMAGED
     if counts is None:  # the tables are made, their first rows were not committed
         return DAMAGED if any(rows.values()) else WHOLE
-    expected = json.loads(counts[HEADER.size :])
+    expected = json.loads(counts[envelope.HEADER.size :])
     return DAMAGED if any(rows.get(name) != count for name, count in expected.items()) else WHOLE
 
 
@@ -119,7 +113,7 @@ def count_rows(found: "Iterable[tuple[bytes, bytes]]") -> int | None:
     """Count rows; None if one is damaged."""
     rows = 0
     for key, value in found:
-        if not intact(key, value):
+        if not envelope.intact(key, value):
             return None
         rows += 1
     return rows

@@ -32,12 +32,11 @@ from slowcat_memory.errors import (
     StoreUnsafeError,
 )
 from slowcat_memory.pages import give_back
-from slowcat_memory.store.disk import change_set, folder, keys
+from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.canary import is_file_damage
-from slowcat_memory.store.disk.change_set import OUTBOX
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
-from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.outbox import Outbox
+from slowcat_memory.store.disk.folder import KnownFolder
+from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
 from slowcat_memory.store.disk.state import RENEW_S, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
@@ -219,8 +218,11 @@ class Environment:
     def _open_tables(self, env: lmdb.Environment) -> Handles:
         with env.begin() as txn:
             present = {key for key, _ in txn.cursor()}
-        if b"meta" in present:
-            self._check_format(env)
+            meta = env.open_db(b"meta", txn=txn, create=False) if b"meta" in present else None
+            if meta is not None and is_of_another_format(txn.get(FORMAT_KEY, db=meta)):
+                raise StoreFormatError(
+                    f"{self.path} has the format of another version of slowcat-memory"
+                )
         if self.readonly:
             if not present:
                 raise StoreError(f"no memory at {self.path} yet", hint="Start the agent once.")
@@ -231,19 +233,11 @@ class Environment:
             names = NAMES if self.outbox is None else (*NAMES, OUTBOX)
             return {name: env.open_db(name.encode(), txn=txn) for name in names}
 
-    def _check_format(self, env: lmdb.Environment) -> None:
-        with env.begin() as txn:
-            meta = env.open_db(b"meta", txn=txn, create=False)
-            if is_of_another_format(txn.get(FORMAT_KEY, db=meta)):
-                raise StoreFormatError(
-                    f"{self.path} has the format of another version of slowcat-memory"
-                )
-
     def _read_outbox(self, made: Generation, outbox: Outbox) -> None:
         with made.env.begin() as txn:
             cursor = txn.cursor(made.handles[OUTBOX])
             first = keys.id_of(cursor.key()) if cursor.first() else 0
-            row = txn.get(keys.name_key(change_set.COPY), db=made.handles["meta"])
+            row = txn.get(keys.name_key(COPY), db=made.handles["meta"])
             outbox.read(row, first)
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
@@ -306,12 +300,12 @@ class Environment:
             txn, began = self._begin_read(held), time.monotonic()
             try:
                 yield txn, held.handles
-            except lmdb.Error as error:
-                raise read_error(self.folder.last_path, error) from error
             finally:
                 txn.abort()
                 if (took := time.monotonic() - began) > LONGEST_READ_S:
                     logger.warning("a snapshot was held for {:.0f} s: the file grows faster", took)
+        except lmdb.Error as error:
+            raise read_error(self.folder.last_path, error) from error
         finally:
             with self._changed:
                 held.readers -= 1
@@ -323,10 +317,7 @@ class Environment:
             return held.env.begin()
         except lmdb.Error:
             held.env.reader_check()
-        try:
-            return held.env.begin()
-        except lmdb.Error as error:
-            raise read_error(self.folder.last_path, error) from error
+        return held.env.begin()
 
     def begin_write(self) -> Txn:
         """Begin the one write transaction of all processes; from the writer thread only."""

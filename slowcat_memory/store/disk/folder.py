@@ -5,6 +5,7 @@ change a store in a folder of theirs. The folder is 0700 and every file in it 06
 umask.
 """
 
+import fcntl
 import hashlib
 import os
 import re
@@ -17,7 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from slowcat_memory.errors import StoreError, StoreUnsafeError
+from loguru import logger
+
+from slowcat_memory.errors import StoreError, StoreGoneError, StoreUnsafeError
 
 DATA = "data.mdb"
 LOCK = "lock.mdb"
@@ -43,6 +46,7 @@ DOOMED = "deleted-"  # + a random name: a folder that is being deleted
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
 CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only a person deletes them
 
+_PATH_MAX = 1024  # bytes that macOS writes for F_GETPATH
 LOCK_BYTES = 1 << 16  # LMDB's reader table for twice the readers that we allow
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})
@@ -191,14 +195,19 @@ def point_to(path: Path, made: Path) -> None:
     A power loss leaves the former generation or this one. The caller keeps every other process from
     doing the same, and from writing to ``made`` until this returns.
     """
-    draft = path / f"{CURRENT}.tmp"
+    write_whole(path / CURRENT, made.name)
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file, or replace it, in one rename, flushed."""
+    draft = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     draft.unlink(missing_ok=True)
-    with os.fdopen(create(draft), "w") as file:
-        file.write(made.name)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path / CURRENT)
-    sync_dir(path)
+    with os.fdopen(create(draft), "w") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(draft, file)
+    sync_dir(file.parent)
 
 
 def remove_former(path: Path) -> bool:
@@ -340,3 +349,81 @@ class FreeSpace:
 def damaged_folders(path: Path) -> list[Path]:
     """Return where a folder's damaged stores are; they may hold what was forgotten since."""
     return [found for found in path.glob(f"{CORRUPT}*") if found.is_dir()]
+
+
+# ------------------------------------------------------------------- known by its inode
+# A running bot's folder may be moved, and another bot may make a new one at the old path. So an open
+# store asks for its path before each access, and gets the place where its own folder is now.
+
+
+class KnownFolder:
+    """An open folder."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it; raises ``OSError`` when there is none."""
+        self._path = path
+        self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.id = _id(os.fstat(self.fd))
+
+    @property
+    def path(self) -> Path:
+        """Where the folder is now; where it was last, once it is closed.
+
+        Raises:
+            StoreGoneError: It was deleted, or moved to where it cannot be found.
+        """
+        if self.fd < 0 or self._is_at(self._path):
+            return self._path
+        moved = _path_of(self.fd)
+        if moved is None or not self._is_at(moved):
+            raise StoreGoneError(
+                f"the memory's folder {self._path} was moved or deleted while it was open",
+                hint="Put it back, or start the agent again.",
+            )
+        logger.warning("the memory's folder was moved to {}; it goes on there", moved)
+        self._path = moved
+        return moved
+
+    @property
+    def last_path(self) -> Path:
+        """Where it was last found; for messages, never for an access."""
+        return self._path
+
+    def _is_at(self, path: Path) -> bool:
+        try:
+            return _id(os.stat(path)) == self.id
+        except OSError:
+            return False
+
+    def inode_of(self, name: str) -> int:
+        """Return the inode of a file in this folder, 0 when there is none."""
+        return self.stamp_of(name)[0]
+
+    def stamp_of(self, name: str) -> tuple[int, int]:
+        """Return the inode of a file, and when it last changed, in ns; zeros when there is none."""
+        try:
+            found = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
+        except OSError:
+            return 0, 0
+        return found.st_ino, found.st_ctime_ns
+
+    def close(self) -> None:
+        """Close it; idempotent."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def _id(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _path_of(fd: int) -> Path | None:
+    """Return the path of an open folder, None when the system does not tell."""
+    try:
+        if hasattr(fcntl, "F_GETPATH"):
+            raw = fcntl.fcntl(fd, fcntl.F_GETPATH, bytes(_PATH_MAX))
+            return Path(os.fsdecode(raw.partition(b"\0")[0]))
+        return Path(os.readlink(f"/proc/self/fd/{fd}"))
+    except OSError:
+        return None

@@ -22,6 +22,7 @@ CHUNK = "chunk/"  # begins the id of a turn's memory, and of what points to it
 NUMBERED = b"\xff"  # begins the id of such a memory in a vector's key: no UTF-8 has this byte
 
 _U64 = struct.Struct(">Q")
+PAST = b"\xff" * 9  # behind every number
 _NUMBER = re.compile("[1-9][0-9]{0,18}(?![0-9])")  # as ``str`` writes it, below 2 ** 64
 
 
@@ -72,6 +73,29 @@ def scopes(cursor: "lmdb.Cursor[bytes]") -> Iterator[str]:
         scope, _ = split_scope(cursor.key())
         yield scope
         found = cursor.set_range(scope.encode() + b"\1")
+
+
+def rows_with(
+    cursor: "lmdb.Cursor[bytes]", prefix: bytes, start: bytes = b""
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the rows whose keys begin with ``prefix``, from ``prefix + start`` on."""
+    if cursor.set_range(prefix + start):
+        for row in cursor:
+            if not row[0].startswith(prefix):
+                return
+            yield row
+
+
+def rows_before(
+    cursor: "lmdb.Cursor[bytes]", prefix: bytes, number: int = 0
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the rows of a prefix and a number, the last first; those below ``number``, 0 for all."""
+    found = cursor.set_range(prefix + (id_key(number) if number else PAST))
+    while cursor.prev() if found else cursor.last():
+        found, row = True, cursor.item()
+        if not row[0].startswith(prefix):
+            return
+        yield row
 
 
 def embedder_hash(embedder: str) -> bytes:

@@ -1,22 +1,83 @@
 """The change sets of a copy that are still to be sent to the database that all copies share.
 
+A *change set* is what one committed transaction changed, as bytes that another machine can write
+into its copy: the changed rows of every table, compressed; deletions have no value. The rows are as
+they lie on disk: each in its envelope, with a checksum over key and body. Rows that describe this
+machine's files are left out.
+
 Each transaction writes its own change set into the table ``outbox``, numbered, together with the
 rows that it changes. So whatever ends this process, what was saved here and what must be sent are
 the same. A change set is deleted by a later transaction, once it is known to have been sent.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+import zstandard
 from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.disk import change_set, codec, envelope, keys
-from slowcat_memory.store.disk.change_set import COPY, OUTBOX
+from slowcat_memory.store.disk import codec, envelope, keys
+from slowcat_memory.store.disk.tables import COUNTS, EPOCH
 
 if TYPE_CHECKING:
     from slowcat_memory.store.disk.transaction import Transaction
+
+Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key; None for a deletion
+
+OUTBOX = "outbox"  # a copy's table of change sets that may not have been sent
+COPY = "copy"  # row of ``meta``: ``CopyState``
+LOCAL_TABLES = frozenset({OUTBOX, "manifest"})  # manifests name files of this machine
+LOCAL_META = frozenset(map(keys.name_key, (COUNTS, COPY)))
+LEVEL = 1  # of zstd: 0.1 ms for a turn, a third of its size
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack_changes = msgspec.msgpack.Decoder(dict[str, dict[bytes, bytes | None]]).decode
+
+
+def shared(changes: Mapping[str, Mapping[bytes, bytes | None]]) -> Changes:
+    """Return the changes that every copy of the store must have.
+
+    Rows of ``changes`` are deleted where a sealed index was built that has them; other copies, with
+    an older index, need them still.
+    """
+    found: Changes = {
+        table: dict(rows) for table, rows in changes.items() if rows and table not in LOCAL_TABLES
+    }
+    listed = found.pop("changes", {})
+    if any(listed.values()):
+        found["changes"] = {key: value for key, value in listed.items() if value is not None}
+    if meta := found.pop("meta", None):
+        if own := {key: value for key, value in meta.items() if key not in LOCAL_META}:
+            found["meta"] = own
+    return found
+
+
+def pack_changes(changes: Changes) -> bytes:
+    return zstandard.compress(_pack(changes), LEVEL)
+
+
+def unpack_changes(body: bytes) -> Changes:
+    """Return the changes in a change set.
+
+    Raises:
+        StoreDamagedError: It is not one.
+    """
+    try:
+        return _unpack_changes(zstandard.decompress(body))
+    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+        raise StoreDamagedError("a change set does not unpack") from error
+
+
+def forgets(changes: Changes) -> bool:
+    """Return whether something was forgotten: what was built from earlier rows must go."""
+    return keys.name_key(EPOCH) in changes.get("meta", {})
+
+
+def _last_event(changes: Changes) -> int:
+    rows: Iterable[bytes] = (key for key, value in changes.get("log", {}).items() if value)
+    return max(map(keys.id_of, rows), default=0)
 
 
 class CopyState(Struct, frozen=True, kw_only=True):
@@ -42,7 +103,7 @@ class Unsent(Struct, frozen=True):
         seq: Its number; the first of a person is 1.
         epoch: Epoch of the lease under which it was written.
         last_event: Highest log id of the events in it, 0 for none.
-        body: See ``change_set.encode``.
+        body: See ``pack_changes``.
     """
 
     seq: int
@@ -51,7 +112,6 @@ class Unsent(Struct, frozen=True):
     body: bytes
 
 
-_pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(Unsent).decode
 
 
@@ -64,9 +124,6 @@ class Outbox:
     """Numbers and keeps the change sets of one open store.
 
     ``add_to`` and ``committed`` belong to the thread that writes; the rest to any.
-
-    Attributes:
-        erasures: How often an erasure began or ended since the store was opened.
     """
 
     def __init__(self, epoch: int, on_commit: Callable[[int], None] = lambda seq: None) -> None:
@@ -80,8 +137,6 @@ class Outbox:
         self._next: CopyState | None = None
         self._dropped = self._dropping = 0
         self._sent = 0
-        self.erasures = 0
-        self._erases = False  # of the transaction that is being written
         self._forgot = 0  # number of the last change set that forgets something
         self._clean = 0  # number up to which no byte is left in the file
 
@@ -138,37 +193,29 @@ class Outbox:
 
     def trim(self, tx: "Transaction") -> None:
         """Delete what was sent."""
-        for seq in range(self._dropped + 1, self._sent + 1):
+        self._dropping = max(self._dropped, self._sent)
+        for seq in range(self._dropped + 1, self._dropping + 1):
             tx.drop(OUTBOX, keys.id_key(seq))
 
     def add_to(self, tx: "Transaction") -> None:
         """Add a transaction's own change set to it, and delete what was sent."""
         state = self._copy
-        self._dropping = max(self._dropped, self._sent)
-        for seq in range(self._dropped + 1, self._dropping + 1):
-            tx.drop(OUTBOX, keys.id_key(seq))
-        self._next, self._erases = state, False
-        changes = change_set.shared(tx.changes)
-        if changes:
+        self.trim(tx)
+        self._next = state
+        if changes := shared(tx.changes):
             self._next = CopyState(
                 tenant=state.tenant, person=state.person, seq=state.seq + 1, epoch=self._epoch
             )
-            if change_set.forgets(changes):
+            if forgets(changes):
                 self._forgot = self._next.seq
-            self._erases = change_set.erases(changes)
-            unsent = Unsent(
-                self._next.seq,
-                self._epoch,
-                change_set.last_event(changes),
-                change_set.encode(changes),
-            )
+            body = pack_changes(changes)
+            unsent = Unsent(self._next.seq, self._epoch, _last_event(changes), body)
             key = keys.id_key(unsent.seq)
             tx.put(OUTBOX, key, envelope.seal(key, _pack(unsent)))
             tx.set_meta(COPY, msgspec.to_builtins(self._next))
 
     def committed(self) -> None:
         """Record that the transaction of the last ``add_to`` is on disk."""
-        self.erasures += self._erases
         before, now = self._copy, self._next or self._copy
         self._state, self._dropped = now, self._dropping
         if now.seq > before.seq:

@@ -52,7 +52,11 @@ class Tree(NamedTuple):
     entries: int
 
 
-class Meta(NamedTuple):
+def _tree(fields: tuple[int, ...]) -> Tree:
+    return Tree(fields[7], fields[6])
+
+
+class MetaPage(NamedTuple):
     """One of the two meta pages."""
 
     txn: int
@@ -92,7 +96,7 @@ class PageReader:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _find_metas(self) -> tuple[int, tuple[Meta, ...]]:
+    def _find_metas(self) -> tuple[int, tuple[MetaPage, ...]]:
         """Return the page size, and the readable meta pages, the newest first."""
         first = self._meta(0, 0)
         for size in (first[0],) if first else PAGE_SIZES:
@@ -101,7 +105,7 @@ class PageReader:
                 return size, tuple(sorted(metas, reverse=True))
         return 4096, ()
 
-    def _meta(self, at: int, expected: int) -> tuple[int, Meta] | None:
+    def _meta(self, at: int, expected: int) -> tuple[int, MetaPage] | None:
         """Return page size and content of the meta page at an offset, None for another page."""
         body = self._bytes(at, PAGE_HEADER + 8 * WORD.size + 2 * _TREE.size)
         wanted = PAGE_HEADER + _META.size + 2 * _TREE.size + _META_END.size
@@ -115,7 +119,7 @@ class PageReader:
         size = free[0]  # the first tree's pad has the page size
         if magic != MAGIC or version != 1 or size not in PAGE_SIZES or expected not in (0, size):
             return None
-        return size, Meta(txn, last_page, Tree(free[7], free[6]), Tree(main[7], main[6]))
+        return size, MetaPage(txn, last_page, _tree(free), _tree(main))
 
     def _bytes(self, at: int, size: int) -> bytes:
         """Read up to ``size`` bytes; fewer at the end, or where the disk cannot read."""
@@ -197,14 +201,6 @@ class PageReader:
         return children, whole and len(children) > 1
 
 
-def as_tree(value: bytes) -> Tree | None:
-    """Return the tree that a node of the main tree describes."""
-    if len(value) != _TREE.size:
-        return None
-    found = _TREE.unpack(value)
-    return Tree(found[7], found[6])
-
-
 class PageMap:
     """Which pages a walk has reached, and which are free."""
 
@@ -227,7 +223,7 @@ class PageMap:
     def take_run(self, pages: range) -> None:
         self._states[pages.start : pages.stop] = bytes([REACHED]) * len(pages)
 
-    def read_free_tree(self, meta: Meta) -> None:
+    def read_free_tree(self, meta: MetaPage) -> None:
         """Mark the pages that a meta page's free tree lists; ``free_known`` if it is whole."""
         walk = self.walk(meta.free)
         for _, value in walk:
@@ -313,15 +309,14 @@ class Walk:
         self.whole &= count == self._tree.entries
 
 
-def tables(reader: PageReader, pages: PageMap, meta: Meta) -> tuple[dict[str, Tree], bool]:
+def tables(reader: PageReader, pages: PageMap, meta: MetaPage) -> tuple[dict[str, Tree], bool]:
     """Return the tables of the main tree by name, and whether these are all."""
     walk = pages.walk(meta.main)
     found: dict[str, Tree] = {}
     for key, value, is_tree in walk.nodes():
-        tree = as_tree(value) if value is not None and is_tree else None
-        name = key.decode("utf-8", "replace")
-        if tree is not None and len(found) < MAX_TABLES:
-            found[name] = tree
+        is_table = is_tree and value is not None and len(value) == _TREE.size
+        if value is not None and is_table and len(found) < MAX_TABLES:
+            found[key.decode("utf-8", "replace")] = _tree(_TREE.unpack(value))
         else:
             walk.whole = False
     return found, walk.whole

@@ -1,4 +1,6 @@
-"""What the data file was when a process last vouched for it, so that the next one need not check it.
+"""Two files beside the data file: what it was when last vouched for, and what is not erased yet.
+
+A process vouches for the data file, so that the next one need not check it.
 
 A file in the store's folder says that the store was closed, or that processes write. It is empty
 while nobody vouches. A file that was closed cleanly and not written since is whole.
@@ -14,11 +16,24 @@ replaced, and one that was written later than its writer can have.
 """
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from slowcat_memory.clock import boot_id
-from slowcat_memory.store.disk.folder import STATE, create, data_file, sync_dir
+from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.envelope import intact
+from slowcat_memory.store.disk.folder import (
+    FORGOTTEN,
+    STATE,
+    KnownFolder,
+    append_whole,
+    create,
+    data_file,
+    sync_dir,
+)
+from slowcat_memory.store.disk.tables import PENDING
 
 RENEW_S = 1.0  # between two renewals of the time of STATE while transactions are written
 LATE_S = 3.0  # a write later than this after the last renewal is not of those who vouched
@@ -89,3 +104,74 @@ def _closed(data: os.stat_result) -> str:
 
 def _running(data: os.stat_result) -> str:
     return f"running {boot_id()} {data.st_dev} {data.st_ino}"
+
+
+# ------------------------------------------------------------------- forgotten, and not erased yet
+# Until an erasure, free pages of the data file hold what was forgotten, and damage may take its
+# tombstones alone, or the row of the erasure that hides what is still to be deleted. With a file
+# beside the data file a salvage knows them all the same. One row a line, key and envelope as hex:
+# numbers and ids, never the text of a turn or a memory.
+
+ORDER = keys.name_key(PENDING)
+
+
+class Unerased(NamedTuple):
+    """What is forgotten and not erased yet.
+
+    Attributes:
+        tombstones: Rows of ``tombstones``.
+        order: The latest row of the erasure under way: its envelope, None without one.
+    """
+
+    tombstones: list[tuple[bytes, bytes]]
+    order: bytes | None
+
+    def __bool__(self) -> bool:
+        return bool(self.tombstones or self.order)
+
+
+def add_unerased(folder: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
+    """Add rows before they are committed, flushed; return the size of the file before.
+
+    Raises:
+        OSError: The disk refuses.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(FORGOTTEN, flags, 0o600, dir_fd=folder.fd)
+    with os.fdopen(fd, "wb"):
+        before = append_whole(fd, b"".join(_line(*row) for row in rows))
+    if not before:
+        os.fsync(folder.fd)
+    return before
+
+
+def take_back_unerased(folder: KnownFolder, size: int) -> None:
+    """Cut the file to what it was before rows that were not committed."""
+    with suppress(OSError):
+        fd = os.open(FORGOTTEN, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.fd)
+        with os.fdopen(fd, "wb") as file:
+            file.truncate(size)
+
+
+def clear_unerased(folder: KnownFolder) -> None:
+    """Remove the file: everything that was deleted is erased."""
+    with suppress(FileNotFoundError):
+        os.unlink(FORGOTTEN, dir_fd=folder.fd)
+
+
+def read_unerased(path: Path) -> Unerased:
+    """Read the file in a store's folder; a line that a power loss cut is left out."""
+    tombstones, order = [], None
+    with suppress(OSError):
+        for line in (path / FORGOTTEN).read_bytes().split(b"\n")[:-1]:
+            with suppress(ValueError):
+                key, value = (bytes.fromhex(part) for part in line.decode("ascii").split())
+                if intact(key, value) and key == ORDER:
+                    order = value
+                elif intact(key, value):
+                    tombstones.append((key, value))
+    return Unerased(tombstones, order)
+
+
+def _line(key: bytes, value: bytes) -> bytes:
+    return f"{key.hex()} {value.hex()}\n".encode()

@@ -15,14 +15,16 @@ from typing import Any, TypeVar
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
-from slowcat_memory.store.disk import codec, keys, unerased
-from slowcat_memory.store.disk.change_set import Changes
+from slowcat_memory.store.disk import codec, keys, state
 from slowcat_memory.store.disk.envelope import MAX_TABLES
-from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
+from slowcat_memory.store.disk.environment import Environment, Handles, Txn, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, fresh_folder
+from slowcat_memory.store.disk.outbox import Changes
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
+Run = Callable[[Callable[[], Any]], Any]
+"""Runs a function on the thread that owns the writes, between two transactions."""
 
 ROWS = 5000  # in one transaction of a copy
 
@@ -91,16 +93,14 @@ class Transaction:
 
     def forgetting(self) -> list[tuple[bytes, bytes]]:
         """Return the rows put here that name what is forgotten: tombstones, and the erasure's."""
-        erasure = self._rows.get("meta", {}).get(unerased.ORDER)
-        rows = (*self._rows.get("tombstones", {}).items(), (unerased.ORDER, erasure))
+        erasure = self._rows.get("meta", {}).get(state.ORDER)
+        rows = (*self._rows.get("tombstones", {}).items(), (state.ORDER, erasure))
         return [(key, value) for key, value in rows if value is not None]
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
-        changed, cursor = self._changed(table), self.cursor(table)
-        for key, value in cursor.iternext() if cursor.set_range(prefix) else ():
-            if not key.startswith(prefix):
-                break
+        changed = self._changed(table)
+        for key, value in keys.rows_with(self.cursor(table), prefix):
             if key not in changed:
                 yield key, value
         for key, new in changed.items():
@@ -163,6 +163,11 @@ class Transaction:
         self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
 
 
+def run_here(change: Callable[[], T]) -> T:
+    """Run on this thread: it owns the writes of an environment without a writer thread."""
+    return change()
+
+
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, in a larger map as often as necessary.
 
@@ -175,7 +180,9 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 tx = Transaction(txn, env.holding.handles)
                 result = change(tx)
                 if forgotten := tx.forgetting():
-                    undo.callback(unerased.take_back, env.folder, _add(env, forgotten))
+                    with our_errors(env.folder.last_path):
+                        size = state.add_unerased(env.folder, forgotten)
+                    undo.callback(state.take_back_unerased, env.folder, size)
                 if writes := not tx.empty():
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
@@ -188,7 +195,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             if writes and env.outbox is not None:
                 env.outbox.committed()
             if tx.erased():
-                unerased.clear(env.folder)
+                state.clear_unerased(env.folder)
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)
@@ -274,10 +281,3 @@ def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) 
             txn.cursor(db).putmulti(batch, append=True)
     with out.begin() as txn:
         return int(txn.stat(db)["entries"])
-
-
-def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:
-    try:
-        return unerased.add(env.folder, forgotten)
-    except OSError as error:
-        raise disk_error(env.folder.last_path, error) from error

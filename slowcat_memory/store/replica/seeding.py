@@ -14,16 +14,23 @@ import lmdb
 import msgspec
 
 from slowcat_memory.errors import StoreDamagedError, StoreFormatError
-from slowcat_memory.store.disk import change_set, codec, keys
-from slowcat_memory.store.disk.change_set import COPY, OUTBOX, Changes
+from slowcat_memory.store.disk import codec, keys, outbox
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, is_of_another_format
-from slowcat_memory.store.disk.environment import map_bytes, our_errors
+from slowcat_memory.store.disk.environment import Handles, Txn, map_bytes, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, data_file, sync_dir
-from slowcat_memory.store.disk.outbox import CopyState, Unsent, decode, read_state
+from slowcat_memory.store.disk.outbox import (
+    COPY,
+    OUTBOX,
+    Changes,
+    CopyState,
+    Unsent,
+    decode,
+    read_state,
+)
 from slowcat_memory.store.disk.state import mark_stopped
 from slowcat_memory.store.disk.tables import COUNTS, NAMES
 from slowcat_memory.store.disk.transaction import open_alone
-from slowcat_memory.store.replica.parts import Piece, Rows, is_index_path
+from slowcat_memory.store.replica.parts import FilePiece, Rows, is_index_path
 
 NEW = ".new"  # ends the name of a folder that is being made
 
@@ -44,14 +51,14 @@ class Seed:
             self._dbs = {name: self._env.open_db(name.encode()) for name in (*NAMES, OUTBOX)}
         self._last: dict[str, bytes] = {}
 
-    def add(self, content: Rows | Piece) -> None:
+    def add(self, content: Rows | FilePiece) -> None:
         """Write a part; rows of one table come in the order of their keys.
 
         Raises:
             StoreDamagedError: It cannot be a part of a store.
             StoreFormatError: It is of a store of another format.
         """
-        if isinstance(content, Piece):
+        if isinstance(content, FilePiece):
             return self._add_piece(content)
         if content.table == "meta" and is_of_another_format(dict(content.rows).get(FORMAT_KEY)):
             raise StoreFormatError("the memory has the format of another version of slowcat-memory")
@@ -62,7 +69,7 @@ class Seed:
             txn.cursor(self._dbs[content.table]).putmulti(content.rows, append=ordered)
         self._last[content.table] = content.rows[-1][0]
 
-    def _add_piece(self, piece: Piece) -> None:
+    def _add_piece(self, piece: FilePiece) -> None:
         if not is_index_path(piece.path):
             raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
         path = self._made / piece.path
@@ -129,39 +136,38 @@ def top_up(folder: Path, sets: Iterable[Changes], state: CopyState) -> None:
 
     It must not be open.
     """
-    with our_errors(folder), _opened(folder) as (env, dbs):
-        with env.begin(write=True) as txn:
-            _apply(txn, dbs, sets)
-            txn.drop(dbs[OUTBOX], delete=False)
-            _sign(txn, dbs, state)
-        env.sync(True)
-    mark_stopped(folder)
+    with _changed(folder, state) as (txn, dbs):
+        _apply(txn, dbs, sets)
+        txn.drop(dbs[OUTBOX], delete=False)
 
 
 def sign(folder: Path, state: CopyState) -> None:
     """Write a copy's state; it must not be open."""
+    with _changed(folder, state):
+        pass
+
+
+@contextmanager
+def _changed(folder: Path, state: CopyState) -> Iterator[tuple[Txn, Handles]]:
     with our_errors(folder), _opened(folder) as (env, dbs):
         with env.begin(write=True) as txn:
+            yield txn, dbs
             _sign(txn, dbs, state)
         env.sync(True)
     mark_stopped(folder)
 
 
 @contextmanager
-def _opened(
-    folder: Path, *, readonly: bool = False
-) -> Iterator[tuple[lmdb.Environment, "dict[str, lmdb._Database]"]]:
+def _opened(folder: Path, *, readonly: bool = False) -> Iterator[tuple[lmdb.Environment, Handles]]:
     with open_alone(data_file(folder), readonly=readonly) as env:
         with env.begin() as txn:
             present = [key for key, _ in txn.cursor()]
         yield env, {name.decode(): env.open_db(name, create=False) for name in present}
 
 
-def _apply(
-    txn: "lmdb.Transaction[bytes]", dbs: "dict[str, lmdb._Database]", sets: Iterable[Changes]
-) -> None:
+def _apply(txn: Txn, dbs: Handles, sets: Iterable[Changes]) -> None:
     for changes in sets:
-        if change_set.forgets(changes):
+        if outbox.forgets(changes):
             for table in ("manifest", "changes"):  # of what was built before
                 txn.drop(dbs[table], delete=False)
         for table, rows in changes.items():
@@ -172,9 +178,7 @@ def _apply(
                     txn.put(key, value, db=dbs[table])
 
 
-def _sign(
-    txn: "lmdb.Transaction[bytes]", dbs: "dict[str, lmdb._Database]", state: CopyState | None
-) -> None:
+def _sign(txn: Txn, dbs: Handles, state: CopyState | None) -> None:
     counts = {name: txn.stat(db)["entries"] for name, db in dbs.items() if name != "meta"}
     rows = {COUNTS: counts} if state is None else {COUNTS: counts, COPY: msgspec.to_builtins(state)}
     for name, value in rows.items():

@@ -2,7 +2,7 @@
 
 Nothing here touches the disk. Forgotten data stays deleted: a memory made from a forgotten turn, or
 a vector of a forgotten memory, is skipped, because the step that made it may have begun before the
-forget (see ``subjects``).
+forget (see ``pending``).
 
 A vector was made of one text, so it is deleted when that text changes; the same batch may have the
 new one. Contexts and keys are deleted with their memory. A memory made from a local-only one is
@@ -35,12 +35,13 @@ from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.local_marks import change_marks, inherit, log_marked, spread
-from slowcat_memory.store.rows.subjects import (
+from slowcat_memory.store.rows.pending import (
     any_forgotten,
     drop_vectors,
     exists,
     names_forgotten,
     text_of,
+    write_memory,
 )
 
 V = TypeVar("V", Vector, TokenCodes)
@@ -147,10 +148,8 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
 
 
 def _put_memory(memory: Memory, tx: Transaction) -> None:
-    """Write a memory. A chunk's context has a row of its own, so it is not included."""
-    kept = replace(memory, context="") if turn_of(memory.id) else memory
     before = text_of(memory.scope, memory.id, tx) if tx.meta(EMBEDDERS, {}) else ""
-    tx.write_record("memories", keys.scoped_key(memory.scope, memory.id), kept)
+    write_memory(memory, tx)
     if before and text_of(memory.scope, memory.id, tx) != before:
         drop_vectors([(memory.scope, memory.id)], tx)
 
@@ -171,7 +170,7 @@ def _is_forgotten(memory: Memory, tx: Transaction) -> bool:
 
 
 def _put_context(context: Context, tx: Transaction) -> None:
-    if not _has_owner(context, tx) or _has_muted_source(context, tx):
+    if not _may_be_written(context, tx):
         return
     key = keys.scoped_key(context.scope, context.memory)
     before = tx.read(Context, "contexts", key)
@@ -186,7 +185,7 @@ def _put_context(context: Context, tx: Transaction) -> None:
 def _put_key(key: Key, tx: Transaction) -> None:
     if keys.owner_of(key.id) != key.memory or key.id.endswith("?"):
         raise ValueError("a key's id is its memory's, a question mark, and a name without one")
-    if not _has_owner(key, tx) or _has_muted_source(key, tx):
+    if not _may_be_written(key, tx):
         return
     row = keys.scoped_key(key.scope, key.id)
     before = tx.read(Key, "keys", row)
@@ -200,12 +199,13 @@ def _drop_key(scope: str, id: str, tx: Transaction) -> None:
     drop_vectors([(scope, id)], tx)
 
 
-def _has_owner(record: Context | Key, tx: Transaction) -> bool:
-    """Return whether the memory exists, and no source of the record was forgotten."""
+def _may_be_written(record: Context | Key, tx: Transaction) -> bool:
+    """Return whether the memory exists, and no source of the record was forgotten or is muted."""
     return (
         exists(record.scope, record.memory, tx)
         and not names_forgotten(record.scope, record.memory, tx)
         and not any_forgotten(record.sources, tx)
+        and not _has_muted_source(record, tx)
     )
 
 

@@ -13,7 +13,6 @@ from slowcat_memory.records import (
     Event,
     LedgerEntry,
     Manifest,
-    Run,
     Session,
     Task,
     TrustedTime,
@@ -24,7 +23,7 @@ from slowcat_memory.records import (
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CALL, LAST_CHANGE, LAST_RUN, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
+from slowcat_memory.store.rows.pending import any_forgotten, names_forgotten
 
 LATEST = 2**64 - 1
 
@@ -113,6 +112,12 @@ def _is_outdated(found: Task, new: Task) -> bool:
     return found.state == "dead" and (found.sources, found.note) != (new.sources, new.note)
 
 
+def _next_number(counter: str, tx: Transaction) -> int:
+    number = int(tx.meta(counter, 0)) + 1
+    tx.set_meta(counter, number)
+    return number
+
+
 def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     """Number a step's run and write it.
 
@@ -120,10 +125,9 @@ def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     """
     if batch.run is None:
         return
-    number = tx.meta(LAST_RUN, 0) + 1
-    tx.set_meta(LAST_RUN, number)
-    keep_name = finished and not any(_is_lost(task, batch.run, tx) for task in batch.tasks)
-    run = replace(batch.run, id=number, task=batch.run.task if keep_name else "")
+    number = _next_number(LAST_RUN, tx)
+    lost = (t for t in batch.tasks if t.id == batch.run.task and any_forgotten(t.sources, tx))
+    run = replace(batch.run, id=number, task=batch.run.task if finished and not any(lost) else "")
     tx.write_record("runs", keys.id_key(number), run)
 
 
@@ -132,14 +136,9 @@ def log_call(batch: WriteBatch, tx: Transaction) -> None:
     if batch.call is None:
         return
     call = batch.call
-    number = tx.meta(LAST_CALL, 0) + 1
-    tx.set_meta(LAST_CALL, number)
+    number = _next_number(LAST_CALL, tx)
     kept = tuple(one for one in call.memories if not names_forgotten(call.scope, one, tx))
     tx.write_record("calls", keys.id_key(number), replace(call, id=number, memories=kept))
-
-
-def _is_lost(task: Task, run: Run, tx: Transaction) -> bool:
-    return task.id == run.task and any_forgotten(task.sources, tx)
 
 
 def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
@@ -179,25 +178,21 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
     changes that it contains.
     """
     changed: dict[str, dict[str, None]] = defaultdict(dict)
-    for scope, memory in batch.drop:
-        changed[scope][memory] = None
-    for record in batch.memories:
-        changed[record.scope][record.id] = None
-    for context in batch.contexts:
-        changed[context.scope][context.memory] = None
-    for key in batch.keys:
-        changed[key.scope][key.memory] = None
-    for scope, id in batch.drop_keys:
-        changed[scope][keys.owner_of(id)] = None
-    for vector in batch.vectors:
-        changed[vector.scope][_subject(vector, tx)] = None
+    for scope, id in (
+        *batch.drop,
+        *((memory.scope, memory.id) for memory in batch.memories),
+        *((context.scope, context.memory) for context in batch.contexts),
+        *((key.scope, key.memory) for key in batch.keys),
+        *((scope, keys.owner_of(id)) for scope, id in batch.drop_keys),
+        *((vector.scope, _subject(vector, tx)) for vector in batch.vectors),
+    ):
+        changed[scope][id] = None
     if changed:
         _write_changes(changed, tx)
 
 
 def _write_changes(changed: Mapping[str, Iterable[str]], tx: Transaction) -> None:
-    number = tx.meta(LAST_CHANGE, 0) + 1
-    tx.set_meta(LAST_CHANGE, number)
+    number = _next_number(LAST_CHANGE, tx)
     for scope, ids in changed.items():
         kept = [id for id in ids if not names_forgotten(scope, id, tx)]  # an id may be words
         tx.write_record("changes", keys.scoped_id_key(scope, number), kept)
@@ -229,11 +224,8 @@ def _subject(vector: Vector, tx: Transaction) -> str:
 
 def drop_changes(scope: str, upto: int, tx: Transaction) -> None:
     """Delete a namespace's numbered changes up to a number; those of ``tx`` itself stay."""
-    prefix, cursor = keys.scope_prefix(scope), tx.cursor("changes")
-    if not cursor.set_range(prefix):
-        return
-    for key in cursor.iternext(values=False):
-        if not key.startswith(prefix) or keys.id_of(key) > upto:
+    for key, _ in keys.rows_with(tx.cursor("changes"), keys.scope_prefix(scope)):
+        if keys.id_of(key) > upto:
             return
         tx.drop("changes", key)
 
@@ -251,10 +243,6 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
         )
     tx.write_record("manifest", keys.name_key(manifest.scope), manifest)
     drop_changes(manifest.scope, manifest.changes, tx)
-
-
-def unpublish(scope: str, tx: Transaction) -> None:
-    tx.drop("manifest", keys.name_key(scope))
 
 
 def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:

@@ -21,15 +21,18 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
+import lmdb
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Forget
-from slowcat_memory.store.blocks import removal
+from slowcat_memory.errors import StoreDamagedError, StoreError, describe_error
+from slowcat_memory.records import Forget, Forgotten
+from slowcat_memory.store.blocks.reader import block_of
 from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import Run, Transaction, reading, run_here, transact
 from slowcat_memory.store.rows.forget_rules import RULES, TESTS, Slice, add_rows, drop_rows
 from slowcat_memory.store.rows.forget_select import SUBJECT_TABLES, Deletion, add_by_source, select
 from slowcat_memory.store.rows.pending import (
@@ -45,31 +48,77 @@ EVENTS = 250  # deleted in one slice
 ROWS = 1000  # derived rows deleted in one slice
 
 Change = Callable[[Transaction], None]
+OnHidden = Callable[[Forgotten], object]
 T = TypeVar("T")
 
 # ------------------------------------------------------------------- the steps
 
 
-def forget(requests: Sequence[Forget], tx: Transaction) -> Deletion:
-    """Delete all at once, in a store that nobody else uses."""
-    gone = select(requests, tx)
-    if not gone.is_empty():
-        order(gone, requests, False, tx)
-        _delete_all(gone, tx)
-    return gone
+class Forgetting:
+    """Deletes rows in one environment; one thread at a time.
 
+    Selecting runs on the caller's thread, the slices where ``run`` runs them.
+    """
 
-def resume(tx: Transaction) -> None:
-    """Delete at once the rows that an interrupted erasure has left; nobody else uses the store."""
-    found = read_pending(tx)
-    if found is not None and not found.deleted:
-        _delete_all(select(found.requests, tx, found), tx)
+    def __init__(
+        self, env: Environment, run: Run = run_here, on_deleted: Callable[[], object] = lambda: None
+    ) -> None:
+        """Connect the parts; ``on_deleted`` is called when no row is left."""
+        self._env, self._run, self._on_deleted = env, run, on_deleted
 
+    def forget(
+        self,
+        requests: Sequence[Forget],
+        *,
+        keep_backups: bool = False,
+        on_hidden: OnHidden = lambda gone: None,
+    ) -> Forgotten:
+        """Delete the rows that checked requests cover; their bytes are still to be erased.
 
-def _delete_all(gone: Deletion, tx: Transaction) -> None:
-    add_derived(gone, tx)
-    for change in slices(gone):
-        change(tx)
+        ``on_hidden`` is called with the result once nothing of it is shown any more.
+
+        Raises:
+            StoreError: Nothing is deleted.
+        """
+        self.resume()
+        gone = self._read(partial(select, requests))
+        if gone.is_empty():
+            return gone.result()
+        self._write(partial(order, gone, requests, keep_backups))
+        try:
+            self._delete(gone, on_hidden)
+        except (OSError, StoreError, lmdb.Error) as error:
+            why = describe_error(error)
+            logger.error("what is forgotten is hidden, but could not be deleted yet: {}", why)
+        return gone.result()
+
+    def resume(self) -> None:
+        """Delete the rows that an interrupted erasure has left."""
+        found = self.pending()
+        if found is not None and not found.deleted:
+            self._delete(self._read(lambda tx: select(found.requests, tx, found)))
+
+    def _delete(self, gone: Deletion, on_hidden: OnHidden = lambda gone: None) -> None:
+        self._read(partial(add_derived, gone))
+        on_hidden(gone.result())
+        for change in slices(gone):
+            self._write(change)
+        decode.cache_clear()
+        self._on_deleted()
+
+    def pending(self) -> Pending | None:
+        return self._read(read_pending)
+
+    def is_due(self) -> bool:
+        """Return whether deleted text may still be somewhere: from a forget until it is erased."""
+        return self._read(lambda tx: bool(tx.meta(ERASE_DUE, False)))
+
+    def _read(self, read: Callable[[Transaction], T]) -> T:
+        with reading(self._env) as tx:
+            return read(tx)
+
+    def _write(self, change: Change) -> None:
+        self._run(partial(transact, self._env, change))
 
 
 def order(gone: Deletion, requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> None:
@@ -99,6 +148,12 @@ def read_pending(tx: Transaction) -> Pending | None:
         return None if value is None else decode(value)[0]
     except StoreDamagedError:
         return None
+
+
+def end(tx: Transaction) -> None:
+    """Delete the row of the erasure: nothing of what it named is left anywhere."""
+    tx.drop("meta", PENDING_KEY)
+    tx.set_meta(ERASE_DUE, False)
 
 
 def add_derived(gone: Deletion, tx: Transaction) -> None:
@@ -145,28 +200,21 @@ def _batches(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
 
 
 def _by_session(gone: Deletion) -> Iterator[Slice]:
-    """Yield slices of events; a session's row is written with the last of its events."""
-    by_session: defaultdict[str, list[int]] = defaultdict(list)
-    for id, (_, session) in gone.events().items():
-        by_session[session].append(id)
-    ended = dict.fromkeys((*by_session, *gone.sessions))
+    """Yield slices of events; a session's row is written behind the last of its events."""
     events = gone.events()
-    ids: list[int] = []
-    sessions: list[str] = []
-    for session in ended:
-        waiting = iter(by_session[session])
-        while True:
-            ids += islice(waiting, EVENTS - len(ids))
-            if len(ids) < EVENTS and len(sessions) < EVENTS:
-                break
-            yield Slice(gone, events={id: events[id] for id in ids}, sessions=tuple(sessions))
-            ids, sessions = [], []
-        sessions.append(session)
-    yield Slice(gone, events={id: events[id] for id in ids}, sessions=tuple(sessions))
+    by_session: defaultdict[str, list[int]] = defaultdict(list)
+    for id, (_, session) in events.items():
+        by_session[session].append(id)
+    sessions = dict.fromkeys((*by_session, *gone.sessions))
+    steps = (step for session in sessions for step in (*by_session[session], session))
+    for batch in _batches(steps, EVENTS):
+        part = {step: events[step] for step in batch if isinstance(step, int)}
+        ended = tuple(step for step in batch if isinstance(step, str))
+        yield Slice(gone, events=part, sessions=ended)
 
 
 def _delete(part: Slice, tx: Transaction) -> None:
-    part.blocks = {removal.block_of(keys.id_key(id), tx) for id in part.events} - {0}
+    part.blocks = {block_of(keys.id_key(id), tx) for id in part.events} - {0}
     for table in TABLES:
         drop_rows(table, part, tx)
         for way in table.named_by:

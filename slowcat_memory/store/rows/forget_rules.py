@@ -1,6 +1,6 @@
 """One rule for each way in which a table's rows name what is deleted; see ``tables.NamedBy``."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,15 +18,13 @@ from slowcat_memory.records import (
     Session,
     Task,
 )
-from slowcat_memory.store.blocks import removal
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow, event_keys
+from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, block_of, remove_events
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import UNENDED, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.forget_select import Deletion
-from slowcat_memory.store.rows.pending import Subject
-from slowcat_memory.store.rows.subjects import drop_vectors, exists
+from slowcat_memory.store.rows.pending import Subject, drop_vectors, exists
 
 
 @dataclass(slots=True)
@@ -129,18 +127,19 @@ def _drop_events(table: Table, part: Slice, tx: Transaction) -> None:
 def _repack(table: Table, part: Slice, tx: Transaction) -> None:
     lost = part.gone.damaged_events()
     if part.blocks:
-        removal.remove_events(table.name, part.events.keys(), part.blocks, tx)
+        remove_events(table.name, part.events.keys(), part.blocks, tx)
     if part.last and lost:
-        blocks = {removal.block_of(keys.id_key(id), tx) for id in lost} - {0}
-        removal.remove_events(table.name, lost, blocks, tx)
+        blocks = {block_of(keys.id_key(id), tx) for id in lost} - {0}
+        remove_events(table.name, lost, blocks, tx)
 
 
 def _fold_sessions(table: Table, part: Slice, tx: Transaction) -> None:
     if not part.sessions:
         return
     rows = {session: part.gone.sessions[session] for session in part.sessions}
-    for event in _said_since(part.gone, tx):
-        if event.session in rows:
+    since = keys.id_key(part.gone.upto + 1)  # the selection has those before
+    for _, event in BlockReader(tx.get).events(tx.cursor, since):
+        if not isinstance(event, DamagedRow) and event.session in rows:
             rows[event.session] = bookkeeping.fold_session(rows[event.session], event)
     is_open: dict[str, bool] = {}
     for session, row in rows.items():
@@ -152,18 +151,6 @@ def _fold_sessions(table: Table, part: Slice, tx: Transaction) -> None:
             tx.write_record(table.name, key, row)
         is_open[session] = row is not None and row.ended is None
     _list_open(is_open, tx)
-
-
-def _said_since(gone: Deletion, tx: Transaction) -> Iterator[Any]:
-    """Yield the events logged since the selection."""
-    reader = BlockReader(tx.get, BlockCache())
-    for key in event_keys(tx.cursor, keys.id_key(gone.upto + 1)):
-        try:
-            event = reader.event(key)
-        except DamagedRow:
-            continue
-        if event is not None:
-            yield event
 
 
 def _list_open(is_open: Mapping[str, bool], tx: Transaction) -> None:

@@ -6,7 +6,7 @@ adds the other rows.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -31,13 +31,7 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
-from slowcat_memory.store.blocks.reader import (
-    EVENTS,
-    BlockCache,
-    BlockReader,
-    DamagedRow,
-    event_keys,
-)
+from slowcat_memory.store.blocks.reader import EVENTS, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.bookkeeping import fold_session
@@ -141,18 +135,13 @@ class Deletion:
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
         """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
-        reader = BlockReader(tx.get, BlockCache())
-        for key in event_keys(tx.cursor):
+        for key, event in BlockReader(tx.get).events(tx.cursor):
             self.upto = keys.id_of(key)
-            try:
-                event = reader.event(key)
-            except DamagedRow as error:
-                for table in EVENTS:
-                    self.damaged[table, key] = None
-                self.damaged[error.table, error.key] = None
+            if isinstance(event, DamagedRow):
+                damaged = (*((table, key) for table in EVENTS), (event.table, event.key))
+                self.damaged |= dict.fromkeys(damaged)
             else:
-                if event is not None:
-                    yield event
+                yield event
 
 
 class _Selector:
@@ -165,20 +154,24 @@ class _Selector:
         self._turns = {*request.turns, *map(turn_of, request.memories)}
         scope, session = request.scope, request.session
         self.is_whole_scope = request == Forget(scope=scope, everything=True)
-        self.has_whole_sessions = request == Forget(
+        self._has_whole_sessions = request == Forget(
             scope=scope, session=session, everything=request.everything
         )
 
     def has_turn(self, turn: Turn) -> bool:
         return (
             (not self._by_ids or turn.id in self._turns)
-            and self._has_session(turn)
+            and self._has_session(turn.session, turn.scope)
             and self._matches(turn.scope, turn.speaker, turn.at)
         )
 
-    def _has_session(self, turn: Turn) -> bool:
+    def _has_session(self, session: str, scope: str) -> bool:
         named = self.request.session
-        return not named or turn.session in (named, session_in(named, turn.scope))
+        return not named or session in (named, session_in(named, scope))
+
+    def has_whole_session(self, session: str, scope: str) -> bool:
+        owned = self._has_whole_sessions and self.request.scope in ("", scope)
+        return owned and self._has_session(session, scope)
 
     def has_memory(self, memory: Memory) -> bool:
         """Return whether a memory is covered by name or, without sources, as a turn would be."""
@@ -235,7 +228,12 @@ def _select_turns(gone: Deletion, tx: Transaction) -> None:
         rest = _fold_rest(gone, tx)
     if not gone.resumed:
         gone.ids = frozenset(gone.turns)
-    touched = {session for _, session in gone.turns.values()} | _whole(rest.scopes, gone)
+    touched = {session for _, session in gone.turns.values()}
+    touched |= {  # whole ones, even if they have no turn
+        session
+        for session, owners in rest.scopes.items()
+        if any(s.has_whole_session(session, owner) for s in gone.selectors for owner in owners)
+    }
     for session in touched | (_outdated(rest.kept, tx) if gone.resumed else set()):
         row = rest.kept.get(session)
         if row is not None and row.turns:
@@ -304,24 +302,6 @@ def _is_selected(turn: Turn, gone: Deletion) -> bool:
     if gone.resumed:
         return turn.id in gone.ids
     return turn.id in gone.copies or any(selector.has_turn(turn) for selector in gone.selectors)
-
-
-def _whole(scopes: Mapping[str, Set[str]], gone: Deletion) -> set[str]:
-    """Return the sessions that requests delete whole, even if they have no turn."""
-    found: set[str] = set()
-    for selector in gone.selectors:
-        if selector.has_whole_sessions:
-            scope, named = selector.request.scope, selector.request.session
-            found |= {
-                session
-                for session, owners in scopes.items()
-                if any(
-                    scope in ("", owner)
-                    and (not named or session in (named, session_in(named, owner)))
-                    for owner in owners
-                )
-            }
-    return found
 
 
 def _select_memories(gone: Deletion, tx: Transaction, pending: Pending | None) -> None:

@@ -25,10 +25,10 @@ from slowcat_memory.core.disclosure import (
 )
 from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
 from slowcat_memory.records import Memory, Turn
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows.pending import memory_or_chunk, turn_at, write_memory
 
 REPLIES = 8  # log positions behind a user's turn that are searched for its reply
 _CROSSING = (f"{CHUNK}/", f"{NOTE}/")  # kinds that may be made from a memory of another namespace
@@ -68,7 +68,7 @@ def log_marked(turn: Turn, tx: Transaction) -> None:
         origins = (*memory.derived_from, asked) if local or muted else memory.derived_from
         own = LOCAL_ONLY.by_person(memory)
         marked = with_mark(replace(memory, derived_from=origins), turn.local_only or local, own)
-        _put(with_mark(marked, muted, False, MUTED), tx)
+        write_memory(with_mark(marked, muted, False, MUTED), tx)
 
 
 def change_marks(
@@ -77,11 +77,11 @@ def change_marks(
     """Apply a person's marks; return every memory that changes with them."""
     changed = dict[tuple[str, str], Memory]()
     for scope, id, on in marks:
-        memory = _stored(scope, id, tx)
+        memory = memory_or_chunk(scope, id, tx)
         if memory is None:
             continue
         for one in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
-            _put(one, tx)
+            write_memory(one, tx)
             changed[one.scope, one.id] = one
     for one in spread(changed.values(), tx, mark):
         changed[one.scope, one.id] = one
@@ -98,7 +98,7 @@ def spread(changed: Iterable[Memory], tx: Transaction, mark: Mark = LOCAL_ONLY) 
         reached = made | reached
     corrected = corrected_marks(reached.values(), partial(_is_marked, tx, mark), mark)
     for one in corrected:
-        _put(one, tx)
+        write_memory(one, tx)
     return corrected
 
 
@@ -125,8 +125,8 @@ def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None
     """Return an origin of a memory. Only a note may be made from a turn of another namespace."""
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
     if found is None and memory.kind == NOTE and turn_of(id):
-        turn = _turn(turn_of(id), tx)
-        return None if turn is None or turn.scope == scope else _stored(turn.scope, id, tx)
+        turn = turn_at(turn_of(id), tx)
+        return None if turn is None or turn.scope == scope else memory_or_chunk(turn.scope, id, tx)
     return found
 
 
@@ -136,7 +136,7 @@ def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
     A chunk without a row has no mark.
     """
     scope, id = origin
-    turn = _turn(turn_of(id), tx)
+    turn = turn_at(turn_of(id), tx)
     scope = turn.scope if turn else scope
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
     if found is None:
@@ -144,35 +144,14 @@ def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
     return mark.on(found)
 
 
-def _stored(scope: str, id: str, tx: Transaction) -> Memory | None:
-    """Return a memory, or the chunk of a turn that has no row yet; None for a voice command's."""
-    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id))
-    if memory is None and (turn := _turn(turn_of(id), tx)) and turn.scope == scope:
-        return None if turn.aside else chunk(turn)
-    return memory
-
-
 def _replies(memory: Memory, tx: Transaction) -> Iterator[Memory]:
     """Yield the chunks of the replies to a user's turn, as derived from it."""
     turn = turn_of(memory.id)
     for id in range(turn + 1, turn + 1 + REPLIES) if turn and memory.role == "user" else ():
-        reply = _turn(id, tx)
+        reply = turn_at(id, tx)
         if reply is None or reply.reply_to != turn or reply.scope != memory.scope:
             continue
-        stored = _stored(reply.scope, chunk_id(id), tx)
+        stored = memory_or_chunk(reply.scope, chunk_id(id), tx)
         origin = (memory.scope, memory.id)
         if stored is not None and origin not in stored.derived_from:
             yield replace(stored, derived_from=(*stored.derived_from, origin))
-
-
-def _turn(id: int, tx: Transaction) -> Turn | None:
-    try:
-        event = BlockReader(tx.get, BlockCache()).event(keys.id_key(id)) if id else None
-    except DamagedRow:
-        return None
-    return event if isinstance(event, Turn) else None
-
-
-def _put(memory: Memory, tx: Transaction) -> None:
-    row = replace(memory, context="") if turn_of(memory.id) else memory
-    tx.write_record("memories", keys.scoped_key(memory.scope, memory.id), row)

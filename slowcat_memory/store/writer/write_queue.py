@@ -91,7 +91,7 @@ class Write:
 
 
 @dataclass(slots=True)
-class Call:
+class WriterCall:
     """A function that the writer thread calls between two transactions.
 
     ``future`` receives its result or its error.
@@ -103,7 +103,7 @@ class Call:
     future: "Future[Any]" = field(default_factory=new_future)
 
 
-Item = Write | Call
+Item = Write | WriterCall
 
 
 class WriteQueue:
@@ -172,9 +172,12 @@ class WriteQueue:
     def _admit_event(self, *, live: bool) -> None:
         self._check_open()
         while self._waiting >= self._limit and self._derived:
-            self._shed_one()
+            self.shed += 1
+            self._drop(next(item for item in self._queue if item.derived))
         if live and self._waiting >= self._limit:
-            self._drop_oldest()
+            if oldest := next(filter(_is_live, self._queue), None):
+                self.dropped += 1
+                self._drop(oldest)
         if self._waiting >= self._limit:
             raise _full(self._waiting)
 
@@ -182,24 +185,12 @@ class WriteQueue:
         if self._closed:
             raise StoreClosedError("the store is closed")
 
-    def _shed_one(self) -> None:
-        """Drop the oldest derived write. Its future's callbacks run with the lock held."""
-        at = next(i for i, item in enumerate(self._queue) if item.derived)
-        item = self._queue[at]
-        del self._queue[at]
+    def _drop(self, item: Item) -> None:
+        """Drop a queued item. Its future's callbacks run with the lock held."""
+        self._queue.remove(item)
         self._waiting -= item.weight
-        self._derived -= 1
-        self.shed += 1
+        self._derived -= item.derived
         item.future.set_exception(_full(self._waiting))
-
-    def _drop_oldest(self) -> None:
-        """Drop the oldest event that was said live. Its future's callbacks run with the lock held."""
-        oldest = next((item for item in self._queue if _is_live(item)), None)
-        if oldest is not None:
-            self._queue.remove(oldest)
-            self._waiting -= oldest.weight
-            self.dropped += 1
-            oldest.future.set_exception(_full(self._waiting))
 
     def _push(self, item: Item, *, quiet: bool = False) -> None:
         self._queue.append(item)
@@ -244,7 +235,7 @@ class WriteQueue:
     def _next_batch(self, limit: int) -> list[Item]:
         batch = [self._pop()]
         weight = batch[0].weight
-        if isinstance(batch[0], Call):
+        if isinstance(batch[0], WriterCall):
             return batch
         while self._queue and isinstance(self._queue[0], Write) and weight < limit:
             batch.append(self._pop())
@@ -274,16 +265,18 @@ class WriteQueue:
         """
         deadline = time.monotonic() + seconds
         with self._changed:
-            while not self._closed and not any(isinstance(item, Call) for item in self._queue):
+            while not self._closed and not any(
+                isinstance(item, WriterCall) for item in self._queue
+            ):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
             return self._closed
 
-    def remove_calls(self) -> list[Call]:
+    def remove_calls(self) -> list[WriterCall]:
         with self._changed:
-            calls = [item for item in self._queue if isinstance(item, Call)]
+            calls = [item for item in self._queue if isinstance(item, WriterCall)]
             self._queue = deque(item for item in self._queue if isinstance(item, Write))
             return calls
 

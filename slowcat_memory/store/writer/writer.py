@@ -23,7 +23,7 @@ from slowcat_memory.store.disk.environment import BROKEN, POISON, Environment, a
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions
 from slowcat_memory.store.rows.bookkeeping import trim
-from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueue
+from slowcat_memory.store.writer.write_queue import Item, Write, WriteQueue, WriterCall
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class Writer:
         """
         if threading.current_thread() is self._thread:
             raise StoreError("this waits for the writer thread, so it cannot be called on it")
-        call = Call(run)
+        call = WriterCall(run)
         self._queue.add(call)
         return cast(T, call.future.result())
 
@@ -94,12 +94,12 @@ class Writer:
                 self._check_readers()
 
     def _work(self, batch: list[Item]) -> None:
-        if batch and isinstance(batch[0], Call):
+        if batch and isinstance(batch[0], WriterCall):
             self._perform(batch[0])
         elif batch:
             self._save([item for item in batch if isinstance(item, Write)])
 
-    def _perform(self, call: Call) -> None:
+    def _perform(self, call: WriterCall) -> None:
         try:
             outcome = call.run()
         except Exception as error:

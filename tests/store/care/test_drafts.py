@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from slowcat_memory.store.care.drafts import noted, remove_drafts
+from slowcat_memory.store.care.copy import noted, remove_drafts
 
 
 def test_drafts_a_file_that_is_created_after_a_forget_is_still_known(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from slowcat_memory.records import Forget, Manifest, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, backups_of, data_file
-from slowcat_memory.store.care import backups, copy, drafts, erasure
+from slowcat_memory.store.care import backups, copy, erasure
 from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
@@ -126,7 +126,7 @@ def test_erasure_control_without_the_state_the_words_stay(
         store.forget(Forget(speaker="bob"))
     store.close()
     monkeypatch.setattr(Erasure, "_write", lambda self, change: None)
-    monkeypatch.setattr(Erasure, "_resume", lambda self: None)
+    monkeypatch.setattr(Erasure, "resume", lambda self: None)
     with Store.open(path, options=SMALL):
         pass
     assert holding(path, 598) == {data_name(path)}
@@ -329,7 +329,7 @@ def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(
     pid = os.fork()
     if not pid:
         try:
-            with drafts.noted(path, draft):
+            with copy.noted(path, draft):
                 draft.write_text(token(1))
                 os._exit(9)
         finally:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from slowcat_memory.records import Context, Forget, IndexFile, Key, Manifest, Vector, WriteBatch
 from slowcat_memory.store import BadIndex, Health, Store
 from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.children import Child
 from tests.harness.samples import at, memory, turn
@@ -26,7 +27,7 @@ def filled(store: Store) -> Store:
 
 
 def look(store: Store) -> Health:
-    return store.health(lambda scope: store.path / "index" / scope)
+    return store.health()
 
 
 def change(store: Store, table: str, key: bytes, value: bytes | None) -> None:
@@ -98,7 +99,7 @@ def test_health_rows_that_do_not_read_back_are_counted_and_only_derived_ones_go(
 
 
 def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path) -> None:
-    folder = path / "index" / "anna" / "g1"
+    folder = index_folder(path, "anna") / "g1"
     folder.mkdir(parents=True)
     (folder / "a").write_bytes(b"index")
     file = IndexFile("a", 5, hashlib.sha256(b"index").hexdigest())
