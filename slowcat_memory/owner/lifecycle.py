@@ -49,7 +49,7 @@ class Lifecycle:
         engine: The engine; None until it is open and has what waited.
         reader: An engine that only reads, while the other cannot be had.
         waiting: What was said meanwhile.
-        last_error: Why the memory could not be opened, as it was raised; None if it always could.
+        last_error: Why the memory could not be opened; None if it always could.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Lifecycle:
         self.engine: MemoryEngine | None = None
         self.reader: MemoryEngine | None = None
         self.waiting = Waiting(config.store.queue_limit)
-        self.last_error: Exception | None = None
+        self.last_error: SlowcatError | None = None
         self._config, self._availability, self._metrics = config, availability, metrics
         self._open_engine, self._open_reader = open_engine, open_reader
         self._on_ready, self._on_abandoned = on_ready, on_abandoned or self._log_lost
@@ -180,8 +180,7 @@ class Lifecycle:
         return self._damaged is not None and self._damaged == _identity(self._config.folder)
 
     def _fail(self, error: Exception) -> None:
-        self.last_error = error
-        trouble = _trouble_of(error, self._config.folder)
+        trouble = self.last_error = _trouble_of(error, self._config.folder).again()
         if isinstance(trouble, StoreDamagedError):
             self._damaged = _identity(self._config.folder)
         self._metrics.count("store_open_failures")
@@ -189,6 +188,14 @@ class Lifecycle:
         if self._open_reader and self.reader is None and not self._closing.is_set():
             with suppress(Exception):  # there is nothing to read
                 self.reader = self._open_reader()
+
+    def no_engine(self) -> StoreError:
+        """Return the error of a method that needs the memory while there is none."""
+        if self.waiting.closed is not None:
+            return self.waiting.closed.again()
+        if (trouble := self._availability.trouble) is None:
+            return StoreError("the memory is still being opened", hint="Try again in a moment")
+        return StoreError(f"the memory is not available: {trouble.message}", hint=trouble.hint)
 
     def _close_reader(self) -> None:
         reader, self.reader = self.reader, None
@@ -340,13 +347,6 @@ def _identity(folder: Path) -> object:
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def unavailable(trouble: SlowcatError | None) -> StoreError:
-    """Return the error of a method that needs the memory while there is none."""
-    if trouble is None:
-        return StoreError("the memory is still being opened", hint="Try again in a moment")
-    return StoreError(f"the memory is not available: {trouble.message}", hint=trouble.hint)
 
 
 def _close_all_after_fork() -> None:

@@ -30,9 +30,9 @@ from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import RecallArguments
 from slowcat_memory.engine.upkeep import MaintenanceTask
-from slowcat_memory.errors import StoreClosedError, StoreError, describe_error
+from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError, describe_error
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
+from slowcat_memory.owner.lifecycle import Lifecycle
 from slowcat_memory.owner.waiting import provisional_turn
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten, Memory, Turn
 from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
@@ -130,8 +130,8 @@ class Member:
         return self._life.engine is not None
 
     @property
-    def last_error(self) -> Exception | None:
-        """Why the memory could not be used, as it was raised; None if it always could."""
+    def last_error(self) -> SlowcatError | None:
+        """Why the memory could not be used; None if it always could."""
         return self._life.last_error
 
     def _open_engine(self) -> MemoryEngine:
@@ -188,7 +188,7 @@ class Member:
     def _target(self, name: str) -> MemoryEngine:
         target = self._life.engine or (self._life.reader if name in READS else None)
         if target is None:
-            raise self._life.waiting.closed or unavailable(self.availability.trouble)
+            raise self._life.no_engine()
         return target
 
     @property
@@ -292,7 +292,7 @@ class Member:
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         if (engine := self._reading) is None:
-            raise self._life.waiting.closed or unavailable(self.availability.trouble)
+            raise self._life.no_engine()
         return engine.snapshot()
 
     def stats(self) -> dict[str, Any]:

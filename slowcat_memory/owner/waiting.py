@@ -173,7 +173,7 @@ class Waiting:
         dropped = list[Entry]()
         with self._lock:
             if self.closed:
-                raise self.closed
+                raise self.closed.again()
             if bulk and self._events and self._events + len(events) > self._limit:
                 raise StoreFullError(f"{self._events} events wait to be saved")
             while self._entries and self._events + len(events) > self._limit:
@@ -229,7 +229,7 @@ class Waiting:
             abandoned, self._entries = list(self._entries.values()), {}
             self._events = 0
         for entry in abandoned:
-            entry.future.set_exception(error)
+            entry.future.set_exception(error.again())
         return sum(len(entry.events) for entry in abandoned) + self.dropped
 
     def close_after_fork(self, error: StoreError) -> None:

@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
+from slowcat_memory.fleet.shipper import Receipts
 from slowcat_memory.owner import lifecycle
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Forget, Turn
+from slowcat_memory.store import new_future
 from slowcat_memory.store.writer import write_queue
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.held_store import logged_texts, refusing
@@ -278,6 +281,45 @@ def test_lifecycle_a_process_that_cannot_say_who_it_is_lets_go(
         with pytest.raises(StoreFullError, match="No space"):
             MemoryEngine(config)
     MemoryEngine(config).close()
+
+
+def test_lifecycle_an_error_that_is_raised_again_keeps_no_frames_of_those_who_met_it(
+    opened: Callable[[], Member],
+) -> None:
+    with refusing(errno.ENOSPC):
+        memory = opened()
+        lost = memory.append(turn("the boat is blue"))
+        memory._life.close()
+    calls = (
+        lambda: memory.append(turn("too late")),
+        lambda: memory.search("x", "anna"),
+        memory.snapshot,
+    )
+    for call in calls:
+        assert {len(frames_of(call)) for _ in range(50)} == {len(frames_of(call))}
+    kept = [memory._life.last_error, memory.availability.trouble, memory._life.waiting.closed]
+    assert all(kept) and not any(error.__traceback__ for error in kept if error)
+    with pytest.raises(StoreClosedError):
+        lost.wait(0)
+    assert not any(error.__traceback__ for error in kept if error)
+
+
+def frames_of(call: Callable[[], object]) -> list[traceback.FrameSummary]:
+    try:
+        call()
+    except StoreError as error:
+        return traceback.extract_tb(error.__traceback__)
+    raise AssertionError("it was not refused")
+
+
+def test_lifecycle_a_sender_that_has_ended_raises_a_fresh_error_each_time() -> None:
+    receipts = Receipts()
+    receipts.fail(StoreClosedError("the lease is lost"))
+    for number in range(1, 4):
+        receipts.add(number, refused := new_future())
+        with pytest.raises(StoreClosedError, match="the lease is lost"):
+            refused.result(0)
+    assert receipts._failed is not None and receipts._failed.__traceback__ is None
 
 
 # ------------------------------------------------------------------- while it runs
