@@ -45,13 +45,13 @@ from benchmarks.recognisers import RECOGNISERS
 from benchmarks.rig import Rig
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.runtime.recall.query import PrefetchOptions
 
@@ -243,15 +243,15 @@ def _turn(bench: Bench, count: int, how: str) -> dict[str, Any]:
     recogniser, ahead = ARMS[how]
     prefetch = PrefetchOptions(enabled=ahead)
     config = replace(bench.config(f"turn-{how}"), prefetch=prefetch)
-    folder = bench.folder / f"embedded-{how}"
-    shutil.copytree(bench.store, folder)
+    folder = shutil.copytree(bench.store, bench.folder / f"embedded-{how}")
     embedded = replace(common.configuration(folder), prefetch=prefetch)
     bench.push(corpus.SCOPE) if how == next(iter(ARMS)) else None
     with _worker(config) as fleet, server_process.serving() as url:
-        members = {"embedded": Member.acquire(embedded), "fleet": _started(fleet, corpus.SCOPE)}
+        here = BackgroundEngine.acquire(embedded)
+        members = {"embedded": here, "fleet": _started(fleet, corpus.SCOPE)}
         try:
-            members["embedded"].prepare(corpus.SCOPE)
-            members["embedded"].start(WAIT_S)
+            here.prepare(corpus.SCOPE)
+            here.start(WAIT_S)
             rigs = {
                 "embedded": Rig(url, _processor(config=embedded)),
                 "fleet": Rig(url, _processor(fleet=fleet)),
@@ -269,7 +269,7 @@ def _processor(**where: Any) -> HybridContextualMemoryProcessor:
 
 
 async def _spoken(
-    rigs: dict[str, Rig], members: Mapping[str, Member], count: int, recogniser: str
+    rigs: dict[str, Rig], members: Mapping[str, BackgroundEngine], count: int, recogniser: str
 ) -> dict[str, list[float]]:
     """Say each text to both, and return what the turns waited; the work of one is done first."""
     texts = corpus.questions(2 * (count + WARM_UP), common.SEED + 1)

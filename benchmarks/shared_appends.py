@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import common
 from benchmarks.common import percentiles
-from slowcat_memory.owner.member import Member
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.records import SessionEdge, Turn
 
 PACE_S, OTHERS, WAIT_S = 0.1, 3, 60.0
@@ -61,7 +61,7 @@ def measure(processes: int, turns: int) -> dict[str, float]:
 
 def talk(folder: Path, name: str, turns: int) -> list[float]:
     """Say turns at the pace of talk; return how long each took to be durable, in milliseconds."""
-    memory = Member(common.configuration(folder))
+    memory = BackgroundEngine(common.configuration(folder))
     memory.start(WAIT_S)
     now = datetime.now(UTC)
     memory.append(SessionEdge(session=name, scope=name, kind="start", at=now)).wait(WAIT_S)

@@ -32,6 +32,7 @@ holds what anybody said: ``describe_error`` is what logs show of an error.
 
 import traceback
 from pathlib import Path
+from typing import Self
 
 _PACKAGE = Path(__file__).parent
 MOST_CAUSES, MOST_ERROR_CHARS = 4, 400
@@ -54,6 +55,15 @@ class SlowcatError(Exception):
         super().__init__(f"{message}. {hint}" if hint else message)
         self.message = message
         self.hint = hint
+
+    def again(self) -> Self:
+        """Return an equal error without a traceback, to be raised in place of one that is kept.
+
+        Each raise appends to a traceback, whose frames keep alive what was said in them.
+        """
+        error = type(self).__new__(type(self), *self.args)
+        error.__dict__.update(self.__dict__)
+        return error
 
 
 class ConfigError(SlowcatError):

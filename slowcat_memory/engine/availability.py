@@ -52,6 +52,7 @@ class Availability:
 
     def fail(self, error: SlowcatError) -> None:
         """Report a trouble, unless one lasts already."""
+        error = error.again()  # it is kept
         with self._lock:
             if self._trouble:
                 return

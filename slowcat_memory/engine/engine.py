@@ -33,7 +33,7 @@ from slowcat_memory.engine.search import (
     why,
 )
 from slowcat_memory.engine.sharing import Shared
-from slowcat_memory.engine.turns import EventLog, RecallArguments, TurnRecall
+from slowcat_memory.engine.turns import EventLog, RecallArguments, TurnRecall, prefetch_of
 from slowcat_memory.engine.upkeep import MaintenanceTask, Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
@@ -274,7 +274,7 @@ class MemoryEngine:
             ask: Returns the query that a turn of these words would make now (see ``build_query``);
                 None for no recall.
         """
-        return self.turn_recall.prefetch(ask)
+        return prefetch_of(self.config, ask, lambda: self.wiring.retrieval)
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         """Write a recollection as the block for the LLM, inside the token budget.

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from contextlib import suppress
 from datetime import datetime
-from typing import TypedDict, Unpack
+from typing import TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Cursor, Event, SessionEdge, Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
+from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.store import Ack, CursorOf
 
+T = TypeVar("T")
 INDEX_AFTER_S = 0.05  # after a turn: longer than it waits for its recall
 ACTIVITY = "engine/append"  # the activity by which an append closes the idle gate
 
@@ -129,6 +131,28 @@ def build_query(
     )
 
 
+def prefetch_of(
+    config: Config,
+    ask: Callable[[str], Query | None],
+    retrieval: Callable[[], Retrieval | None],
+) -> Prefetch:
+    """Return a prefetcher; ``retrieval`` is asked each time, None for no recall."""
+
+    def with_query(do: Callable[[Retrieval, Query], T], text: str = "") -> T | None:
+        query, found = ask(text), retrieval()
+        if query is not None and found is not None:
+            with suppress(RuntimeError):  # it is being closed
+                return do(found, query)
+        return None
+
+    return Prefetch(
+        lambda text: with_query(Retrieval.begin, text),
+        config.prefetch,
+        asyncio.get_running_loop(),
+        lambda: with_query(Retrieval.touch),
+    )
+
+
 class TurnRecall:
     """Recalls for turns, packs the block and writes the ledger."""
 
@@ -137,19 +161,6 @@ class TurnRecall:
 
     def query(self, text: str, scope: str, **known: Unpack[RecallArguments]) -> Query:
         return build_query(self._wiring.config, self._wiring.clock(), text, scope, **known)
-
-    def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
-        loop = asyncio.get_running_loop()
-
-        def begin(text: str) -> Attempt | None:
-            query = ask(text)
-            return None if query is None else self._wiring.retrieval.begin(query)
-
-        def touch() -> Future[float] | None:
-            query = ask("")
-            return None if query is None else self._wiring.retrieval.touch(query)
-
-        return Prefetch(begin, self._wiring.config.prefetch, loop, touch)
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         return self._wiring.retrieval.pack(found, now or self._wiring.clock())

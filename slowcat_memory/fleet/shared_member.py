@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from slowcat_memory.config import Config
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
 from slowcat_memory.fleet import late_turns, tasks
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.waiting_turns import WaitingTurns
-from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.store import Ack, new_future
 
@@ -33,7 +33,7 @@ COMMITTED_S = 2.0  # how long a change waits for the database
 SPOKEN_S = 0.3  # how long a voice command does
 PURGED_S = 10.0  # how long a forget does
 MOST_WAITING = 50_000  # change sets that may wait for the database: some 15,000 turns
-CHANGES = frozenset({"remember", "push_icebreaker", "undo", "apply"})  # besides those below
+CHANGES = frozenset({"remember", "mark", "correct", "push_icebreaker", "undo", "apply"})
 AWAY = "fleet/away"  # the activity that keeps idle work from growing the queue
 
 
@@ -79,7 +79,7 @@ class CopyEngine(MemoryEngine):
         forget_texts()  # the next person's are others
 
 
-class SharedMember(Member):
+class SharedMember(BackgroundEngine):
     """A ``MemoryEngine`` for a person of a fleet."""
 
     def __init__(self, fleet: "Fleet", person: str, config: Config) -> None:
@@ -88,11 +88,7 @@ class SharedMember(Member):
         Args:
             config: With the folder of the person's copies as its store.
         """
-        super().__init__(
-            config,
-            reads_meanwhile=False,
-            on_abandoned=lambda kept: logger.info("fleet: {} turns wait on this disk", kept),
-        )
+        super().__init__(config)
         self.person, self._fleet = person, fleet
         self._waiting = WaitingTurns(config.folder, fleet.worker.tenant, person)
         self._latest: Holding | None = None
@@ -102,7 +98,7 @@ class SharedMember(Member):
 
     def close(self) -> None:
         self._schedule_idle_work()
-        self._close()
+        super().close()
         if left := self._waiting.close():
             self._fleet.pass_on(left)
         forget_texts()
@@ -127,7 +123,7 @@ class SharedMember(Member):
     @property
     def holding(self) -> Holding | None:
         """The lease and the copy; None while this worker has neither."""
-        engine = self._life.engine
+        engine = self.engine
         return engine.holding if isinstance(engine, CopyEngine) else None
 
     def _open_engine(self) -> MemoryEngine:
@@ -145,6 +141,12 @@ class SharedMember(Member):
             raise
         return engine
 
+    def _open_reader(self) -> None:
+        """There is nothing to read without a lease."""
+
+    def _report_lost(self, lost: int) -> None:
+        logger.info("fleet: {} turns wait on this disk", lost)
+
     def _use(self, engine: MemoryEngine) -> None:
         super()._use(engine)
         self.availability.announce()  # a recovery, where there was a trouble, is announced itself
@@ -153,9 +155,9 @@ class SharedMember(Member):
 
     def _on_lost(self, error: StoreError) -> None:
         """The lease was lost, or the database refuses for good. Any thread."""
-        self._life.last_error = error
+        self.last_error = error
         self.availability.fail(error)
-        self._life.give_up()
+        self.give_up()
 
     def _on_away(self, error: StoreError | None) -> None:
         self.set_activity(AWAY, error is not None)
@@ -169,7 +171,7 @@ class SharedMember(Member):
     def append(self, event: Event) -> Ack:
         if refused := self._refused():
             return Ack(refused, event)
-        if self._life.engine is None:
+        if self.engine is None:
             return self._committed_later(self._append_without_copy(event))
         return self._committed_later(super().append(event))
 
@@ -220,19 +222,19 @@ class SharedMember(Member):
         if error or holding is None:
             future.set_exception(error or DatabaseAwayError("this is saved on this machine alone"))
             return
-        id_ = self._life.waiting.numbers.logged_id(ack.id)
+        id_ = self.waiting.numbers.logged(ack.id)
         holding.shipper.receipts.add(id_, future)
 
     # ---------------------------------------------------------------- changes
 
     def forget(self, what: Forget | Sequence[Forget], **how: Any) -> Forgotten:
-        engine, holding = self._life.engine, self.holding
+        engine, holding = self.engine, self.holding
         deletes = not (how.get("dry_run") or how.get("undo_s"))
         if holding is not None and deletes:
             holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
             if isinstance(engine, CopyEngine):
                 engine.append_late_turns()  # which are forgotten too, where they are covered
-        gone = super().forget(what, **how)
+        gone: Forgotten = super().__getattr__("forget")(what, **how)
         if holding is None or not deletes or not (gone.turns or gone.memories):
             return gone
         if holding.shipper.wait_purged(PURGED_S):
@@ -241,19 +243,13 @@ class SharedMember(Member):
         return replace(gone, erased=False, problems=(*gone.problems, problem))
 
     def carry_out(self, *args: Any, **kwargs: Any) -> Any:
-        outcome = super().carry_out(*args, **kwargs)
+        outcome = super().__getattr__("carry_out")(*args, **kwargs)
         self._wait_committed(SPOKEN_S)  # what is not sent is on this disk
         return outcome
 
     def _wait_committed(self, timeout_s: float) -> bool:
         holding = self.holding
         return holding is None or holding.shipper.wait_sent(timeout_s)
-
-    def mark(self, *args: Any, **kwargs: Any) -> Any:
-        return self._committed(super().mark, *args, **kwargs)
-
-    def correct(self, *args: Any, **kwargs: Any) -> Any:
-        return self._committed(super().correct, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)

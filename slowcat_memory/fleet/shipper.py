@@ -49,7 +49,7 @@ class Receipts:
         if done:
             future.set_result(None)
         elif failed is not None:
-            future.set_exception(failed)
+            future.set_exception(failed.again())
 
     def settle(self, upto: int) -> None:
         """Resolve the receipts of events up to a log id."""
@@ -67,7 +67,7 @@ class Receipts:
             self._failed = error
             waiting, self._waiting = self._waiting, []
         for _, _, future in waiting:
-            future.set_exception(error)
+            future.set_exception(error.again())
 
 
 BATCH_BYTES = 1 << 20  # of change sets in one statement
@@ -169,7 +169,7 @@ class Shipper:
             if self._sent >= target:
                 return True
             if self._ended is not None:
-                raise self._ended
+                raise self._ended.again()
         return False
 
     def send_last(self, write: Callable[[], object], also: Also, timeout_s: float) -> bool:

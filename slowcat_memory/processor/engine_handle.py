@@ -16,8 +16,8 @@ from slowcat_memory.config import Config
 from slowcat_memory.config.loader import file_to_read
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.availability import Availability
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import ConfigError, SlowcatError
-from slowcat_memory.owner.member import Member
 from slowcat_memory.records import MemoryEvent
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class EngineHandle:
         """
         self._config, self._given = config, engine
         self._fleet, self._person = fleet, person
-        self._opened: Member | None = None
+        self._opened: BackgroundEngine | None = None
         self._opening = asyncio.Lock()
 
     @property
@@ -234,10 +234,10 @@ class EngineHandle:
         await asyncio.to_thread(self._opened.start, 0.0 if self._fleet else wait_s)
         return cast(MemoryEngine, self._opened)
 
-    def _acquire(self) -> Member:
+    def _acquire(self) -> BackgroundEngine:
         if self._fleet is not None:
             return self._fleet.member(self._person, self._config)
-        return Member.acquire(self._config)
+        return BackgroundEngine.acquire(self._config)
 
     async def close(self) -> None:
         """Save, and release the memory if it was opened here.

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.search import recall_before
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
-from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Task, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
@@ -73,8 +73,8 @@ def ahead(engine: MemoryEngine) -> None:
 
 
 def supervised(engine: MemoryEngine) -> None:
-    memory = Member(engine.config)
-    memory._life.engine = engine
+    memory = BackgroundEngine(engine.config)
+    memory.engine = engine
     asyncio.run(memory.recall(ASKED, "anna"))
 
 

@@ -62,7 +62,7 @@ class Talker:
     """Appends, recalls and forgets; each method is an order."""
 
     def __init__(self, orders: Orders, note: Callable[..., None]) -> None:
-        from slowcat_memory.owner.member import Member
+        from slowcat_memory.engine.background import BackgroundEngine
         from slowcat_memory.testing import memory_config
 
         self.name, self.note, self.keep = orders.name, note, PLANTS[orders.control]()
@@ -71,7 +71,7 @@ class Talker:
         self.wait_s = 15.0 if orders.control else WAIT_S  # what a fault dropped never comes
         self.quiet = threading.Event()
         config = memory_config(orders.folder, recall={"deadline_ms": 2000.0, "floor": 0.0})
-        self.member = Member(config)
+        self.member = BackgroundEngine(config)
         self.member.prepare(SCOPE)
         self.member.start(WAIT_S)
         self.talk = threading.Thread(target=lambda: asyncio.run(self._talk()))

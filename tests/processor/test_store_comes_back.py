@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from slowcat_memory.owner import lifecycle
+from slowcat_memory.engine import background
 from slowcat_memory.records import Turn
 from tests.support.held_store import logged_texts, refusing
 from tests.support.memories import remember
@@ -37,8 +37,8 @@ class Application:
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
-    monkeypatch.setattr(lifecycle, "FIRST_PAUSE_S", 0.02)
-    monkeypatch.setattr(lifecycle, "LONGEST_PAUSE_S", 0.05)
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.02)
+    monkeypatch.setattr(background, "LONGEST_PAUSE_S", 0.05)
 
 
 def test_store_comes_back_and_what_was_said_meanwhile_is_recalled(config):

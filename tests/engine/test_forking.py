@@ -15,7 +15,7 @@ import json, os, sys, warnings
 warnings.simplefilter("ignore")
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreClosedError
-from slowcat_memory.owner.member import Member
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.testing import memory_config
 from tests.support.said import turn_at
 
@@ -31,7 +31,7 @@ def refused(call):
     return False
 
 config = memory_config(sys.argv[1])
-memory = Member.acquire(config)
+memory = BackgroundEngine.acquire(config)
 memory.start(30)
 memory.append(turn_at("the parent's")).wait(30)
 memory.flush(30, indexed=True)

@@ -3,23 +3,26 @@
 import errno
 import itertools
 import os
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import MemoryEngine, background
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
-from slowcat_memory.owner import lifecycle
-from slowcat_memory.owner.member import Member
+from slowcat_memory.fleet.shipper import Receipts
 from slowcat_memory.records import Forget, Turn
+from slowcat_memory.store import new_future
 from slowcat_memory.store.writer import write_queue
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
 
 CLOCK = FixedClock()
+Open = Callable[[], BackgroundEngine]
 
 
 def turn(text: str, role: str = "user", reply_to: int = 0, scope: str = "anna") -> Turn:
@@ -31,7 +34,7 @@ def turn(text: str, role: str = "user", reply_to: int = 0, scope: str = "anna") 
 class Heard:
     """What an application hears of a memory, in order."""
 
-    def __init__(self, memory: Member) -> None:
+    def __init__(self, memory: BackgroundEngine) -> None:
         self.events: list[object] = []
         memory.availability.subscribe(self.events.append, lambda: self.events.append("back"))
 
@@ -42,13 +45,13 @@ def config(tmp_path: Path) -> Config:
 
 
 @pytest.fixture
-def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Member]]:
+def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens memories that try to open their store only when a test says so."""
-    made: list[Member] = []
-    monkeypatch.setattr(lifecycle, "FIRST_PAUSE_S", 3600.0)
+    made: list[BackgroundEngine] = []
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 3600.0)
 
-    def open_() -> Member:
-        memory = Member.acquire(config)
+    def open_() -> BackgroundEngine:
+        memory = BackgroundEngine.acquire(config)
         memory.prepare("anna")
         memory.start(30)
         made.append(memory)
@@ -59,7 +62,7 @@ def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
         memory.release()
 
 
-def talk(memory: Member, *said: str) -> None:
+def talk(memory: BackgroundEngine, *said: str) -> None:
     """Log exchanges; the agent repeats what was said."""
     for text in said:
         asked = memory.append(turn(text))
@@ -81,7 +84,7 @@ def answered(*said: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def found(memory: Member, text: str) -> list[str]:
+def found(memory: BackgroundEngine, text: str) -> list[str]:
     return [hit.memory.text for hit in memory.search(text, "anna").hits]
 
 
@@ -92,8 +95,8 @@ def found(memory: Member, text: str) -> list[str]:
     "error", [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES, errno.ENOLCK]
 )
 @pytest.mark.parametrize("new", [False, True])
-def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
-    config: Config, opened: Callable[[], Member], error: int, new: bool
+def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
+    config: Config, opened: Open, error: int, new: bool
 ) -> None:
     if not new:
         remember(config, "My dog is called Max")
@@ -104,12 +107,12 @@ def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
         if not new:
             assert found(memory, "dog")[0] == "My dog is called Max"
             assert "the violin is in the attic" in found(memory, "violin")
-        assert not memory._life.attempt() and memory.engine is None
+        assert not memory.attempt() and memory.engine is None
         (trouble,) = heard.events
         assert (
             isinstance(trouble, StoreError) and trouble.hint and str(config.folder) in str(trouble)
         )
-    assert memory._life.attempt() and memory.engine is not None
+    assert memory.attempt() and memory.engine is not None
     assert heard.events[1:] == ["back"]
     assert memory.flush(30, indexed=True)
     assert logged_texts(memory)[0 if new else 1 :] == answered(
@@ -118,31 +121,29 @@ def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
     assert "the violin is in the attic" in found(memory, "violin")
 
 
-def test_lifecycle_a_folder_whose_disk_is_mounted_later(
-    config: Config, opened: Callable[[], Member]
-) -> None:
+def test_background_a_folder_whose_disk_is_mounted_later(config: Config, opened: Open) -> None:
     disk = config.folder.parent / "disk" / "memory"
     remember(memory_config(disk), "My dog is called Max")
     unmounted = disk.parent.rename(config.folder.parent / "unmounted")
     config.folder.symlink_to(disk)
     memory = opened()
     talk(memory, "the boat is blue")
-    assert not memory._life.attempt()
+    assert not memory.attempt()
     unmounted.rename(disk.parent)
-    assert memory._life.attempt() and memory.flush(30, indexed=True)
+    assert memory.attempt() and memory.flush(30, indexed=True)
     assert [row[1] for row in logged_texts(memory)][:2] == [
         "My dog is called Max",
         "the boat is blue",
     ]
 
 
-def test_lifecycle_a_reply_that_comes_after_the_store_answers_what_waited(
-    config: Config, opened: Callable[[], Member]
+def test_background_a_reply_that_comes_after_the_store_answers_what_waited(
+    config: Config, opened: Open
 ) -> None:
     with refusing(errno.ENOSPC):
         memory = opened()
         asked = memory.append(turn("where is the violin"))
-    memory._life.attempt()
+    memory.attempt()
     ack = memory.append(turn("in the attic", "assistant", asked.id))
     ack.wait(30)
     asked.wait(30)
@@ -151,8 +152,8 @@ def test_lifecycle_a_reply_that_comes_after_the_store_answers_what_waited(
     assert said and said.reply_to == waited.id > 0  # type: ignore[union-attr]
 
 
-def test_lifecycle_processors_of_one_process_share_what_waits(
-    config: Config, opened: Callable[[], Member]
+def test_background_processors_of_one_process_share_what_waits(
+    config: Config, opened: Open
 ) -> None:
     with refusing(errno.ENOSPC):
         one, other = opened(), opened()
@@ -160,45 +161,45 @@ def test_lifecycle_processors_of_one_process_share_what_waits(
         talk(one, "the boat is blue")
         talk(other, "the car is red")
         one.release()
-        assert not one._life.attempt()
-    assert other._life.attempt() and other.flush(30)
+        assert not one.attempt()
+    assert other.attempt() and other.flush(30)
     assert logged_texts(other) == answered("the boat is blue", "the car is red")
-    Member.acquire(config)  # the fixture releases both
+    BackgroundEngine.acquire(config)  # the fixture releases both
 
 
-def test_lifecycle_a_full_queue_drops_the_oldest_and_counts_them(
+def test_background_a_full_queue_drops_the_oldest_and_counts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = memory_config(tmp_path / "memory", store={"queue_limit": 4})
-    monkeypatch.setattr(lifecycle, "FIRST_PAUSE_S", 3600.0)
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 3600.0)
     with refusing(errno.ENOSPC):
-        memory = Member(config)
+        memory = BackgroundEngine(config)
         memory.start(30)
         acks = [memory.append(turn(f"number {n}")) for n in range(7)]
         assert [ack.done() for ack in acks] == [True] * 3 + [False] * 4
         with pytest.raises(StoreFullError):
             acks[0].wait(0)
-    assert memory._life.attempt() and memory.flush(30)
+    assert memory.attempt() and memory.flush(30)
     assert [row[1] for row in logged_texts(memory)] == [f"number {n}" for n in range(3, 7)]
     with logged("ERROR") as lines:
         memory.release()
     assert len(lines) == 1 and "3 events were not saved" in lines[0]
 
 
-def test_lifecycle_closing_saves_what_waits_if_the_cause_is_gone(
-    config: Config, opened: Callable[[], Member]
+def test_background_closing_saves_what_waits_if_the_cause_is_gone(
+    config: Config, opened: Open
 ) -> None:
     with refusing(errno.ENOSPC):
-        memory = Member(config)
+        memory = BackgroundEngine(config)
         memory.start(30)
         talk(memory, "the boat is blue")
     memory.release()
     assert logged_texts(config.folder) == answered("the boat is blue")
 
 
-def test_lifecycle_closing_says_in_one_line_how_many_are_lost(config: Config) -> None:
+def test_background_closing_says_in_one_line_how_many_are_lost(config: Config) -> None:
     with refusing(errno.ENOSPC), logged("ERROR") as lines:
-        memory = Member(config)
+        memory = BackgroundEngine(config)
         memory.start(30)
         acks = [memory.append(turn("the boat is blue")), memory.append(turn("it leaks"))]
         memory.release()
@@ -208,16 +209,14 @@ def test_lifecycle_closing_says_in_one_line_how_many_are_lost(config: Config) ->
         memory.append(turn("too late"))
 
 
-def test_lifecycle_what_needs_the_store_says_why_there_is_none(
-    opened: Callable[[], Member],
-) -> None:
+def test_background_what_needs_the_store_says_why_there_is_none(opened: Open) -> None:
     with refusing(errno.ENOSPC):
         memory = opened()
         for call in (
             lambda: memory.remember("x", "anna"),
             lambda: memory.forget(Forget(everything=True)),
             lambda: memory.search("x", "anna"),
-            memory.snapshot,
+            lambda: memory.snapshot(),
         ):
             with pytest.raises(StoreError, match="not available: the disk is full at"):
                 call()
@@ -225,31 +224,31 @@ def test_lifecycle_what_needs_the_store_says_why_there_is_none(
         assert memory.maintain("drop queries") is None
 
 
-def test_lifecycle_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
-    config: Config, opened: Callable[[], Member], monkeypatch: pytest.MonkeyPatch
+def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
+    config: Config, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries = []
 
     def damaged(*_: object) -> None:
         tries.append(1)
-        raise lifecycle.StoreDamagedError("beyond repair")
+        raise background.StoreDamagedError("beyond repair")
 
     remember(config, "My dog is called Max")
     monkeypatch.setattr("slowcat_memory.store.care.open.mark_running", damaged)
     memory = opened()
-    assert not memory._life.attempt() and not memory._life.attempt() and len(tries) == 1
+    assert not memory.attempt() and not memory.attempt() and len(tries) == 1
     os.utime(config.folder / "data.mdb", (1, 1))
-    assert not memory._life.attempt() and len(tries) == 2
+    assert not memory.attempt() and len(tries) == 2
 
 
-def test_lifecycle_activities_and_subscriptions_reach_the_engine_when_it_is_there(
-    opened: Callable[[], Member],
+def test_background_activities_and_subscriptions_reach_the_engine_when_it_is_there(
+    opened: Open,
 ) -> None:
     with refusing(errno.ENOSPC):
         memory = opened()
         memory.set_activity("kitchen/user speaks", True)
         end = memory.subscribe(on_pause=lambda: None)
-    memory._life.attempt()
+    memory.attempt()
     assert memory.engine
     assert "kitchen/user speaks" in str(vars(memory.engine.idle.gate))
     assert len(memory.engine.idle._on_pause) == 1
@@ -257,7 +256,7 @@ def test_lifecycle_activities_and_subscriptions_reach_the_engine_when_it_is_ther
     assert memory.engine.idle._on_pause == []
 
 
-def test_lifecycle_an_engine_that_fails_half_open_lets_go_of_its_store(
+def test_background_an_engine_that_fails_half_open_lets_go_of_its_store(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MemoryEngine, "_start", lambda _: 1 / 0)
@@ -267,7 +266,7 @@ def test_lifecycle_an_engine_that_fails_half_open_lets_go_of_its_store(
     MemoryEngine(config).close()
 
 
-def test_lifecycle_a_process_that_cannot_say_who_it_is_lets_go(
+def test_background_a_process_that_cannot_say_who_it_is_lets_go(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -280,10 +279,40 @@ def test_lifecycle_a_process_that_cannot_say_who_it_is_lets_go(
     MemoryEngine(config).close()
 
 
+def test_background_an_error_that_is_raised_again_keeps_no_frames_of_those_who_met_it(
+    opened: Open,
+) -> None:
+    with refusing(errno.ENOSPC):
+        memory = opened()
+        memory.close()
+    for call in (lambda: memory.append(turn("late")), lambda: memory.snapshot()):
+        assert {len(frames_of(call)) for _ in range(50)} == {len(frames_of(call))}
+    kept = [memory.last_error, memory.availability.trouble, memory.waiting.closed]
+    assert all(kept) and not any(error.__traceback__ for error in kept if error)
+
+
+def frames_of(call: Callable[[], object]) -> list[traceback.FrameSummary]:
+    try:
+        call()
+    except StoreError as error:
+        return traceback.extract_tb(error.__traceback__)
+    raise AssertionError("it was not refused")
+
+
+def test_background_a_sender_that_has_ended_raises_a_fresh_error_each_time() -> None:
+    receipts = Receipts()
+    receipts.fail(StoreClosedError("the lease is lost"))
+    for number in range(1, 4):
+        receipts.add(number, refused := new_future())
+        with pytest.raises(StoreClosedError, match="the lease is lost"):
+            refused.result(0)
+    assert receipts._failed is not None and receipts._failed.__traceback__ is None
+
+
 # ------------------------------------------------------------------- while it runs
 
 
-def test_lifecycle_a_full_queue_of_an_open_store_drops_the_oldest_said_live() -> None:
+def test_background_a_full_queue_of_an_open_store_drops_the_oldest_said_live() -> None:
     numbers = itertools.count(1)
     queue = write_queue.WriteQueue(3, lambda _: next(numbers))
     changes = [

@@ -1,1 +1,0 @@
-"""The memory of a process that talks, opened in the background."""
