@@ -143,8 +143,6 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
     assert new.retired_at
 
 
-
-
 def sister(config):
     with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
         kept = list(snapshot.memories("user"))
@@ -152,8 +150,6 @@ def sister(config):
         next(m for m in kept if m.text == "My sister is called Hannah."),
         next(m for m in kept if m.kind == "note"),
     )
-
-
 
 
 def test_commands_command_can_be_switched_off(tmp_path):
@@ -320,8 +316,6 @@ def test_commands_what_was_said_in_a_time_is_forgotten_after_a_yes(config):
     assert answers[1].startswith("Shall I forget 2 things from the last ten minutes?")
     assert answers[2].startswith("I've forgotten 2 things")
     assert answers[3] == "Done, I have it back."
-
-
 
 
 UNSERVED = "please remember the thing with the green fence"

@@ -124,3 +124,8 @@ def test_recall_gate_a_preposition_may_begin_a_question(
 ) -> None:
     need = judge(said, language)
     assert (need is not None and need.asks) is (asks == "yes")
+
+
+def test_recall_gate_a_greeting_of_several_words_is_left_out_of_a_long_query() -> None:
+    words = "where did we put the spare key of the boat " * 9
+    assert judge(f"hey there, {words}").query == words

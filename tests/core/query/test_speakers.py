@@ -15,33 +15,9 @@ def test_speakers_names_become_pronouns(text: str, made: str) -> None:
     assert without_names(text, TWO) == made
 
 
-@each_row(
-    ("text", "speakers"),
-    [
-        ("will it rain", []),
-        ("Will it rain?", []),
-        ("Will's car is red", ["Will"]),
-        ("What did Will drive?", ["Will"]),
-        ("a rose in the garden", []),
-        ("did Rose move", ["Rose"]),
-        ("what happened in May", []),
-        ("on May 7 we met", []),
-        ("May I ask something?", []),
-        ("did May cook", ["May Berg"]),
-        ("may berg came", ["May Berg"]),
-        ("did mary ann call", ["Mary Ann"]),
-        ("did Mary  Ann's son call, and Will?", ["Mary Ann", "Will"]),
-        ("où est josé", ["José"]),
-        ("小林さんの犬は", ["小林"]),
-        ("O’Neill's boat", ["O'Neill"]),
-        ("what is the user's name", []),
-        ("which speaker was loud", []),
-        ("speaker 1 was loud", ["Speaker 1"]),
-        ("", []),
-    ],
-)
+@each_row(("text", "speakers"), listed("rules/speakers", "named"))
 def test_speakers_named_words_are_names_only_where_they_are_written_as_one(text, speakers) -> None:
-    assert speakers_named(text, MANY) == speakers
+    assert ", ".join(speakers_named(text, MANY)) == speakers
 
 
 def test_speakers_who_share_a_name_are_all_meant() -> None:

@@ -26,23 +26,7 @@ def test_leans_accepts_a_follow_up(text: str) -> None:
 
 @each_row(
     "text",
-    [
-        "",
-        "thanks!",
-        "okay",
-        "yes please",
-        "how are you",
-        "But I am a gay musician",
-        "what is my dog called",
-        "Where does Ruth live?",
-        "What did I do yesterday?",
-        "and where did my brother buy the red Volvo last year?",
-        "Where did Anna move and what does she do now?",
-        "what was it that my doctor said about walnuts",
-        "who bakes bread with me on Sundays",
-        "I was thinking about the trip to Lisbon and how it rained every day",
-        "und er?",
-    ],
+    ["", *listed_texts("rules/understand_follow_up", "leans_refuses_what_stands_on_its_own")],
 )
 def test_leans_refuses_what_stands_on_its_own(text: str) -> None:
     assert not leans(text)

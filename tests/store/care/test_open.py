@@ -188,8 +188,6 @@ def test_open_a_file_that_is_no_store_gives_an_empty_store(open_store, path, bod
     store.append(turn(1)).wait(30)
 
 
-
-
 def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path, tmp_path):
     store = open_store()
     fill(store)

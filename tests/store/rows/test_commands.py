@@ -66,5 +66,3 @@ def test_commands_an_aside_is_kept_as_one(store):
     with store.snapshot() as snapshot:
         (said,) = snapshot.turns()
     assert isinstance(said, Turn) and said.aside
-
-
