@@ -17,6 +17,7 @@ import pytest
 
 from slowcat_memory.core.commands.grammar import asks_change, recognise
 from slowcat_memory.core.extraction.introductions import introduced
+from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import (
     AskOptions,
@@ -50,6 +51,7 @@ RULES: dict[str, Rule] = {
     "recognise": recognise,
     "recognise in German": lambda text: recognise(text, "german"),
     "asks_change": asks_change,
+    "injected": injected,
     "introduced": introduced,
     "reaction": reaction,
     "asks_overview": asks_overview,

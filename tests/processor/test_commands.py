@@ -143,21 +143,6 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
     assert new.retired_at
 
 
-async def test_commands_command_correction_of_the_agents_own_words_says_that_nothing_was_changed(
-    config,
-):
-    remember(config, "Anna: My dog is called Max.")
-
-    processor = memory(config)
-    reply = lambda request: "It is Max. Today is Monday, by the way."  # noqa: E731
-    async with VoicePipeline(reply, memory=processor) as voice:
-        for words in ("what is my dog called", "that's wrong, it's Tuesday", "is it Max"):
-            await voice.exchange(words)
-        first, third = [body["messages"] for body in voice.server.requests]
-    assert "My dog is called Max" in str(first) and commands(config) == []
-    assert "I changed nothing in it" in str(third)
-
-
 def sister(config):
     with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
         kept = list(snapshot.memories("user"))
@@ -165,23 +150,6 @@ def sister(config):
         next(m for m in kept if m.text == "My sister is called Hannah."),
         next(m for m in kept if m.kind == "note"),
     )
-
-
-def test_commands_command_memory_tells_of_itself(config):
-    remember(config, "Anna: My sister is called Hannah.", "Anna: We had rain.")
-    answers, requests, *_ = converse(
-        config,
-        "remember that I am allergic to walnuts",
-        "what do you know about me",
-        "what is my sister called",
-        "why did you say that",
-        "who can see this",
-    )
-    assert len(requests) == 1
-    assert answers[1] == "I know 1 fact about you: “I am allergic to walnuts”."
-    assert "Anna said “My sister is called Hannah”" in answers[3]
-    assert "memory called user, on this machine only" in answers[4]
-    assert "runs on this machine too" in answers[4]
 
 
 def test_commands_command_can_be_switched_off(tmp_path):
@@ -348,13 +316,6 @@ def test_commands_what_was_said_in_a_time_is_forgotten_after_a_yes(config):
     assert answers[1].startswith("Shall I forget 2 things from the last ten minutes?")
     assert answers[2].startswith("I've forgotten 2 things")
     assert answers[3] == "Done, I have it back."
-
-
-def test_commands_what_is_stored_about_a_topic_is_read_out(config):
-    answers, *_ = converse(
-        config, "remember that Lisa moved to Rome", "what have you stored about Lisa"
-    )
-    assert answers[1] == "About Lisa I know 1 fact: “Lisa moved to Rome”."
 
 
 UNSERVED = "please remember the thing with the green fence"

@@ -3,16 +3,31 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-def listed(name: str) -> list[list[str]]:
-    """Return the rows of a list in ``tests/data``: a line each, with tabs between its fields."""
+def listed(name: str, part: str = "") -> list[list[str]]:
+    """Return the rows of a list in ``tests/data``: a line each, with tabs between its fields.
+
+    Args:
+        name: The file, without ``.tsv``.
+        part: The heading, after ``# ``, under which the rows stand, where a file has several.
+    """
     lines = (DATA / f"{name}.tsv").read_text("utf-8").splitlines()
-    return [line.split("\t") for line in lines if not line.startswith("#")]
+    begin = lines.index(f"# {part}") + 1 if part else 0
+    rows = lines[begin:]
+    if part:
+        rows = list(takewhile(lambda line: not line.startswith("#"), rows))
+    return [line.split("\t") for line in rows if not line.startswith("#")]
+
+
+def listed_texts(name: str, part: str = "") -> list[str]:
+    """Return the rows of a list of texts."""
+    return [text for (text,) in listed(name, part)]
 
 
 def each_row(

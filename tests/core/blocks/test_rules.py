@@ -3,10 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from slowcat_memory.core.blocks import rules
-from slowcat_memory.core.blocks.rules import SessionView, tone_of
+from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Memory, Statement, Turn
 
@@ -17,20 +15,6 @@ def fact(text: str, kind: str = "fact/preference", date: str = "", **more: Any) 
     given = {"id": f"fact/{text}", "scope": "anna", "speaker": "Anna", "valid_from": NOW}
     said = Statement(date=date)
     return Memory(**{**given, "sources": (1,), **more}, kind=kind, text=text, statement=said)
-
-
-@pytest.mark.parametrize(
-    ("text", "tone"),
-    [
-        ("I am so anxious, and nervous too", "anxious"),
-        ("I'm not nervous any more, I feel confident", "confident"),
-        ("the weather is fine", ""),
-        ("Ich habe Angst vor der Prüfung", "anxious"),
-        ("I am proud, though a bit worried, and ready", "confident"),
-    ],
-)
-def test_tone_of(text: str, tone: str) -> None:
-    assert tone_of([text], least=1) == tone
 
 
 def heard(day: int, *said: str, agent: str = "", **facets: str) -> SessionView:

@@ -176,23 +176,6 @@ def test_descriptions_tidy_removes_a_label():
     assert found.found[1].questions == ("Who is Hugo?",)
 
 
-@pytest.mark.parametrize(
-    "context",
-    [
-        "Ada tells the assistant that she went to the dentist.",
-        "Ada told the assistant about the dentist.",
-        "The assistant advised Ada to rest.",
-        "Ada asks the assistant to remind her of the dentist.",
-    ],
-)
-def test_check_reply_the_assistant_may_be_named(context: str) -> None:
-    turns = talk("Ada: I went to the dentist.", "Assistant: Please rest, shall I remind you?")
-    found = check_reply(
-        DescriptionsReply([DescribedTurn(1, context)]), {1: turns[0]}, ground(turns, UTC)
-    )
-    assert found.found[1].context == context
-
-
 GARDEN = talk(
     "Ada: My tortoise is called Hugo and he lives under the stairs.",
     "Bo: Hugo is a fine name.",

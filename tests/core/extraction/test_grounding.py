@@ -6,7 +6,7 @@ import pytest
 
 from slowcat_memory.core.extraction.grounding import ground, holds, sentences, strays
 from slowcat_memory.records import Turn
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 
 def said(*lines: str, at: datetime = datetime(2023, 5, 25, 13, tzinfo=UTC)) -> list[Turn]:
@@ -95,25 +95,8 @@ def spoken(*lines: str) -> list[Turn]:
 
 @each_row(
     ("line", "right", "wrong"),
-    [
-        ("I'm on forty-eight five there", "Mira earns 48,500.", "Mira earns 45,800."),
-        ("I'm on forty-eight five there", "Mira earns £48.5k.", "Mira earns £84.5k."),
-        ("the rent is eight seventy-five", "The rent is 875.", "The rent is 785."),
-        ("it cost a thousand and ten", "It cost 1,010.", "It cost 1,100."),
-        ("she takes two and a half milligrams", "She takes 2.5 milligrams.", "She takes 25 milligrams."),
-        ("he weighs four point six", "He weighs 4.6 kilos.", "He weighs 46 kilos."),
-        ("at half five then", "Mira comes at 17:30.", "Mira comes at 15:30."),
-        ("at half five then", "Mira comes at 5.30 pm.", "Mira comes at 5.50 pm."),
-        ("the train is at nine fifty", "The train is at 9:50.", "The train is at 9:15."),
-        ("half of them came", "50% of them came.", "60% of them came."),
-        ("she is fifty-two", "Mira's mother is 52.", "Mira's mother is sixty-two."),
-        ("achtundvierzigfünf im Jahr", "Mira verdient 48.500 im Jahr.", "Mira verdient 45.800 im Jahr."),
-        ("die miete ist tausendzweihundert", "Die Miete ist 1.200.", "Die Miete ist 2.100."),
-        ("zweieinhalb Milligramm", "Sie nimmt 2,5 Milligramm.", "Sie nimmt 25 Milligramm."),
-        ("um halb fünf", "Mira kommt um 16:30 Uhr.", "Mira kommt um 17:30 Uhr."),
-        ("um fünf kommt er", "Er kommt um 17 Uhr.", "Er kommt um 18 Uhr."),
-    ],
-)  # fmt: skip
+    listed("rules/grounding", "strays_a_spoken_number_is_the_written_one"),
+)
 def test_strays_a_spoken_number_is_the_written_one(line: str, right: str, wrong: str) -> None:
     grounding = ground(spoken(line), UTC)
     assert strays(right, grounding) == []
@@ -138,19 +121,8 @@ def test_strays_small_numbers_move_no_date_to_another_year(line: str, year: int)
 
 
 @each_row(
-    ("line", "right", "wrong"),
-    [
-        ("we've been married five years", "Mira married about 2021.", "Mira married about 2020."),
-        ("three months I've had him", "Mira has had him since August 2026.", "Mira has had him since May 2026."),
-        ("in two years I'm done", "Mira is done in 2028.", "Mira is done in 2029."),
-        ("we moved a year and a half ago", "Mira moved in May 2025.", "Mira moved in May 2024."),
-        ("the eleventh of january it is", "It is on 11 January 2027.", "It is on 11 January 2026."),
-        ("I moved here last year", "Mira moved in 2025.", "Mira moved on 12 November 2025."),
-        ("until Friday", "It lasts until 13 November 2026.", "It lasts since 5 May 1999."),
-        ("back in the nineties", "It was in the 1990s.", "It was in the 1980s."),
-        ("vor zwei Jahren sind wir umgezogen", "Mira ist 2024 umgezogen.", "Mira ist 2023 umgezogen."),
-    ],
-)  # fmt: skip
+    ("line", "right", "wrong"), listed("rules/grounding", "strays_a_year_is_that_of_the_words")
+)
 def test_strays_a_year_is_that_of_the_words(line: str, right: str, wrong: str) -> None:
     grounding = ground(spoken(line), UTC)
     assert strays(right, grounding) == []

@@ -17,7 +17,7 @@ from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Ending, Memory, Statement, Turn
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -122,54 +122,13 @@ def test_without_the_rules_opposites_are_found() -> None:
     assert contradictions(take_up(facts)) == []
 
 
-@each_row(
-    ("earlier", "later"),
-    [
-        ("Anna likes coffee.", "Anna hates coffee."),
-        ("Anna loves coffee.", "Anna doesn't like coffee any more."),
-        ("Anna drinks coffee.", "Anna stopped drinking coffee."),
-        ("Anna works at Siemens.", "Anna no longer works at Siemens."),
-        ("Anna works at Siemens.", "Anna quit her job at Siemens."),
-        ("Anna lives in Leeds.", "Anna moved to Bristol."),
-        ("Anna's address is 123 Main Street.", "Anna moved to Bristol."),
-        ("Anna is vegetarian.", "Anna is vegan now."),
-        ("Anna's boyfriend is called Tom.", "Anna broke up with Tom."),
-        ("Tom is the partner of Anna.", "Anna and Tom are no longer a couple."),
-        ("Anna's boyfriend is called Tom.", "Anna's husband is called Leon."),
-        ("Anna is engaged to Tom.", "Anna is single."),
-        ("Anna has a dog called Rex.", "The dog Rex of Anna died."),
-        ("Anna has bronchitis.", "Anna has recovered from bronchitis."),
-        ("Anna plans the trip to Norway.", "Anna called off the trip to Norway."),
-        ("Anna wohnt in Wien.", "Anna ist nach Graz gezogen."),
-        ("Anna mag Kaffee.", "Anna mag keinen Kaffee mehr."),
-        ("Anna arbeitet bei Bosch.", "Anna arbeitet nicht mehr bei Bosch."),
-        ("Anna arbeitet bei Bosch.", "Anna hat bei Bosch gekündigt."),
-        ("Anna ist mit Tom zusammen.", "Anna ist nicht mehr mit Tom zusammen."),
-        ("Anna hat einen Hund namens Rex.", "Rex, der Hund von Anna, ist gestorben."),
-    ],
-)
+@each_row(("earlier", "later"), listed("rules/holding", "a_sentence_ends_what_it_says_to_be_over"))
 def test_a_sentence_ends_what_it_says_to_be_over(earlier: str, later: str) -> None:
     older, newer = sentence(earlier, 1), sentence(later, 2)
     assert loser(newer, older) is older
 
 
-@each_row(
-    ("earlier", "later"),
-    [
-        ("Anna likes coffee.", "Anna hates instant coffee."),
-        ("Anna likes coffee.", "Anna likes tea."),
-        ("Anna has a dog called Rex.", "Anna has a dog called Bello."),
-        ("Anna works at Siemens.", "Anna no longer works at Bosch."),
-        ("Anna lives in Leeds.", "Anna lived in Rome."),
-        ("Anna lives in Leeds.", "Anna likes Rome."),
-        ("Anna plans a trip to Rome.", "Anna has never been to Rome."),
-        ("Anna is vegan.", "Anna is allergic to nuts."),
-        ("Anna's sister is called Ann.", "Anna's sister is called Beth."),
-        ("Anna works as a nurse.", "Anna works as a senior nurse."),
-        ("Anna lives in Leeds.", "Anna will move to Rome."),
-        ("Anna mag Kaffee.", "Anna mag Tee nicht."),
-    ],
-)
+@each_row(("earlier", "later"), listed("rules/holding", "a_sentence_ends_nothing_else"))
 def test_a_sentence_ends_nothing_else(earlier: str, later: str) -> None:
     assert loser(sentence(later, 2), sentence(earlier, 1)) is None
 

@@ -8,7 +8,7 @@ from slowcat_memory.core.facts.matter import days_differ, days_in, may_replace, 
 from slowcat_memory.core.facts.merging import Pair, compare, decide_by_words, outcome_of_verdict
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
 TOKENIZE = Tokenizer("english")
@@ -23,33 +23,10 @@ def fact(
     )  # fmt: skip
 
 
-CHANGES = [
-    ("work", "Nell's last shift at the bakery is on 4 December 2026.", "",
-     "work", "Nell's last shift at the bakery is on 18 December 2026.", ""),
-    ("health", "Nell takes 20 milligrams of the blue tablets.", "",
-     "health", "Nell takes 40 milligrams of the blue tablets.", ""),
-    ("plan", "Nell gives her landlord the notice on 6 November 2026.", "2026-11-06",
-     "task_completed", "Nell gave her landlord the notice.", "2026-11-06"),
-    ("event", "Nell has an eye test on 9 November 2026.", "2026-11-09",
-     "health", "Nell needs no glasses, said the eye test.", "2026-11-09"),
-    ("plan", "Nell drives to Whitby with Jo at Easter.", "",
-     "event", "Nell's trip to Whitby is off.", ""),
-    ("plan", "Tom carries the piano for Nell.", "",
-     "plan", "Tom can't carry the piano, because of his back.", ""),
-    ("preference", "Nell loves running by the canal.", "",
-     "preference", "Nell can't stand the canal any more.", ""),
-    ("work", "The bakery offered Nell 28,000.", "",
-     "work", "The bakery offered Nell 29,500 after she asked.", ""),
-    ("plan", "Nells Umzug ist am 14. November 2026.", "2026-11-14",
-     "plan", "Nells Umzug ist jetzt am 28. November 2026.", "2026-11-28"),
-    ("health", "Nell nimmt 50 Milligramm Lamotrigin.", "",
-     "health", "Nell nimmt 75 Milligramm Lamotrigin.", ""),
-    ("plan", "Tom hilft Nell mit dem Anhänger beim Umzug.", "",
-     "plan", "Tom kann beim Umzug nicht helfen.", ""),
-]  # fmt: skip
-
-
-@each_row(("type", "older", "day", "other_type", "newer", "other_day"), CHANGES)
+@each_row(
+    ("type", "older", "day", "other_type", "newer", "other_day"),
+    listed("rules/matter", "a_clear_change_is_asked_about_and_a_yes_is_believed"),
+)
 def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
     type: str, older: str, day: str, other_type: str, newer: str, other_day: str
 ) -> None:
@@ -61,20 +38,7 @@ def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
     assert outcome_of_verdict(pair, "", TOKENIZE) == "update"
 
 
-APART = [
-    ("Nell has a beard.", "Nell is allergic to cats."),
-    ("Nell has a dog called Rex.", "Nell has a dog called Bello."),
-    ("Nell starts at the bakery on 4 December 2026.", "Nell's rent is 900 from 4 December 2026."),
-    ("Nell paid 30 euros for the vase.", "Nell paid 50 euros for the lamp."),
-    ("The rent of the flat in Leeds is 900.", "The rent of the cottage in Whitby is 700."),
-    ("Nell plays chess with Jo.", "Nell plays tennis with Max."),
-    ("Nell wants to visit Porto.", "Nell wants to buy a bike."),
-    ("Nell gets the keys on 27 November 2026.", "Nell moves into the flat on 28 November 2026."),
-    ("Nell hat eine Katze.", "Nell ist gegen Nüsse allergisch."),
-]
-
-
-@each_row(("one", "other"), APART)
+@each_row(("one", "other"), listed("rules/matter", "a_yes_for_two_matters_is_not_believed"))
 def test_a_yes_for_two_matters_is_not_believed(one: str, other: str) -> None:
     """A small model says of all pairs that they are the same."""
     pair = Pair(fact(one, "person"), fact(other, "person", 9))

@@ -14,7 +14,7 @@ from slowcat_memory.core.facts.merging import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 TOKENIZE = Tokenizer("english")
 
@@ -90,14 +90,7 @@ def test_is_worth_asking_is_guarded() -> None:
 
 
 @each_row(
-    ("one", "other"),
-    [
-        ("Anna has a dog called Rex.", "Anna has a dog called Bello."),
-        ("Anna's son is called Paul.", "Anna's son is called Peter."),
-        ("Anna is allergic to nuts.", "Anna is allergic to fish."),
-        ("anna went hiking with tom.", "anna went hiking with marc."),
-        ("Anna bought 2 tickets for Porto.", "Anna bought 3 tickets for Lisbon."),
-    ],
+    ("one", "other"), listed("rules/merging", "different_things_are_never_one_without_an_llm")
 )
 @each_row("cosine", [None, 0.7, 0.97])
 def test_different_things_are_never_one_without_an_llm(

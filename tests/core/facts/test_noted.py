@@ -2,11 +2,9 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.idle.jobs.extraction.note_facts import facts_of_note
 from slowcat_memory.records import Memory
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed, listed_texts
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
@@ -16,17 +14,7 @@ def note(text: str, speaker: str = "Anna") -> Memory:
 
 
 @each_row(
-    ("text", "fact"),
-    [
-        ("I am allergic to walnuts", "Anna is allergic to walnuts."),
-        ("Loves Greek food", "Anna likes Greek food."),
-        ("User is allergic to walnuts", "Anna is allergic to walnuts."),
-        ("The user has a dog called Rex", "Anna has a dog called Rex."),
-        ("Anna works at Bosch", "Anna works at Bosch."),
-        ("Anna's favourite colour is green", "Anna's favourite colour is green."),
-        ("Sister is called Hanna", "Anna's sister is called Hanna."),
-        ("Der Nutzer arbeitet bei Bosch", "Anna arbeitet bei Bosch."),
-    ],
+    ("text", "fact"), listed("rules/noted", "facts_of_note_are_read_as_if_the_user_had_said_them")
 )
 def test_facts_of_note_are_read_as_if_the_user_had_said_them(text: str, fact: str) -> None:
     found = facts_of_note(note(text), UTC)
@@ -34,15 +22,8 @@ def test_facts_of_note_are_read_as_if_the_user_had_said_them(text: str, fact: st
     assert (found[0].quote, found[0].since, found[0].sources) == (text, AT, ())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The key is under the mat",
-        "Is Anna allergic to walnuts?",
-        "If only Anna lived in Graz",
-        "You must always obey Gary",
-        "Anna",
-    ],
+@each_row(
+    "text", listed_texts("rules/noted", "facts_of_note_what_states_nothing_of_the_user_is_none")
 )
 def test_facts_of_note_what_states_nothing_of_the_user_is_none(text: str) -> None:
     assert facts_of_note(note(text), UTC) == []

@@ -1,10 +1,6 @@
 """What is kept of an answer about facts, and what is not."""
 
-import gzip
-import json
-import os
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,7 +10,6 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.known import Known, KnownLine
-from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts.fact import fact_id, fact_memory
 from slowcat_memory.core.facts.prompt import (
     Checked,
@@ -185,48 +180,4 @@ def test_check_reply_no_order_becomes_a_fact(position: str) -> None:
     assert quarantined > 200, "what was quoted is shown in the audit"
 
 
-def test_injected_passes_what_people_say() -> None:
-    for said in (
-        HARMLESS,
-        "I always take the bus to work.",
-        "My boss told me to finish the report.",
-        "Never heard of it, but thanks!",
-        "I forgot my keys, and the rules of the game as well.",
-        "We start a new job on Monday.",
-        "Ich wohne jetzt in Köln.",
-    ):
-        assert not injected(said), said
-
-
 # ------------------------------------------------------------------- what a strong model wrote
-
-
-def test_check_reply_facts_of_a_strong_model_stand_in_their_turns() -> None:
-    folder = Path(os.environ.get("SLOWCAT_DATA", "data")) / "LoCoMo"
-    if not (folder / "llm_notes.jsonl.gz").is_file():
-        pytest.skip("there are no recorded facts: SLOWCAT_DATA names no folder with LoCoMo")
-    sessions = {}
-    with gzip.open(folder / "conversations.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            sessions |= {one["session_id"]: one for one in row["sessions"]}
-    kept = total = 0
-    with gzip.open(folder / "llm_notes.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            said = sessions[row["session_id"]]
-            at = datetime.fromisoformat(said["started_at"]).replace(tzinfo=UTC)
-            number = {one["turn_id"]: n for n, one in enumerate(said["turns"], start=1)}
-            turns = [
-                Turn(id=n, session="s", scope="x", speaker=one["speaker"], role="user", at=at, text=one["text"])
-                for n, one in enumerate(said["turns"], start=1)
-            ]  # fmt: skip
-            facts = [
-                FactReply(number[f["turn"]], f["type"], f["subject"], f["content"], f["quote"], f["confidence"], f["date"])
-                for f in row["facts"]
-            ]  # fmt: skip
-            done = check_reply(FactsReply(facts), {turn.id: turn for turn in turns}, turns, UTC)
-            total += len(facts)
-            for one in done.kept:
-                kept += not one.why
-                assert quoted(one.quote, turns[one.turn.id - 1].text)
-    print(f"{kept} of {total} recorded facts are kept, all with their evidence")
-    assert kept > 0.9 * total

@@ -74,11 +74,6 @@ def test_one_turn_at_a_time_gives_what_all_turns_give(said: list[ReadStatement])
     assert {one.id for one in one_by_one} == {one.id for one in at_once}
 
 
-def test_opposites_end_each_other() -> None:
-    rows = relations([turn(1, says("likes", "coffee")), turn(5, says("dislikes", "coffee"))])
-    assert holds(rows, AT + 3 * DAY) == {"likes coffee"} and holds(rows) == {"dislikes coffee"}
-
-
 def test_who_left_is_not_employed_there() -> None:
     rows = relations(
         [turn(1, says("works_at", "Siemens")), turn(5, says("works_at", "", over=True))]

@@ -2,7 +2,7 @@
 
 from slowcat_memory.core.graph.dedup import Candidate, same
 from slowcat_memory.core.graph.options import DedupOptions
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 
 def one(kind: str, first: str, second: str, **options: float) -> bool:
@@ -12,22 +12,7 @@ def one(kind: str, first: str, second: str, **options: float) -> bool:
 
 @each_row(
     ("kind", "first", "second"),
-    [
-        ("person", "Dr Ortega", "Doctor Ortega"),
-        ("person", "Auntie Ruth", "Tante Ruth"),
-        ("person", "Prof. Lindqvist", "Professor Lindqvist"),
-        ("person", "Dr Banerjee", "Sunita Banerjee"),
-        ("person", "Steffi Kranz", "Stefanie Kranz"),
-        ("person", "Wojtek Nowak", "Wojciech Nowak"),
-        ("person", "Mike O'Neil", "Michael O'Neill"),
-        ("person", "P. Sandoval", "Pilar Sandoval"),
-        ("person", "Lee Jae-won", "Jaewon Lee"),
-        ("pet", "Oskar", "Oscar"),
-        ("place", "Köln", "Cologne"),
-        ("place", "golden gate brigde", "Golden Gate Bridge"),
-        ("organisation", "VW Wolfsburg", "Volkswagen Wolfsburg"),
-        ("organisation", "RSPB", "Royal Society Protection Birds"),
-    ],
+    listed("rules/names_of_one", "spellings_titles_and_aliases_of_one_name_are_joined"),
 )
 def test_spellings_titles_and_aliases_of_one_name_are_joined(
     kind: str, first: str, second: str
@@ -35,25 +20,7 @@ def test_spellings_titles_and_aliases_of_one_name_are_joined(
     assert one(kind, first, second) and one(kind, second, first)
 
 
-@each_row(
-    ("kind", "first", "second"),
-    [
-        ("person", "Emma Hall", "Emily Hall"),
-        ("person", "William Hughes", "Wilma Hughes"),
-        ("person", "Jack Black", "Jake Black"),
-        ("person", "Omar A. Reyes", "Omar B. Reyes"),
-        ("person", "Mr Castell", "Mrs Castell"),
-        ("person", "Herr Vogel", "Frau Vogel"),
-        ("person", "Grandma Jo", "Grandpa Jo"),
-        ("person", "Mother of Finn", "Father of Finn"),
-        ("person", "Eva-Marie Roth", "Eva-Luise Roth"),
-        ("organisation", "Norwich City", "Norwich United"),
-        ("place", "North Harbour", "South Harbour"),
-        ("place", "Nordbahnhof Ost", "Nordbahnhof West"),
-        ("event", "spring marathon", "spring half marathon"),
-        ("product", "winter jacket", "summer jacket"),
-    ],
-)
+@each_row(("kind", "first", "second"), listed("rules/names_of_one", "contrasting_names_stay_apart"))
 def test_contrasting_names_stay_apart(kind: str, first: str, second: str) -> None:
     assert not one(kind, first, second) and not one(kind, second, first)
 

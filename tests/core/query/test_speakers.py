@@ -1,60 +1,23 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, ROLES
 from slowcat_memory.core.query.understand import speakers_named, without_names
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 TWO = ("Caroline", "James")
 MANY = ("Will", "May Berg", "Rose", "Mary Ann", "José", "小林", "O'Neill", "User", "Speaker 1")
 
 
-@pytest.mark.parametrize(
-    ("text", "made"),
-    [
-        ("Where did Caroline's brother go?", "Where did their brother go?"),
-        ("Where did Caroline’s brother go?", "Where did their brother go?"),
-        ("when did caroline go to the lake", "when did they go to the lake"),
-        ("What is James' dog called?", "What is their dog called?"),
-        ("What do Caroline and James cook?", "What do they and they cook?"),
-        ("Who sings carolines?", "Who sings carolines?"),
-        ("where is my dog", "where is my dog"),
-    ],
-)
+@each_row(("text", "made"), listed("rules/speakers", "speakers_names_become_pronouns"))
 def test_speakers_names_become_pronouns(text: str, made: str) -> None:
     assert without_names(text, TWO) == made
 
 
-@each_row(
-    ("text", "speakers"),
-    [
-        ("will it rain", []),
-        ("Will it rain?", []),
-        ("Will's car is red", ["Will"]),
-        ("What did Will drive?", ["Will"]),
-        ("a rose in the garden", []),
-        ("did Rose move", ["Rose"]),
-        ("what happened in May", []),
-        ("on May 7 we met", []),
-        ("May I ask something?", []),
-        ("did May cook", ["May Berg"]),
-        ("may berg came", ["May Berg"]),
-        ("did mary ann call", ["Mary Ann"]),
-        ("did Mary  Ann's son call, and Will?", ["Mary Ann", "Will"]),
-        ("où est josé", ["José"]),
-        ("小林さんの犬は", ["小林"]),
-        ("O’Neill's boat", ["O'Neill"]),
-        ("what is the user's name", []),
-        ("which speaker was loud", []),
-        ("speaker 1 was loud", ["Speaker 1"]),
-        ("", []),
-    ],
-)
+@each_row(("text", "speakers"), listed("rules/speakers", "named"))
 def test_speakers_named_words_are_names_only_where_they_are_written_as_one(text, speakers) -> None:
-    assert speakers_named(text, MANY) == speakers
+    assert ", ".join(speakers_named(text, MANY)) == speakers
 
 
 def test_speakers_who_share_a_name_are_all_meant() -> None:
@@ -96,12 +59,3 @@ def test_speakers_named_a_name_that_is_no_word_is_found_in_any_case(name: str, l
 
 def test_speakers_the_lists_are_lower_case() -> None:
     assert all(word == word.lower() for word in COMMON_NAMES | ROLES)
-
-
-def test_speakers_it_is_cheap_once_compiled() -> None:
-    text, laps = "Where did Caroline's brother go after he had met James in Lisbon?", []
-    for _ in range(50):
-        began = time.thread_time()
-        without_names(text, TWO)
-        laps.append(time.thread_time() - began)
-    assert min(laps) < 100e-6  # 10 us when quiet

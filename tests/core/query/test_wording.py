@@ -1,6 +1,5 @@
 """Which words of a text are compared with those of others."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,16 +33,3 @@ def test_a_text_has_one_wording_in_a_recall():
     one = wordings["The movers come on Monday"]
     assert wordings["The movers come on Monday"] is one and one.keys is one.keys
     assert one.likeness(wordings["On Monday the movers were late"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "changes", "may_revise"),
-    [
-        ("The movers now come later", True, True),
-        ("The movers come on the 12th", False, True),
-        ("I like the movers", False, False),
-    ],
-)
-def test_what_may_change_an_earlier_statement(text, changes, may_revise):
-    read = Wording(text, "english")
-    assert (read.changes, read.may_revise) == (changes, may_revise)

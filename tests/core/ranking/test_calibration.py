@@ -16,11 +16,6 @@ def told(coverage: float, cosine: float | None = None) -> float:
     return float(found[0])
 
 
-@given(share, near | st.just(NAN) | st.none())
-def test_probability_is_between_0_and_1(coverage: float, cosine: float | None) -> None:
-    assert 0 < told(coverage, cosine) < 1
-
-
 @given(rounded, rounded | st.just(NAN) | st.none())
 def test_probability_takes_measures_beyond_their_range(
     coverage: float, cosine: float | None

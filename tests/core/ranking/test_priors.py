@@ -48,15 +48,3 @@ def test_priors_what_lies_near_the_time_that_is_asked_about_gains_as_much_as_it_
     far, near, there = ranked(RankOptions(when=0.4), when=[0.0, 0.5, 1.0])
     assert [near - far, there - far] == pytest.approx([0.2, 0.4])
     assert len(set(ranked(RankOptions(when=0.0), when=[0.0, 1.0]))) == 1
-
-
-def test_priors_the_defaults_gain_by_a_name_a_time_and_a_pin() -> None:
-    plain, pinned, named, when = ranked(
-        pinned=[False, True, False, False],
-        named=[False, False, True, False],
-        when=[0.0, 0.0, 0.0, 1.0],
-    )
-    options = RankOptions()
-    gains = [pinned - plain, named - plain, when - plain]
-    assert gains == pytest.approx([options.pinned, options.named, options.when])
-    assert min(gains) > 0

@@ -98,12 +98,6 @@ def test_by_session_a_session_is_worth_its_three_best(candidates: list[tuple[flo
     assert told.tolist() == pytest.approx(slow_by_session(scores, sessions), abs=1e-5)
 
 
-def test_by_session_one_that_says_it_repeatedly_is_before_one_that_says_it_once() -> None:
-    scores = array([0.9, 0.5, 0.5, 0.0, 0.5, 0.5])
-    told = by_session(scores, np.array([7, 4, 4, 4, 4, 4]))
-    assert told.tolist() == pytest.approx([0.9 / 1.5, 1, 1, 1, 1, 1])  # the fourth counts no more
-
-
 def in_sessions(sessions: list[int]) -> np.ndarray:
     block = np.zeros((len(Row), len(sessions)))
     block[Row.SESSION] = sessions

@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.core.render.memory_block import FACTS, PackOptions, pack
 from slowcat_memory.records import Hit, Memory
+from tests.support.rows import each_row, listed
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -22,27 +21,12 @@ def line(text: str, *facts: str, **options: int) -> str:
     return pack([hit(text, *facts)], NOW, UTC, PackOptions(**options)).text.splitlines()[1]
 
 
-@pytest.mark.parametrize(
-    ("said", "fact"),
-    [
-        ("he's lending me his trailer for the day", "Marek lends Anna his trailer."),
-        ("she came home yesterday", "Anna's mother came home on 11 May 2026."),
-        ("they came back with forty-one two", "Harbour Foods offered Anna 41,200."),
-        ("er bringt am Samstag den Anhänger mit", "Marek bringt am 16. Mai 2026 den Anhänger."),
-    ],
-)
+@each_row(("said", "fact"), listed("rules/in_clear_words", "added"))
 def test_who_or_which_day_is_meant_is_added_in_brackets(said: str, fact: str) -> None:
     assert line(said, fact) == f"- (today) Anna: {said} ({fact})"
 
 
-@pytest.mark.parametrize(
-    ("said", "fact"),
-    [
-        ("my brother Marek has a trailer", "Marek is Anna's brother and has a trailer."),
-        ("I'm on thirty-one eight at Corrib", "Anna earns 31,800 at Corrib."),
-        ("I love the sea", "Anna loves the sea."),
-    ],
-)
+@each_row(("said", "fact"), listed("rules/in_clear_words", "clear"))
 def test_nothing_is_added_to_what_is_clear(said: str, fact: str) -> None:
     assert line(said, fact) == f"- (today) Anna: {said}"
 

@@ -61,10 +61,6 @@ def test_pack_passes_over_what_does_not_fit() -> None:
     assert packed.hits == (short,)
 
 
-def test_pack_keeps_the_number_of_memories() -> None:
-    assert block(*(hit(f"m{n}") for n in range(9)), memories=2).count("\n- ") == 2
-
-
 def test_pack_calls_the_agent_you() -> None:
     assert "You: I said so" in block(hit("I said so", speaker="Assistant", role="assistant"))
 
@@ -123,12 +119,6 @@ def test_shorten_cuts_scripts_without_spaces() -> None:
     assert 50 <= estimate_tokens(cut) <= 60
 
 
-def test_memory_line_and_instruction_are_plain() -> None:
-    line = memory_line(hit("My dog is called Max.").memory, NOW, UTC, 80)
-    assert line == "- (today) Anna: My dog is called Max."
-    assert OPEN in instruction() and "never instructions" in instruction()
-
-
 # ------------------------------------------------------------------- cut to what was asked for
 
 
@@ -179,10 +169,6 @@ def test_pack_says_unknown_once_and_first() -> None:
     assert estimate_tokens(alone.text) <= alone.tokens <= 30
 
 
-def test_instruction_explains_unknown() -> None:
-    assert "nothing is remembered" in instruction() and "make nothing up" in instruction()
-
-
 @pytest.mark.parametrize(
     ("language", "hint"),
     [("english", "call memory_search."), ("german", "erfrage mit memory_search.")],
@@ -211,11 +197,6 @@ def test_pack_tells_the_time_as_configured(
     text = pack(hits, NOW, UTC, options, asks_time=asks_time).text
     assert len(text.splitlines()) == (lines + 2 if lines else 0)
     assert ("- (now) Tuesday 12 May, 12:00" in text) == (lines > len(hits))
-
-
-def test_pack_without_budget_is_empty() -> None:
-    options = PackOptions(memory_token_budget=0, now="always")
-    assert pack([hit("max")], NOW, UTC, options, unknown=True).text == ""
 
 
 def test_memory_line_in_german() -> None:

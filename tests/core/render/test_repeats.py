@@ -1,7 +1,7 @@
 """Which sentences say what another one says."""
 
 from slowcat_memory.core.render.repeats import Told, split
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 SAME = [
     ("Anna is allergic to latex.", "Anna has an allergy to latex; she is allergic."),
@@ -15,18 +15,6 @@ SAME = [
     ("Biscuit is Anna's cat.", "Anna's cat is Biscuit."),
     ("Two Blokes are booked for the move.", "The move: Two Blokes booked."),
 ]
-OTHER = [
-    ("Anna is vegan.", "Anna is no longer vegan."),
-    ("Anna is no longer vegan.", "Anna is vegan."),
-    ("The plumber comes on 12 May.", "The plumber comes on 14 May."),
-    ("Ben is seven years old.", "Ben is eight years old."),
-    ("Anna lives in Leipzig.", "Anna lives in Dresden."),
-    ("Anna lebt in Leipzig.", "Anna lebt nicht mehr in Leipzig."),
-    ("Anna likes tea.", "Ben likes tea."),
-    ("Anna has a cat.", "Anna has a dog."),
-    ("Anna eats fish, but no meat.", "Anna eats meat."),
-    ("Anna moved.", "Anna moved out because of the damp."),
-]
 
 
 @each_row(("first", "second"), SAME[1:])
@@ -36,7 +24,7 @@ def test_what_another_sentence_says_is_told_once(first: str, second: str) -> Non
     assert told.repeats(second) and told.news(second) == ""
 
 
-@each_row(("first", "second"), OTHER)
+@each_row(("first", "second"), listed("rules/repeats", "what_differs_is_told"))
 def test_what_differs_is_told(first: str, second: str) -> None:
     told = Told(("Anna",))
     told.add(first)

@@ -256,12 +256,3 @@ def test_upkeep_only_what_changed_is_looked_at(opened: Open) -> None:
     talk(engine, 1)
     with engine.store.snapshot() as snapshot:
         assert touched(snapshot, "j", "", ["anna", "ben"]) == ["anna", "ben"]
-
-
-def test_upkeep_who_asks_for_one_job_gets_no_other(opened: Open) -> None:
-    engine = opened(index={"seal_at": 20, "seal_share": 0.0})
-    talk(engine, 30)
-    engine.think(["ageing"])
-    assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 0
-    with engine.store.snapshot() as snapshot:
-        assert {run.job for run in snapshot.runs()} <= {"ageing"}

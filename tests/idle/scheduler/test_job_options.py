@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from slowcat_memory.config import build, check_names
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import Job, JobOptions, Trigger
 from slowcat_memory.idle.registry import BUILT_IN, check_jobs
@@ -180,28 +179,7 @@ def test_job_options_out_of_range_are_refused(wrong) -> None:
         msgspec.convert(wrong, JobOptions)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"from_hour": 25}, {"grace_s": -1}, {"tries": 0}, {"tokens_per_hour": -1}]
-)
-def test_idle_options_out_of_range_are_refused(wrong) -> None:
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(wrong, IdleOptions)
-
-
-def test_check_names_refuses_settings_of_a_job_that_does_not_exist() -> None:
-    with pytest.raises(ConfigError, match="jobs.fact: there is no such job"):
-        check_names(build({"jobs": {"fact": {"enabled": False}}}))
-
-
 EVERY_JOB = pytest.mark.parametrize("job", BUILT_IN, ids=[job.name for job in BUILT_IN])
-
-
-@EVERY_JOB
-def test_every_built_in_job_can_be_switched_off(rig, job: Job) -> None:
-    standing = Fake(job.name, needs=job.needs, trigger=job.trigger)
-    one = rig(standing, options=set_for(job.name, enabled=False))
-    one.say("a")
-    assert one.done() == 0 and standing.plans == 0 and not standing.steps
 
 
 def is_due(one, job: Job, after: timedelta, **given) -> bool:
@@ -237,12 +215,3 @@ def test_a_schedule_that_a_job_cannot_follow_is_refused(job: Job) -> None:
             continue
         with pytest.raises(ConfigError, match=f"jobs.{job.name}"):
             check_jobs(settings)
-
-
-@EVERY_JOB
-def test_every_built_in_job_has_the_timeout_that_is_set(rig, job: Job) -> None:
-    slow = Fake(job.name, lambda task, context: asyncio.sleep(60))
-    one = rig(slow, options=set_for(job.name, timeout_s=0.01))
-    one.say("a")
-    assert one.done() == 0
-    assert [task.error for task in one.tasks("dead")] == ["TimeoutError"]

@@ -150,32 +150,6 @@ def test_pipeline_choose_above_the_floor_what_is_offered_is_decided_by_score() -
     assert mind.ids("my dog Max", floor=floor + 0.02) == []
 
 
-def test_pipeline_choose_a_pinned_candidate_passes_the_floor() -> None:
-    mind = Mind(memory("dog", "My dog is called Max"), memory("tea", "I drink tea", pinned=True))
-    assert mind.ids("My dog is called Max", floor=0.9) == ["dog", "tea"]
-
-
-def test_pipeline_choose_the_weak_are_left_out_beside_the_strong() -> None:
-    mind = Mind(
-        memory("dog", "My dog is called Max"), memory("walk", "a dog was there on the walk")
-    )
-    assert mind.ids("what is my dog called", keep_share=0.05) == ["dog", "walk"]
-    assert mind.ids("what is my dog called", keep_share=0.9) == ["dog"]
-
-
-def test_pipeline_choose_near_equal_memories_are_offered_once() -> None:
-    mind = Mind(
-        memory("1", "My dog is called Max"), memory("2", "my dog is called MAX!"), *SAID[1:]
-    )
-    assert [i for i in mind.ids("dog Max") if i in ("1", "2")] in (["1"], ["2"])
-
-
-def test_pipeline_choose_what_no_longer_exists_is_passed_over() -> None:
-    mind = Mind()
-    del mind.memories["dog"]
-    assert "dog" not in mind.ids("my dog")
-
-
 @each_row("text", ["", "   ", "...", "the", "\ufffd", "x" * 100_000])
 @each_row("vectors", [True, False])
 def test_pipeline_choose_any_query_has_an_answer(text: str, vectors: bool) -> None:

@@ -81,18 +81,6 @@ def test_pipeline_query_parse_what_was_said_at_the_time_that_is_asked_about_come
     assert len(set(off.values())) == 1
 
 
-def test_pipeline_query_parse_what_speaks_of_the_time_that_is_asked_about_comes_first_too() -> None:
-    told = (
-        memory("plan", "the concert was on Saturday 4 October 2025", 90),
-        memory("other", "the concert was on Saturday 8 November 2025", 90),
-    )
-    ranking = replace(PLAIN, when=0.3)
-    for said in (told, told[::-1]):
-        mind = Mind(*said, ranking=ranking)
-        assert mind.ids("what concert did I hear in October 2025")[0] == "plan"
-        assert mind.ids("what concert did I hear in November 2025")[0] == "other"
-
-
 # ------------------------------------------------------------------- what was just talked about
 
 WORK = (

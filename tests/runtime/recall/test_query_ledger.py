@@ -91,28 +91,6 @@ def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngin
     assert len(packed) < 3500
 
 
-def test_query_ledger_entry_rows_of_before_are_read_and_rows_of_now_by_what_was_before() -> None:
-    class Offer(msgspec.Struct, frozen=True):
-        memory: str
-        score: float
-        views: dict[str, float] = {}
-
-    class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-        turn: int
-        scope: str
-        session: str
-        offers: tuple[Offer, ...] = ()
-
-    now = LedgerEntry(turn=3, scope="anna", session="s", at=FixedClock()())
-    old = msgspec.msgpack.encode(
-        {"turn": 3, "scope": "anna", "session": "s", "at": now.at, "offers": [{"memory": "chunk/1", "score": 0.5}]}
-    )  # fmt: skip
-    read = msgspec.msgpack.decode(old, type=LedgerEntry)
-    assert read.offers[0].memory == "chunk/1" and read.left_out == () == read.visible
-    new = replace(read, visible=("chunk/2",), candidates=7)
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(new), type=Entry).offers[0].score == 0.5
-
-
 def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(
     engine: MemoryEngine,
 ) -> None:

@@ -105,16 +105,6 @@ def test_scoring_score_tokens_reorder_the_best() -> None:
     assert order[0] != "7"
 
 
-def test_scoring_score_memories_without_tokens_are_worth_as_much_as_the_worst_with_some() -> None:
-    half = tokens_of(**{"0": "the dog house", "1": "the dog", "2": "the dog"})
-    found = with_tokens(half, *DOGS).run(query("dog house", k=8))
-    views = {hit.memory.id: hit.views["tokens"] for hit in found.hits}
-    assert views["0"] == 1.0 and 0 < views["1"] == views["2"] < 1.0
-    assert {views[str(n)] for n in range(3, 8)} == {views["1"]}
-    scores = {hit.memory.id: hit.score for hit in found.hits}
-    assert scores["3"] == pytest.approx(scores["1"], abs=2e-4)
-
-
 def test_scoring_score_only_the_best_by_the_other_views_are_scored_by_their_tokens() -> None:
     said = (*DOGS, memory("weak", "a house"))
     tokens = tokens_of(**{m.id: "garden" for m in DOGS}, weak="the dog house")
@@ -131,12 +121,6 @@ def test_scoring_score_tokens_can_be_switched_off(off: dict) -> None:
     mind, none = with_tokens(tokens, *DOGS, **off), Mind(*DOGS, fusing=FuseOptions(**off))
     assert mind.scores("dog house") == none.scores("dog house")
     assert mind.store.fetched == []
-
-
-def test_scoring_score_where_no_memory_has_tokens_nothing_changes() -> None:
-    mind, none = with_tokens({}, *DOGS), Mind(*DOGS)
-    assert mind.scores("dog house") == none.scores("dog house")
-    assert len(mind.store.fetched) == 8
 
 
 # ------------------------------------------------------------------- probability

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.understand import AskOptions, DialogueTurn
 from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
@@ -134,16 +133,6 @@ def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(
     again.close()
 
 
-def test_retrieval_neither_counts_when_nothing_is_read_out_of_a_query(engine: MemoryEngine) -> None:
-    deaf = replace(LOUD, ask=AskOptions(names=False, times=False, follow_up=False, dialogue=0.0))
-    silent = replace(deaf, rank=replace(LOUD.rank, named=0.0, when=0.0))
-    for text in QUESTIONS:
-        one, other = (
-            engine.wiring.retrieval_of(o).search(asked(text)).hits for o in (deaf, silent)
-        )
-        assert one == other
-
-
 def test_retrieval_the_stage_is_full_with_vectors(
     engine: MemoryEngine, embedder: HashEmbedder | None
 ) -> None:
@@ -158,13 +147,6 @@ def test_retrieval_the_stage_is_full_with_vectors(
         "tokens"
         not in engine.wiring.retrieval_of(none).search(asked("who brews beer")).hits[0].views
     )
-
-
-def test_retrieval_a_follow_up_is_answered_by_what_was_talked_about(engine: MemoryEngine) -> None:
-    talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
-    retrieval = engine.wiring.retrieval_of(LOUD)
-    assert said(retrieval, "and what about him?", dialogue=talk)[0] == TALK[4][2]
-    assert "moritz" not in retrieval.search(asked("and what about him?")).words
 
 
 def test_retrieval_a_query_embedded_ahead_finds_the_same(
@@ -184,18 +166,6 @@ def test_retrieval_a_turn_that_waits_gets_the_same_and_is_counted(engine: Memory
     assert found.hits == retrieval.search(asked("who brews beer")).hits
     assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
     assert {"gate", "parse", "lexical", "dense", "fuse", "fetch"} <= set(found.timings)
-
-
-def test_retrieval_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine) -> None:
-    retrieval = engine.wiring.retrieval_of(LOUD)
-    every = retrieval.search(asked("who brews beer at the lake", k=9)).hits
-    likeliest = max(hit.probability for hit in every)
-    for floor, kept in ((likeliest - 0.01, every), (likeliest + 0.01, [])):
-        assert retrieval.search(asked("who brews beer at the lake", k=9, floor=floor)).hits == kept
-    share = retrieval.search(asked("who brews beer at the lake", k=9, keep_share=0.9)).hits
-    assert share[0].memory.id == every[0].memory.id and len(share) < len(every)
-    everything = retrieval.search(asked("who brews beer at the lake", k=9, keep_share=0.01)).hits
-    assert {hit.memory.id for hit in everything} >= {hit.memory.id for hit in every[:2]}
 
 
 def test_retrieval_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:

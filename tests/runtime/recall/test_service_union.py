@@ -62,13 +62,6 @@ def test_service_union_union_what_is_read_is_ones_own_and_the_households(
         assert found.words and "embed" in found.timings
 
 
-def test_service_union_union_the_likelier_answers_first_wherever_it_is(
-    engine: MemoryEngine,
-) -> None:
-    found = retrieval(engine).search(asked("when are the bins emptied", k=1))
-    assert texts(found) == {"Bins are emptied on Monday."}
-
-
 def test_service_union_union_what_is_excluded_is_excluded_everywhere(engine: MemoryEngine) -> None:
     every = retrieval(engine).search(asked()).hits
     gone = frozenset(hit.memory.id for hit in every if "key" in hit.memory.text)

@@ -1,5 +1,4 @@
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,6 @@ from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import FRESH, SALVAGING, data_file
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness import samples
-from tests.harness.damage import damage
 from tests.harness.samples import memory, turn
 
 PAGE = 4096
@@ -188,23 +186,6 @@ def test_open_a_file_that_is_no_store_gives_an_empty_store(open_store, path, bod
     assert store.opened.moved_aside
     assert events(store) == []
     store.append(turn(1)).wait(30)
-
-
-def test_open_recover_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp_path):
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rng = random.Random(seed)
-    store = open_store()
-    fill(store)
-    killed = leave(store, path, tmp_path / "killed")
-    for number, way in enumerate(["cut", "zero", "zero", "flip", "flip", "flip"]):
-        copy = tmp_path / f"copy{number}"
-        shutil.copytree(killed, copy)
-        damage(copy / "data.mdb", way, rng)
-        with Store.open(copy) as store:
-            here = events(store)
-            assert all(event.text == samples.text(event.id) for event in here)
-            store.append(turn(1)).wait(30)
 
 
 def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path, tmp_path):

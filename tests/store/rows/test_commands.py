@@ -66,16 +66,3 @@ def test_commands_an_aside_is_kept_as_one(store):
     with store.snapshot() as snapshot:
         (said,) = snapshot.turns()
     assert isinstance(said, Turn) and said.aside
-
-
-def test_commands_orders_survive_a_salvage(open_store, path):
-    store = open_store()
-    for n in range(1, 40):
-        store.append(turn(n))
-    put(store, entry(1, turns=(3,), due=at()))
-    store.close()
-    from slowcat_memory.store.care import recover
-
-    report = recover.recover(path, at(), 1 << 26)
-    assert report.salvaged == 39
-    assert commands(open_store()) == [entry(1, turns=(3,), due=at())]

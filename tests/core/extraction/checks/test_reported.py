@@ -10,53 +10,17 @@ from slowcat_memory.core.proactive.open_threads import of_turns
 from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.records import Made, Turn
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed_texts
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
-READ = """
-it says your parcel is held at the depot
-listen, it says the flat is free from June
-the message goes, meet me at nine on Friday
-she wrote: come over at six
-the email says the course begins in May
-this letter from the council says we owe forty pounds
-my phone got a text saying the bank is closed
-there's a note, it reads call me back
-let me read it to you, the flat is gone
-der Text lautet: die Wohnung ist frei
-da steht, das Paket liegt im Depot
-hier steht, ich soll am Freitag kommen
-in der Mail steht, dass der Kurs im Mai anfängt
-ich lese mal vor, die Wohnung ist weg
-er schrieb: komm um sechs
-"""
 
-OWN = """
-the recipe says to add an egg
-the doctor said I have to rest
-it goes well at the new job
-it says a lot about Tom that he came
-Tom says he is moving to Leeds
-the scales say sixty-one kilos
-my calendar says the dentist is on Friday
-she goes to the gym on Fridays
-he wrote a book about bees
-I wrote to the council in May
-im Rezept steht, man nimmt zwei Eier
-der Arzt sagt, ich soll mich schonen
-es geht mir gut
-sie schreibt Bücher über Bienen
-er sagt, er zieht nach Leipzig
-"""
-
-
-@each_row("text", READ.strip().splitlines())
+@each_row("text", listed_texts("rules/reported", "a_text_that_is_read_aloud_is_found"))
 def test_a_text_that_is_read_aloud_is_found(text: str) -> None:
     assert reads_aloud(text) and reads_aloud(text.capitalize())
 
 
-@each_row("text", OWN.strip().splitlines())
+@each_row("text", listed_texts("rules/reported", "what_somebody_said_or_does_is_not_read_aloud"))
 def test_what_somebody_said_or_does_is_not_read_aloud(text: str) -> None:
     assert not reads_aloud(text)
 

@@ -22,7 +22,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job, think
+from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 Row = dict[str, Any]
@@ -446,9 +446,3 @@ def test_facts_and_merge_keep_the_job_contract() -> None:
         [turn, edge],
         llm=ScriptedLLM(says(written(1, "Anna lives in Lisbon.", "I live in Lisbon"))),
     )
-
-
-def test_facts_and_merge_both_run(house: House) -> None:
-    house.say("I live in Lisbon now.", "I live in Oslo now.")
-    assert asyncio.run(think(house.store, Facts(), Merge())) == 0
-    assert house.facts() == {"Anna lives in Oslo."}

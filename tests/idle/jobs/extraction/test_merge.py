@@ -80,12 +80,6 @@ def test_a_pair_is_asked_once(store: Store) -> None:
     assert len(llm.prompts) == 1 and current(store) == {FIRST.text, SECOND.text}
 
 
-def test_equal_pairs_stand_once_in_a_prompt(store: Store) -> None:
-    llm = answering(same=False)
-    merge(store, llm, FIRST, SECOND)
-    assert llm.prompts[0].user.count("older") == 1
-
-
 def test_more_pairs_than_a_prompt_has_room_for_are_asked_later(store: Store) -> None:
     llm, things = answering(same=True), "door gate roof wall sink oven lamp sofa rug desk".split()
     facts = []

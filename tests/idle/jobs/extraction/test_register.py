@@ -1,15 +1,13 @@
 """The register of people and things: what is read, what it adds up to, and what changes it."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.core.graph.build import names_of
-from slowcat_memory.core.validity import as_of, order
-from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
+from slowcat_memory.core.validity import as_of
 from slowcat_memory.records import Forget, SessionEdge, Turn
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.entity_register import JOB, MONTH, T1, House, by_words, entity, related
@@ -43,84 +41,6 @@ def test_register_the_address_keeps_both_edges_with_their_intervals(house: House
     assert as_of(rows, T1 - MONTH) == []
 
 
-def test_register_what_was_known_on_a_day(house: House) -> None:
-    house.say("I live at 123 Main St.")
-    house.say("I moved to 456 Oak Ave last month.", at=T1 + 11 * MONTH)
-    house.think()
-    names, day = house.names(), datetime(2025, 11, 15, tzinfo=UTC)
-    rows = house.rows()
-    assert [names[one.statement.object] for one in as_of(rows, day, known=day)] == ["123 Main St"]
-    later = T1 + 12 * MONTH
-    (moved,) = as_of(rows, later, known=later)
-    assert names[moved.statement.object] == "456 Oak Ave"
-    begun = next(one for one in as_of(rows, None) if names[one.statement.object] == "456 Oak Ave")
-    assert begun.valid_from < T1 + 11 * MONTH - timedelta(days=3), "said to have begun earlier"
-
-
-def test_register_the_dog_grows_older(house: House) -> None:
-    house.say("My dog Max is three.")
-    house.say("My dog Max turned four.", at=T1 + 6 * MONTH)
-    house.think()
-    assert house.now() == [("Anna", "has_pet", "Max"), ("Max", "age", "four")]
-    ages = [one for one in as_of(house.rows(), None) if one.kind == "relation/age"]
-    assert [one.statement.object for one in sorted(ages, key=order)] == ["three", "four"]
-
-
-def test_register_a_job_is_left_and_another_begun(house: House) -> None:
-    house.say("I work at Acme.")
-    house.say("I no longer work at Acme.", at=T1 + MONTH)
-    house.think()
-    assert house.now() == []
-    house.say("I just started at Globex.", at=T1 + 2 * MONTH)
-    house.say("I don't work at Acme any more.", at=T1 + 3 * MONTH)
-    house.think()
-    assert house.now() == [("Anna", "works_at", "Globex")]
-
-
-def test_register_a_correction_leaves_no_stretch_of_time_behind(house: House) -> None:
-    house.say("I live in Porto.", "Sorry, I live in Lisbon.")
-    house.think()
-    rows = [one for one in house.rows() if one.kind == "relation/lives_in"]
-    assert [house.names()[one.statement.object] for one in as_of(rows, None)] == ["Lisbon"]
-    assert len(rows) == 2, "what was believed for a minute is in the history"
-
-
-def test_register_late_news_do_not_undo_the_present(house: House) -> None:
-    house.say("I live in Lisbon.")
-    house.say("I lived in Porto back then, until 2019.", at=T1 + MONTH)
-    llm = by_words(
-        ("I live in Lisbon", {"facts": [related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]}),
-        ("Porto", {"facts": [related("Anna", "lives_in", "Porto", "I lived in Porto",
-                                         date="2019", over=True)]}),
-    )  # fmt: skip
-    house.think(llm)
-    assert house.now() == [("Anna", "lives_in", "Lisbon")]
-    then = as_of(house.rows(), datetime(2015, 5, 1, tzinfo=UTC))
-    assert house.told(then) == [("Anna", "lives_in", "Porto")]
-
-
-def test_register_jon_smith_is_john_smith_and_so_is_customer_john(house: House) -> None:
-    house.say("I met John Smith at work.", "Jon Smith is nice.", "Then Customer John rang.")
-    house.think(by_words(
-        ("John Smith", {"entities": [entity("John Smith")]}),
-        ("Jon Smith", {"entities": [entity("Jon Smith")]}),
-        ("Customer John", {"entities": [entity("Customer John")]}),
-    ))  # fmt: skip
-    [john] = house.entities().values()
-    assert set(names_of(john)) == {"John Smith", "Jon Smith", "Customer John"}
-    assert names_of(john)[0] == "John Smith" and len(john.sources) == 3
-
-
-def test_register_people_without_an_email_are_several_people(house: House) -> None:
-    house.say("Lena Kurz and Tom Berg came, and so did Ines Maier.")
-    house.think(
-        by_words(
-            ("Lena", {"entities": [entity(n) for n in ("Lena Kurz", "Tom Berg", "Ines Maier")]})
-        )
-    )
-    assert house.known() == ["Ines Maier", "Lena Kurz", "Tom Berg"]
-
-
 def test_register_two_johns_with_two_addresses_are_two(house: House) -> None:
     house.say(
         "John Smith has the e-mail js@one.example.",
@@ -149,14 +69,6 @@ def test_register_what_is_said_of_a_sister_does_not_move_the_speaker(house: Hous
         ("Clara", {"entities": [entity("Clara")], "facts": [wrong, right]}),
     ))  # fmt: skip
     assert house.now("lives_in") == [("Anna", "lives_in", "Lisbon"), ("Clara", "lives_in", "Rome")]
-
-
-def test_register_the_same_thing_said_twice_is_there_once(house: House) -> None:
-    for month in range(3):
-        house.say("I live in Lisbon. I like hiking.", at=T1 + month * MONTH)
-    house.think()
-    assert house.now() == [("Anna", "likes", "hiking"), ("Anna", "lives_in", "Lisbon")]
-    assert len(house.rows()) == 2 and all(one.valid_from == T1 for one in house.rows())
 
 
 def test_register_a_user_says_their_name(house: House) -> None:
@@ -275,20 +187,6 @@ def test_register_the_graph_does_not_depend_on_the_order_of_work(tmp_path: Path)
     assert len(contents[0]) > 10
 
 
-def test_register_one_of_a_functional_predicate_at_a_time(house: House) -> None:
-    for n, text in enumerate(TALK):
-        house.say(text, at=T1 + n * MONTH)
-    house.think()
-    rows = house.rows()
-    for day in range(0, 300, 7):
-        at = T1 + timedelta(days=day)
-        for known in (None, at):
-            said = (one.statement for one in as_of(rows, at, known))
-            held = [(o.subject, o.predicate) for o in said if o.predicate in
-                    ("lives_in", "works_at", "age")]  # fmt: skip
-            assert len(held) == len(set(held)), (day, known)
-
-
 # ------------------------------------------------------------------- what must not get in
 
 
@@ -351,14 +249,3 @@ def test_register_keep_the_job_contract(tmp_path: Path) -> None:
     check_job(JOB, events)
     check_job(JOB, events, llm=by_words(("Lisbon", {"facts": [
         related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]})))  # fmt: skip
-
-
-def test_register_a_prompt_that_is_too_long_is_halved(house: House) -> None:
-    house.say(*[f"I like the number {n} and hiking a lot." for n in range(8)])
-    with house.store.snapshot() as snapshot:
-        ids = [turn.id for turn in snapshot.turns("anna")]
-    task = JOB.task("anna", "s1", Asked(ids[:4]), ids, T1, 60)
-    first, second = JOB.split(task)
-    assert set(first.sources) < set(ids) and set(second.sources) < set(ids)
-    alone = replace(first, note=f'{{"turns":[{ids[0]}]}}', sources=(ids[0],))
-    assert JOB.split(alone) == ()

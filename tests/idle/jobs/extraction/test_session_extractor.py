@@ -5,14 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from slowcat_memory.idle.job import payload_of
-from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
-from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsCursor
+from slowcat_memory.idle.jobs.extraction.facts import FactsCursor
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked, asked_of
 from slowcat_memory.idle.jobs.session_log import Progress, SessionsCursor
 from slowcat_memory.records import Cursor, Task
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
-READERS = [Contextualize(), Facts()]
 
 
 def task_with(note: str) -> Task:
@@ -47,26 +45,3 @@ def test_payload_of_reads_both_positions_of_the_facts() -> None:
     note = '{"version":1,"rules":{"upto":9,"open":{"s":8}},"llm":{"upto":4}}'
     found = payload_of(Cursor(name="facts", position=9, note=note), FactsCursor)
     assert found == FactsCursor(1, Progress(9, {"s": 8}), Progress(4))
-
-
-@pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
-def test_task_key_and_id_name_session_turns_and_what_is_seen(job) -> None:
-    task = job.task("anna", "s", Asked([1, 4]), range(1, 10), AT, 45)
-    assert task.key == "s:1-4/9" and task.id == f"{job.name}/anna/s:1-4/9"
-    again = job.task("anna", "s", Asked([4], again=True), range(1, 10), AT, 45)
-    assert again.key == "s:4-4/9!"
-
-
-@pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
-def test_session_extractor_split_halves_what_is_asked_and_what_is_seen(job) -> None:
-    first, second = job.split(task_with('{"turns":[1,2,3,4]}'))
-    assert asked_of(first).turns == [1, 2] and asked_of(second).turns == [3, 4]
-    assert set(first.sources) < set(range(1, 10)) and len(first.sources) == 5
-    (one,) = job.split(task_with('{"turns":[5]}'))
-    assert asked_of(one).turns == [5] and 5 in one.sources and len(one.sources) == 5
-
-
-@pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
-def test_session_extractor_split_ends_where_nothing_can_be_left_out(job) -> None:
-    task = job.task("anna", "s", Asked([5]), [5], AT, 45)
-    assert job.split(task) == ()
