@@ -51,7 +51,7 @@ READERS = {
     "store/options.py": "dates of backups, locks and creation; nothing is ordered or erased by them",
     "idle/scheduler/loop.py": "default of a loop that is used alone",
     "core/time/calendar.py": "the system's time zone",
-    "transfer/ingest.py": "the date of an import without dates",
+    "transfer/import_.py": "the date of an import without dates",
     "index/build/generation.py": "whether a file's time is old enough to tell a change by it",
     "processor/turn.py": "the begin and end of a trace span",
     "providers/llm/server.py": "a server's Retry-After date; capped",

@@ -11,6 +11,8 @@ from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import memory_config
+from slowcat_memory.transfer.import_ import Imported, Where, import_reading
+from slowcat_memory.transfer.reading import Options, readings
 from tests.harness import import_trips
 
 
@@ -68,6 +70,19 @@ def test_what_was_forgotten_stays_forgotten_when_its_file_grows(
     engine.forget(Forget(speaker="Ben"))
     imported(engine, tmp_path / "chat.jsonl", *rows, {"speaker": "Ben", "text": "Ben is back"})
     assert texts(engine, "user") == ["Eva 0", "Eva 1", "Eva 2", "Ben is back"]
+
+
+def test_a_file_is_known_again_when_somebody_says_who_the_user_is(
+    engine: MemoryEngine, tmp_path: Path
+) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text("Luna: Hello.\nanna: My dog is called Max.\n", encoding="utf-8")
+    for me in ("", "Anna"):
+        options = Options(me=me, agents=frozenset({"luna"} if me else ()))
+        for reading in readings(path, options, pytest.fail, pytest.fail):
+            done = Imported()
+            import_reading(engine, reading, Where(), done, on_error=pytest.fail)
+    assert (done.turns, done.known_turns) == (0, 2)
 
 
 def test_marks_are_made_after_an_import_that_was_killed_before(

@@ -20,7 +20,7 @@ from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.transfer import Transcript
-from slowcat_memory.transfer.ingest import moments
+from slowcat_memory.transfer.import_ import moments
 
 Step = tuple[list[Item], list[Question]]
 """What is told, and what is asked then."""

@@ -181,7 +181,7 @@ def _surveyed(
         faults = list[TranscriptError]()
         try:
             for one in readings(path, options, faults.append, beside.append):
-                files.append(SurveyedFile(one.source.name, one.faults, one.unreadable, one))
+                files.append(SurveyedFile(one.text.name, one.faults, one.unreadable, one))
         except TranscriptError as error:
             faults.append(error)
         files += [SurveyedFile(str(path), [fault], 1) for fault in faults]
@@ -315,7 +315,7 @@ def _preview(files: list[SurveyedFile], beside: list[TranscriptError], zone: tzi
     for file in files:
         if (found := file.reading) is None:
             continue
-        encoded = "" if found.encoding.startswith("utf-8") else f", {found.encoding}"
+        encoded = "" if found.text.encoding.startswith("utf-8") else f", {found.text.encoding}"
         much = [
             f"{count(found.turns, 'turn')} in {count(found.sessions, 'session')}",
             count(found.notes, "note") if found.notes else "",
@@ -370,7 +370,7 @@ def _plain(file: SurveyedFile) -> dict[str, Any]:
     return {
         "file": file.name,
         "format": found.format.name,
-        "encoding": found.encoding,
+        "encoding": found.text.encoding,
         "from": first,
         "to": last,
         "undated": found.undated,

@@ -51,7 +51,7 @@ VIEWS = {
 }
 MEMORIES = ("notes", "summaries", "episodes", "blocks", "icebreakers")
 KINDS = ("sessions", "turns", *MEMORIES, "jobs", "calls", "stats")
-IMPORTED = "import"  # why an imported session ended, as ``transfer.ingest.REASON``
+IMPORTED = "import"  # why an imported session ended, as ``transfer.import_.REASON``
 MOST = 1000  # memories of one search
 RUNS = 10  # of jobs that are shown
 

@@ -198,8 +198,7 @@ def period_of(text: str, now: datetime, zone: tzinfo, option: str) -> tuple[date
         typer.BadParameter: It names no time.
     """
     from slowcat_memory.core.time.expressions import WhenOptions, times
-    from slowcat_memory.transfer.ingest import utc
-    from slowcat_memory.transfer.transcript import time_of
+    from slowcat_memory.transfer.transcript import time_of, utc
 
     try:
         datetime.fromisoformat(text.strip())

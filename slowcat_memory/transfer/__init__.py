@@ -5,8 +5,7 @@ both for a file and can be interrupted and repeated, ``export`` writes the log a
 """
 
 from slowcat_memory.transfer.export import export, export_in_parts
-from slowcat_memory.transfer.import_ import Imported, import_file
-from slowcat_memory.transfer.ingest import ingest
+from slowcat_memory.transfer.import_ import Imported, import_file, ingest
 from slowcat_memory.transfer.reading import read
 from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance
 

@@ -78,7 +78,7 @@ class _File(Struct, frozen=True, kw_only=True):
     facts: list[Any]
 
 
-class Imported(Struct):
+class ImportedFacts(Struct):
     """The result of an import, in numbers of facts."""
 
     facts: int = 0
@@ -186,7 +186,7 @@ def _write(path: Path, value: Any, drafting: Drafting) -> None:
         file.write(json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
-def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:
+def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> ImportedFacts:
     """Import facts from a folder; facts with known ids are not changed. Blocks.
 
     Args:
@@ -205,7 +205,7 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
     if scope:
         _check_keeps_facts(engine, scope)
     listed = _indexed(folder) or {path.name for path in files}
-    done, rows = Imported(), defaultdict[str, list[FactRow]](list)
+    done, rows = ImportedFacts(), defaultdict[str, list[FactRow]](list)
     for path in files:
         if path.name in listed:
             for row in _read(path, scope, done.faults):
@@ -246,7 +246,7 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
     return rows
 
 
-def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Imported) -> None:
+def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: ImportedFacts) -> None:
     put = list[Memory]()
     with engine.snapshot() as snapshot:
         said = _turns_at(snapshot, scope, {row.source_date for row in rows})

@@ -15,17 +15,21 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import ConfigError, TranscriptError
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.transfer.formats import NotATranscriptError, Text, recognise
-from slowcat_memory.transfer.formats.format import Break, Placed, Skipped
-from slowcat_memory.transfer.sources import Source, TooMuchError, content_of, sources
+from slowcat_memory.transfer.formats import recognise
+from slowcat_memory.transfer.sources import Files
 from slowcat_memory.transfer.transcript import (
     PACE,
+    Break,
     Note,
+    Placed,
     Report,
+    Skipped,
+    Text,
     Transcript,
     TranscriptSession,
     Utterance,
     fault,
+    utc,
 )
 
 GAP = timedelta(hours=1)  # longest pause within an unlabelled session
@@ -54,8 +58,8 @@ class Reading:
     """A file, read.
 
     Attributes:
+        text: The file.
         format: Its format.
-        encoding: As it was read.
         conversations: Their names, one for each scope that they were exported from.
         sessions: How many there are.
         turns: How many there are.
@@ -68,45 +72,35 @@ class Reading:
         unreadable: How many there are of them.
     """
 
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(self, text: Text, options: Options) -> None:
         """Read a file.
 
         Raises:
-            TranscriptError: It cannot be read, or is of no known format.
+            TranscriptError: It is of no known format, or damaged.
         """
-        self.source, self._options = source, options
+        self.text, self._options = text, options
         self._chats: dict[tuple[str, str], Transcript] = {}  # by conversation and scope
-        self.skipped, self.unreadable = Counter[str](), 0
-        self.faults = list[TranscriptError]()
-        content, self.encoding = content_of(source, self._fail)
-        text = Text(source.name, content)
+        self.speakers, self.skipped = Counter[tuple[str, str]](), Counter[str]()
+        self.faults, self.unreadable = list[TranscriptError](), 0
         self.format = recognise(text)
-        refused: Break | None = None
+        late: Break | None = None  # the session that is left out
         for number, piece in enumerate(self.format.read(text, self._fail)):
             if not number % 1000:
-                source.limits.spend()
-            if isinstance(piece, Break):
-                refused = piece if self._is_late(piece.line, piece.started) else None
-                if refused is None:
-                    self._chat(piece.conversation, "").begin(piece.label, piece.started)
-            elif isinstance(piece, Skipped):
+                text.spend()
+            if isinstance(piece, Skipped):
                 self.skipped[piece.why] += 1
-            elif refused is None or piece.session not in ("", refused.label):
+            elif isinstance(piece, Break):
+                late = piece if self._is_late(piece.line, piece.started) else None
+                if late is None:
+                    self._chat(piece.conversation, "").begin(piece.label, piece.started)
+            elif late is None or piece.session not in ("", late.label):
                 self._take(piece)
-        self._count()
-
-    def _count(self) -> None:
-        self.conversations = [chat.conversation for chat in self._chats.values()]
-        self.speakers, self.undated, every = Counter[tuple[str, str]](), 0, list[datetime]()
-        self.sessions = self.notes = 0
-        for chat in self._chats.values():
-            times = self._times(chat)
-            every += times
-            self.sessions += len(chat.sessions)
-            self.notes += len(chat.notes)
-            self.undated += 0 if times else chat.turns
-            for session in chat.sessions:
-                self.speakers.update((said.speaker, said.role) for said in session.utterances)
+        chats = self._chats.values()
+        every = [at for chat in chats for at in self._times(chat)]
+        self.conversations = [chat.conversation for chat in chats]
+        self.sessions = sum(len(chat.sessions) for chat in chats)
+        self.notes = sum(len(chat.notes) for chat in chats)
+        self.undated = sum(chat.turns for chat in chats if not self._times(chat))
         self.turns = self.speakers.total()
         self.span: tuple[datetime, ...] = (min(every), max(every)) if every else ()
 
@@ -116,7 +110,9 @@ class Reading:
             self.faults.append(error)
 
     def _chat(self, conversation: str, scope: str) -> Transcript:
-        new = Transcript(conversation=conversation or self.name, scope=scope)
+        # Without a name of its own it has that of the file, without endings.
+        name = conversation or self.text.name.replace("\\", "/").rpartition("/")[2].split(".")[0]
+        new = Transcript(conversation=name, scope=scope)
         return self._chats.setdefault((conversation, scope), new)
 
     def _take(self, piece: Placed) -> None:
@@ -137,34 +133,25 @@ class Reading:
             session = chat.every.setdefault(label, new)
         elif session is None or _is_over(session, piece.said.at):
             session = chat.begin()
-        session.utterances.append(self._as_cast(piece.said))
+        said = self._as_cast(piece.said)
+        self.speakers[said.speaker, said.role] += 1
+        session.utterances.append(said)
 
     def _as_cast(self, said: Utterance) -> Utterance:
         """Return an utterance with the role of its speaker, and the user's under no name."""
         name = said.speaker.casefold()
         if name and name == self._options.me.casefold():
-            return replace(said, speaker="", role="user", written=said.who())
-        if name in self._options.agents:
-            return replace(said, role="assistant", written=said.who())
-        return said
+            return replace(said, speaker="", role="user")
+        return replace(said, role="assistant") if name in self._options.agents else said
 
     def _is_late(self, line: int, at: datetime | None) -> bool:
         """Return whether a time is in the future; then it is reported."""
         latest = self._options.latest
-        if latest is None or at is None or self.utc(at) <= latest:
+        if latest is None or at is None or utc(at, self._options.zone) <= latest:
             return False
         reason, hint = f"dated in the future: {at:%Y-%m-%d %H:%M}", "Correct it in the file."
         self._fail(TranscriptError(f"line {line}: {reason}", hint=hint))
         return True
-
-    @property
-    def name(self) -> str:
-        """The name of a conversation that the file does not name: the file's, without endings."""
-        return self.source.name.replace("\\", "/").rpartition("/")[2].split(".")[0]
-
-    def utc(self, at: datetime) -> datetime:
-        """Return a time of the file, in UTC."""
-        return (at if at.tzinfo else at.replace(tzinfo=self._options.zone)).astimezone(UTC)
 
     def transcripts(self, undated: datetime | None = None) -> Iterator[Transcript]:
         """Yield the conversations; each session has a start.
@@ -176,28 +163,23 @@ class Reading:
                 long before the file was changed that its last turn is no later.
         """
         for chat in self._chats.values():
-            after = self._begin(chat, undated)
+            turns = [said.at for session in chat.sessions for said in session.utterances]
+            after = undated or self.text.changed - PACE * len(turns)
+            if times := self._times(chat):
+                before = next((n for n, at in enumerate(turns) if at is not None), len(turns))
+                after = min(times) - PACE * before
             for session in chat.sessions:
                 said = session.utterances
                 session.started = session.started or said[0].at or after
-                times = [one.at for one in said if one.at is not None]
-                after = times[-1] + PACE if times else session.started + PACE * len(said)
+                last = next((one.at for one in reversed(said) if one.at is not None), None)
+                after = last + PACE if last else session.started + PACE * len(said)
             yield chat
-
-    def _begin(self, chat: Transcript, undated: datetime | None) -> datetime:
-        """Return the start of a conversation's first session, if it has none itself."""
-        times = self._times(chat)
-        turns = [said.at for session in chat.sessions for said in session.utterances]
-        if not times:
-            return undated or self.source.changed - PACE * len(turns)
-        before = next((n for n, at in enumerate(turns) if at is not None), len(turns))
-        return min(times) - PACE * before
 
     def _times(self, chat: Transcript) -> list[datetime]:
         """Return every time of a conversation, in UTC."""
         times = [session.started for session in chat.sessions]
         times += [said.at for session in chat.sessions for said in session.utterances]
-        return [self.utc(at) for at in times if at is not None]
+        return [utc(at, self._options.zone) for at in times if at is not None]
 
 
 def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
@@ -210,26 +192,9 @@ def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
     )
 
 
-def readings(path: Path, options: Options, report: Report, beside: Report) -> Iterator[Reading]:
-    """Yield the files that a path stands for.
-
-    Args:
-        path: A file, a folder or a zip archive.
-        options: How they are read.
-        report: Called with an error for each file of a folder or an archive that cannot be read.
-        beside: Called for each that is no transcript, such as a picture or a list of accounts.
-
-    Raises:
-        TranscriptError: The path, or the only file that it stands for, cannot be read; or there is
-            too much of it.
-    """
-    for source in sources(path, report):
-        try:
-            yield Reading(source, options)
-        except TranscriptError as error:
-            if source.alone or isinstance(error, TooMuchError):
-                raise
-            (beside if isinstance(error, NotATranscriptError) else report)(error)
+def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[Reading]:
+    """Return the files that a path stands for, read while they are iterated; see ``Files``."""
+    return Files(path, lambda text: Reading(text, options), report, beside)
 
 
 def read(

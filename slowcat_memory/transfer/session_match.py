@@ -1,19 +1,19 @@
 """Finds what of a transcript's session is in the log already.
 
-A session is known by its scope, its name and its first utterance, never by the ids of its
-utterances: a chat program may begin them anew. Beside the log, a cursor for each imported session
-keeps how many utterances were imported and a hash over them. So a file that has grown continues
-exactly after them, and what was forgotten stays forgotten. A session without a cursor, or whose
-file was edited, is compared with the log itself.
+A session is known by its scope, its name and its first words, never by the ids of its utterances: a
+chat program may begin them anew. Beside the log, a cursor for each imported session keeps how many
+utterances were imported and a hash over them. So a file that has grown continues exactly after
+them, and what was forgotten stays forgotten. A session without a cursor, or whose file was edited,
+is compared with the log itself.
 """
 
 import hashlib
 import json
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -50,129 +50,29 @@ def find(
 ) -> Match:
     """Find the session in the log.
 
+    It has its own id if it was exported from this scope, else a hash of scope, name and first
+    words. A number tells sessions apart that begin alike. The number of an unnamed session with
+    dates is no part of its name: sessions may be added before it.
+
     Args:
         again: Also import utterances that were imported before and are not in the log: forgotten.
     """
-    free = Match(id="", cursor="", row=None, new=range(len(session.utterances)))
-    for name, is_last in _candidates(scope, session):
-        id, row = _in_scope(snapshot, scope, name)
-        known = _cursor_name(scope, name)
+    first = session.utterances[0] if session.utterances else None
+    name = "" if session.numbered and first and first.at else session.id
+    begin = [scope, name, first and [first.text, str(first.at)]]
+    own = [session.id] if session.scope == scope and len(session.id.encode()) <= ID_BYTES else []
+    for id in chain(own, (f"import-{_hash([*begin, number], 6)}" for number in count(1))):
+        there = (snapshot.session(id), snapshot.session(session_in(id, scope)))
+        row = next((one for one in there if one and one.scope == scope), None)
+        known = f"import/{_hash([scope, id], 16)}"  # an id may contain words
+        match = Match(id=row.id if row else id, cursor=known, row=row, new=())
         cursor = None if again else snapshot.cursor(known)
         if row is None and cursor is None:
-            if not free.id:
-                free = replace(free, id=id, cursor=known)
-            if is_last:
-                break
-        elif (new := _new(snapshot, row, cursor, session)) is not None:
+            return replace(match, new=range(len(session.utterances)))
+        if (new := _new(snapshot, row, cursor, session)) is not None:
             unmarked = cursor is not None and cursor.note.startswith(_UNMARKED)
-            return Match(id=id, cursor=known, row=row, new=new, unmarked=unmarked)
-    return free
-
-
-class Overlaps:
-    """What the log held before a file is imported, to find turns of an overlapping export in it.
-
-    An app that exports the latest messages begins each export elsewhere, in the middle of a session.
-    A session that the log has by its name is the file's own, of an import that was stopped, and no
-    other export.
-    """
-
-    def __init__(self) -> None:
-        """Know nothing yet: a scope's sessions are read when they are needed first."""
-        self._sessions: dict[str, dict[str, Session]] = {}
-
-    def without(
-        self,
-        snapshot: Snapshot,
-        scope: str,
-        session: TranscriptSession,
-        times: Sequence[datetime],
-        free: Match,
-    ) -> Match:
-        """Return the match without utterances that are in the log at the same time.
-
-        Args:
-            times: Of the session's utterances, in UTC.
-            free: The match of the session by its name.
-        """
-        if scope not in self._sessions:
-            rows = sorted(snapshot.sessions(scope), key=lambda row: row.started)
-            self._sessions[scope] = {row.id: row for row in rows if row.turns}
-        if free.row is not None:
-            self._sessions[scope].pop(free.id, None)
-            return free
-        if not free.new or any(said.at is None for said in session.utterances):
-            return free
-        logged, found = Counter[tuple[datetime, str, str]](), None
-        gaps = list[Session]()
-        for row in self._sessions[scope].values():
-            if row.started > max(times) or row.last < min(times):
-                continue
-            turns = _logged(snapshot, row)
-            logged.update((turn.at, turn.role, turn.text) for turn in turns)
-            said = {(at, s.role, s.text) for at, s in zip(times, session.utterances, strict=True)}
-            if any((turn.at, turn.role, turn.text) in said for turn in turns):
-                found = found or row
-                gaps += [row] if _forgotten(row, turns, None) else []
-        if found is None:
-            return free
-        new = list[int]()
-        for place, said_ in enumerate(session.utterances):
-            one = (times[place], said_.role, said_.text)
-            if logged[one]:
-                logged[one] -= 1
-            elif not any(row.started <= times[place] <= row.last for row in gaps):
-                new.append(place)
-        return replace(free, id=found.id, row=found, new=new)
-
-
-def _in_scope(snapshot: Snapshot, scope: str, name: str) -> tuple[str, Session | None]:
-    """Return the id and the row of a scope's session: its name, or one beside another scope's."""
-    first = snapshot.session(name)
-    beside = session_in(name, scope)
-    if first is not None and first.scope == scope:
-        return name, first
-    row = snapshot.session(beside)
-    return (name if first is None and row is None else beside), row
-
-
-def done(match: Match, session: TranscriptSession, *, marked: bool) -> Cursor:
-    """Return the cursor that says that all utterances of the session are imported."""
-    note = _digest(session.utterances)
-    return Cursor(
-        name=match.cursor,
-        position=len(session.utterances),
-        note=note if marked else _UNMARKED + note,
-        in_log=False,
-    )
-
-
-def in_log(snapshot: Snapshot, match: Match, session: TranscriptSession) -> dict[int, int]:
-    """Return the log id of each utterance that is in the log, by its position."""
-    row = snapshot.session(match.id)
-    return {} if row is None else _aligned(_logged(snapshot, row), session.utterances)
-
-
-def _candidates(scope: str, session: TranscriptSession) -> Iterator[tuple[str, bool]]:
-    """Yield the ids that the session may have in the log.
-
-    Its own id if it was exported from this scope, then hashes of scope, name and first utterance;
-    a number tells sessions apart that begin alike. The number of an unnamed session with dates is
-    no part of its name: sessions may be added before it.
-
-    Yields:
-        The id, and whether no other follows once it is free.
-    """
-    if session.scope == scope and len(session.id.encode()) <= ID_BYTES:
-        yield session.id, False
-    first = session.utterances[0] if session.utterances else None
-    begin = first and [first.who()[1], first.text, str(first.at)]
-    name = session.id
-    if session.numbered and first is not None and first.at is not None:
-        name = ""
-    yield f"import-{_hash([scope, name, begin], 6)}", True
-    for number in count(2):
-        yield f"import-{_hash([scope, name, begin, number], 6)}", True
+            return replace(match, new=new, unmarked=unmarked)
+    raise AssertionError
 
 
 def _new(
@@ -197,6 +97,74 @@ def _new(
     if cursor is not None and every <= cursor.position:
         return ()
     return range(max(found) + 1, every)
+
+
+class Overlaps:
+    """What the log held before a file is imported, to find turns of an overlapping export in it.
+
+    An app that exports the latest messages begins each export elsewhere, in the middle of a session.
+    A session that the log has by its name is the file's own, of an import that was stopped, and no
+    other export.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet: a scope's sessions are read when they are needed first."""
+        self._sessions: dict[str, dict[str, Session]] = {}
+
+    def without(
+        self,
+        snapshot: Snapshot,
+        scope: str,
+        session: TranscriptSession,
+        times: Sequence[datetime],
+        match: Match,
+    ) -> Match:
+        """Return a match without utterances that are in the log at the same time.
+
+        Args:
+            times: Of the session's utterances, in UTC.
+            match: The session's by its name.
+        """
+        if scope not in self._sessions:
+            rows = sorted(snapshot.sessions(scope), key=lambda row: row.started)
+            self._sessions[scope] = {row.id: row for row in rows if row.turns}
+        before = self._sessions[scope]
+        if match.row is not None:
+            before.pop(match.id, None)
+            return match
+        if not match.new or any(said.at is None for said in session.utterances):
+            return match
+        keys = [(at, one.role, one.text) for at, one in zip(times, session.utterances, strict=True)]
+        logged, found, gaps = Counter[tuple[datetime, str, str]](), list[Session](), list[Session]()
+        for row in before.values():
+            if row.started <= max(times) and row.last >= min(times):
+                turns = _logged(snapshot, row)
+                held = Counter((turn.at, turn.role, turn.text) for turn in turns)
+                logged += held
+                if not held.keys().isdisjoint(keys):
+                    found.append(row)
+                    gaps += [row] if _forgotten(row, turns, None) else []
+        if not found:
+            return match
+        new = list[int]()
+        for place, key in enumerate(keys):
+            if logged[key]:
+                logged[key] -= 1
+            elif not any(row.started <= key[0] <= row.last for row in gaps):
+                new.append(place)
+        return replace(match, id=found[0].id, row=found[0], new=new)
+
+
+def done(match: Match, said: Sequence[Utterance], *, marked: bool) -> Cursor:
+    """Return the cursor that says that these utterances of the session are imported."""
+    note = ("" if marked else _UNMARKED) + _digest(said)
+    return Cursor(name=match.cursor, position=len(said), note=note, in_log=False)
+
+
+def in_log(snapshot: Snapshot, match: Match, session: TranscriptSession) -> dict[int, int]:
+    """Return the log id of each utterance that is in the log, by its position."""
+    row = snapshot.session(match.id)
+    return {} if row is None else _aligned(_logged(snapshot, row), session.utterances)
 
 
 def _forgotten(row: Session, logged: Sequence[Turn], cursor: Cursor | None) -> int:
@@ -226,12 +194,8 @@ def _aligned(logged: Sequence[Turn], said: Sequence[Utterance]) -> dict[int, int
     return found
 
 
-def _cursor_name(scope: str, id: str) -> str:
-    return f"import/{_hash([scope, id], 16)}"  # an id may contain words
-
-
 def _digest(said: Sequence[Utterance]) -> str:
-    return _hash([[*one.who(), one.text, str(one.at)] for one in said], 16)
+    return _hash([[one.text, str(one.at)] for one in said], 16)
 
 
 def _hash(value: object, size: int) -> str:

@@ -12,15 +12,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from io import BufferedReader, BytesIO
-from pathlib import Path, PurePosixPath
-from typing import IO, Protocol
+from pathlib import Path, PurePath
+from typing import IO, Any, Generic, Protocol, TypeVar
 
 import zstandard
-from msgspec import Struct
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer.formats import HINT, NotATranscriptError
-from slowcat_memory.transfer.transcript import Report, fault
+from slowcat_memory.transfer.formats import HINT
+from slowcat_memory.transfer.transcript import NotATranscriptError, Report, Text, fault
 
 MOST_BYTES, MOST_S = 100_000_000, 60  # of what one path stands for, unpacked
 DEEPEST = 3  # archives in archives
@@ -30,6 +29,8 @@ BROKEN = (OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeErr
           zstandard.ZstdError)  # fmt: skip
 START, PART = 4096, 1_000_000  # bytes of a file's first read, which tells text, and of others
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
+
+Result = TypeVar("Result")
 
 
 class SupportsRead(Protocol):
@@ -43,13 +44,83 @@ class TooMuchError(TranscriptError):
     """A path stands for more than may be read of one."""
 
 
-class Limits:
-    """How many bytes and seconds are left for a path."""
+class Files(Generic[Result]):
+    """The files of a path, in the order of their names, each as it is read."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._bytes, self._end = path, MOST_BYTES, time.monotonic() + MOST_S
+    def __init__(
+        self, path: Path, read: Callable[[Text], Result], report: Report, beside: Report
+    ) -> None:
+        """Only look at the path while it is iterated.
 
-    def spend(self, size: int = 0) -> None:
+        Args:
+            path: A file, a folder or a zip archive.
+            read: Reads the text of a file.
+            report: Called with an error for each file of a folder or an archive that cannot be read.
+            beside: Called for each of them that is no transcript, such as a picture.
+        """
+        self._path, self._read, self._report, self._beside = path, read, report, beside
+        self._bytes, self._end = MOST_BYTES, time.monotonic() + MOST_S
+
+    def __iter__(self) -> Iterator[Result]:
+        """Read one file after the other.
+
+        Raises:
+            TranscriptError: The path, or the only file that it stands for, cannot be read; or there
+                is too much of it.
+        """
+        path = self._path
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise TranscriptError(f"cannot read {path}: it is no file and no folder")
+        if not path.is_dir():
+            try:
+                with path.open("rb") as file:
+                    yield from self._opened(str(path), _changed(path), file, 0)
+            except OSError as error:
+                raise TranscriptError(f"cannot read {path}: {error.strerror or error}") from error
+            return
+        for inside in sorted(path.rglob("*")):
+            name = inside.relative_to(path)
+            if not _is_hidden(name) and not inside.is_symlink() and inside.is_file():
+                yield from self._inside(str(name), inside, lambda file=inside: file.open("rb"), 0)  # type: ignore[misc]  # mypy
+
+    def _inside(
+        self, name: str, where: Path | zipfile.ZipInfo, open_: Callable[[], IO[bytes]], depth: int
+    ) -> Iterator[Result]:
+        """Read a file of a folder or an archive; report what cannot be read."""
+        try:
+            with open_() as file:
+                yield from self._opened(name, _changed(where), file, depth)
+        except TooMuchError:
+            raise
+        except NotATranscriptError as error:
+            self._beside(error)
+        except TranscriptError as error:
+            self._report(error)
+        except BROKEN as error:
+            self._report(TranscriptError(f"{name} is damaged: {error}", hint="Unpack the archive."))
+
+    def _opened(
+        self, name: str, changed: datetime, file: IO[bytes], depth: int
+    ) -> Iterator[Result]:
+        """Read a file, or those of an archive."""
+        start: Any = BufferedReader(file, PART)
+        if start.peek(4)[:4] != ZIP:
+            yield self._read(self._text(name, changed, start))
+            return
+        if depth > DEEPEST - 1:
+            raise TranscriptError(f"{name} is an archive in {DEEPEST} archives", hint="Unpack it.")
+        try:
+            archive = zipfile.ZipFile(BytesIO(b"".join(self._parts(start))) if depth else start)
+        except BROKEN as error:
+            raise TranscriptError(f"{name} is damaged: {error}") from error
+        for member in sorted(archive.infolist(), key=lambda one: one.filename):
+            self._spend()
+            if not member.is_dir() and not _is_hidden(PurePath(member.filename)):
+                full = f"{name}/{member.filename}"
+                opened = lambda member=member: archive.open(member)  # noqa: E731
+                yield from self._inside(full, member, opened, depth + 1)
+
+    def _spend(self, size: int = 0) -> None:
         """Count bytes that were read.
 
         Raises:
@@ -63,147 +134,46 @@ class Limits:
         if time.monotonic() > self._end:
             raise TooMuchError(f"{self._path} takes longer than {MOST_S} s to read", hint=hint)
 
-    def parts(self, file: SupportsRead) -> Iterator[bytes]:
+    def _parts(self, file: SupportsRead) -> Iterator[bytes]:
         """Yield a file part by part, first a few bytes; before it breaks off, all there is."""
         part = file.read(START)
         while part:
-            self.spend(len(part))
+            self._spend(len(part))
             yield part
             part = file.read1(PART)
 
-
-class Source(Struct, frozen=True, kw_only=True):
-    """One file; it can be opened until the next is asked for."""
-
-    name: str  # for a person, with its archive's name
-    changed: datetime  # when it was last changed, as far as is known
-    open: Callable[[], IO[bytes]]
-    limits: Limits
-    alone: bool = True  # whether the user named this file, and not a folder or an archive
-
-
-def sources(path: Path, report: Report) -> Iterator[Source]:
-    """Yield the files that a path stands for, in the order of their names.
-
-    Args:
-        path: A file, a folder or a zip archive.
-        report: Called with an error for each archive in another or in a folder, that cannot be read.
-
-    Raises:
-        TranscriptError: It does not exist, cannot be read, or is too much.
-    """
-    limits = Limits(path)
-    if not path.is_dir():
-        yield from _of_file(path, str(path), limits, True, report)
-        return
-    for file in sorted(path.rglob("*")):
-        name = file.relative_to(path)
-        if not _is_hidden(name) and not file.is_symlink() and file.is_file():
-            try:
-                yield from _of_file(file, str(name), limits, False, report)
-            except TooMuchError:
-                raise
-            except TranscriptError as error:
-                report(error)
+    def _text(self, name: str, changed: datetime, file: BufferedReader) -> Text:
+        """Return the text of a file; one that ends too soon is reported, and is what there is."""
+        content, encoding = bytearray(), UTF8
+        try:
+            for part in self._parts(_unpacked(file)):
+                encoding = encoding if content else _encoding(name, part)
+                content += part
+        except BROKEN as error:
+            if not content:
+                raise TranscriptError(f"{name} is damaged: {error}") from error
+            self._report(fault(content.count(b"\n") + 1, f"the file is truncated here ({error})"))
+        if not content.strip():
+            raise NotATranscriptError(f"{name} is empty")
+        if encoding != UTF8:
+            content = bytearray(content.decode(encoding, errors="replace"), UTF8)
+            self._spend(len(content))
+        _check_utf8(name, content)
+        kept = bytes(content.removeprefix(codecs.BOM_UTF8))
+        return Text(name, kept, encoding, changed, self._spend)
 
 
-def _is_hidden(name: Path | PurePosixPath) -> bool:
+def _is_hidden(name: PurePath) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in name.parts)
 
 
-def _of_file(
-    path: Path, name: str, limits: Limits, alone: bool, report: Report
-) -> Iterator[Source]:
+def _changed(file: Path | zipfile.ZipInfo) -> datetime:
+    if isinstance(file, Path):
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
     try:
-        if path.exists() and not path.is_file():
-            raise TranscriptError(f"cannot read {name}: it is no file and no folder")
-        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        with path.open("rb") as file:
-            is_zip = file.read(4) == ZIP
-            file.seek(0)
-            if is_zip:
-                yield from _of_zip(file, name, limits, 1, report)
-                return
-    except OSError as error:
-        raise TranscriptError(f"cannot read {name}: {error.strerror or error}") from error
-    yield Source(
-        name=name, changed=changed, open=lambda: path.open("rb"), limits=limits, alone=alone
-    )
-
-
-def _of_zip(
-    file: IO[bytes], name: str, limits: Limits, depth: int, report: Report
-) -> Iterator[Source]:
-    if depth > DEEPEST:
-        raise TranscriptError(f"{name} is an archive in {DEEPEST} archives", hint="Unpack it.")
-    try:
-        archive = zipfile.ZipFile(file)
-    except BROKEN as error:
-        raise TranscriptError(f"{name} is damaged: {error}") from error
-    for member in sorted(archive.infolist(), key=lambda one: one.filename):
-        limits.spend()
-        if member.is_dir() or _is_hidden(PurePosixPath(member.filename)):
-            continue
-        full = f"{name}/{member.filename}"
-        try:
-            with BufferedReader(archive.open(member)) as inside:  # type: ignore[type-var]
-                start = inside.read(4)
-                if start == ZIP:
-                    unpacked = BytesIO(start + b"".join(limits.parts(inside)))
-                    yield from _of_zip(unpacked, full, limits, depth + 1, report)
-        except TooMuchError:
-            raise
-        except TranscriptError as error:
-            report(error)
-        except BROKEN as error:
-            report(TranscriptError(f"{full} is damaged: {error}", hint="Unpack the archive."))
-        else:
-            if start != ZIP:
-                yield Source(
-                    name=full,
-                    changed=_changed(member),
-                    open=lambda member=member: archive.open(member),  # type: ignore[misc]  # mypy
-                    limits=limits,
-                    alone=False,
-                )
-
-
-def _changed(member: zipfile.ZipInfo) -> datetime:
-    try:
-        return datetime(*member.date_time, tzinfo=UTC)
+        return datetime(*file.date_time, tzinfo=UTC)
     except ValueError:  # an archive without dates
         return datetime(1980, 1, 1, tzinfo=UTC)
-
-
-def content_of(source: Source, report: Report) -> tuple[bytes, str]:
-    """Return the text of a file, unpacked and in UTF-8, and how it was encoded.
-
-    Args:
-        source: The file.
-        report: Called with an error where a compressed file ends too soon; the rest is read.
-
-    Raises:
-        TranscriptError: It is damaged, empty, no text, too much, or its encoding is unknown.
-    """
-    name, limits, content, encoding = source.name, source.limits, bytearray(), UTF8
-    try:
-        with source.open() as file:
-            for part in limits.parts(_unpacked(BufferedReader(file, PART))):  # type: ignore[arg-type]  # any reader
-                if not content:
-                    encoding = _encoding(name, part)
-                content += part
-    except BROKEN as error:
-        if not content:
-            raise TranscriptError(f"{name} is damaged: {error}") from error
-        report(fault(content.count(b"\n") + 1, f"the file is truncated here ({error})"))
-    if not content.strip():
-        raise NotATranscriptError(f"{name} is empty")
-    if encoding != UTF8:
-        content = bytearray(content.decode(encoding, errors="replace"), UTF8)
-        limits.spend(len(content))
-    else:
-        _check_utf8(name, content)
-    return bytes(content.removeprefix(codecs.BOM_UTF8)), encoding
 
 
 def _unpacked(file: BufferedReader) -> SupportsRead:

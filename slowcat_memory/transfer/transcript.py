@@ -1,11 +1,15 @@
-"""The content of a transcript: utterances in sessions, and notes."""
+"""The text of a file, the formats that it may have, and the conversations that it becomes."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cached_property
+from io import BytesIO
 from itertools import count
 from typing import Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
@@ -20,6 +24,13 @@ Report = Callable[[TranscriptError], None]
 NAME_CHARS, LABEL_CHARS = 64, 200
 YEARS = 1900, 3000  # of a turn
 AGENTS = frozenset({"assistant", "agent", "bot", "ai", "model"})
+SAMPLE = 64_000  # bytes by which a format is recognised
+MOST_VALUES = 5_000_000  # of a JSON text; each costs memory, however short it is
+_JSON = re.compile(rb'\s*(?:\{|\[\s*[{"\[\]])')
+
+
+class NotATranscriptError(TranscriptError):
+    """The file is no transcript: in a folder or an archive, something that lies beside one."""
 
 
 class Utterance(Struct, frozen=True, kw_only=True):
@@ -38,12 +49,6 @@ class Utterance(Struct, frozen=True, kw_only=True):
     pinned: bool = False  # the user asked to always include it
     local_only: bool = False  # never send it to an LLM on another machine
     muted: bool = False  # keep it, and put it before no LLM
-    # role and speaker as the file has them, where the user said who is who; None otherwise
-    written: tuple[str, str] | None = None
-
-    def who(self) -> tuple[str, str]:
-        """Return role and speaker as the file has them: they stay the same in every import."""
-        return self.written or (self.role, self.speaker)
 
 
 class TranscriptSession(Struct, kw_only=True):
@@ -69,10 +74,10 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 class Transcript(Struct, kw_only=True):
-    """One conversation of a file, with notes outside its sessions; ``scope`` as in a session."""
+    """One conversation of a file, with notes outside its sessions."""
 
     conversation: str
-    scope: str = ""
+    scope: str = ""  # as in a session
     notes: list[Note] = []
     every: dict[str, TranscriptSession] = {}  # by id, also those in which nothing was said
     current: TranscriptSession | None = None  # that goes on while its file is read
@@ -93,6 +98,116 @@ class Transcript(Struct, kw_only=True):
         made = TranscriptSession(id=name, started=started, scope=self.scope, numbered=not label)
         self.current = self.every[name] = made
         return made
+
+
+class Break(Struct, frozen=True, kw_only=True):
+    """A session begins; without a ``label`` it is numbered."""
+
+    line: int = 0
+    label: str = ""
+    started: datetime | None = None  # naive without a time zone
+    conversation: str = ""  # its conversation; "" for the file's only one
+
+
+class Placed(Struct, frozen=True, kw_only=True):
+    """An utterance or a note with its place in the file."""
+
+    said: Utterance | Note
+    line: int = 0  # of the file, or the number of its message; for faults
+    session: str = ""  # the label of its session; "" for the one that is open
+    scope: str = ""  # the scope it was exported from; "" unless ``export`` wrote it
+    conversation: str = ""
+
+
+class Skipped(Struct, frozen=True, kw_only=True):
+    """Something that is no turn, and is left out without a fault."""
+
+    line: int
+    why: str  # in the plural: "notices of the app"
+
+
+Piece = Break | Placed | Skipped
+
+
+class Text:
+    """The content of a file, unpacked and in UTF-8.
+
+    Attributes:
+        name: For a person, with its archive's name.
+        encoding: As it was read.
+        changed: When it was last changed, as far as is known.
+        spend: Called from time to time while it is read; raises when the time is over.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        content: bytes,
+        encoding: str = "utf-8",
+        changed: datetime = datetime.min.replace(tzinfo=UTC),
+        spend: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Keep the content, and look at its beginning."""
+        self.name, self.content, self.encoding = name, content, encoding
+        self.changed, self.spend = changed, spend
+        self.is_json = _JSON.match(content) is not None
+        self.is_list = self.is_json and content.lstrip().startswith(b"[")
+        start = content[:SAMPLE].decode(errors="replace").splitlines()
+        self.beginning = [line for line in start if line.strip()]
+
+    def lines(self, report: Report) -> Iterator[Line]:
+        """Yield the numbered lines without their ends; report those that are not UTF-8."""
+        for number, raw in enumerate(BytesIO(self.content), start=1):
+            try:
+                yield number, raw.decode().rstrip("\r\n")
+            except UnicodeDecodeError:
+                report(fault(number, "not UTF-8"))
+
+    @cached_property
+    def objects(self) -> list[Raw]:
+        """The values of a JSON list, or the only value of other JSON; none of another text.
+
+        Raises:
+            TranscriptError: The JSON is damaged.
+        """
+        if not self.is_json:
+            return []
+        content = self.content if self.is_list else b"[%b]" % self.content
+        try:
+            check_values(content)
+            return msgspec.json.decode(content, type=list[Raw])
+        except (ValueError, RecursionError) as error:
+            hint = "Export it again: it may have been cut off."
+            raise TranscriptError(f"{self.name} is damaged: {error}", hint=hint) from None
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of the first of its JSON objects."""
+        try:
+            return frozenset(msgspec.json.decode(self.objects[0], type=dict[str, Raw]))
+        except (IndexError, ValueError):
+            return frozenset()
+
+
+def check_values(text: bytes) -> None:
+    """Refuse JSON of so many values that they would not fit into memory.
+
+    Raises:
+        ValueError: There are more than ``MOST_VALUES``.
+    """
+    if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
+
+
+class Format(Struct, frozen=True, kw_only=True):
+    """One format of files.
+
+    ``read`` yields a file's pieces in order; it reports what cannot be read, and goes on.
+    """
+
+    name: str  # for a person: "WhatsApp"
+    knows: Callable[[Text], bool]
+    read: Callable[[Text, Report], Iterator[Piece]]
 
 
 def name_of(raw: object) -> str:
@@ -135,3 +250,7 @@ def time_of(raw: object) -> datetime | None:
 def fault(line: int, reason: object) -> TranscriptError:
     """Return the error for an unreadable line; lines count from 1."""
     return TranscriptError(f"line {line}: {reason}")
+
+
+def utc(at: datetime, zone: tzinfo) -> datetime:
+    return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)

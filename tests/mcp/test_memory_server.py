@@ -15,7 +15,7 @@ from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.records import CommandEntry, Memory, Statement, WriteBatch
 from slowcat_memory.transfer import TranscriptSession, Utterance
-from slowcat_memory.transfer.ingest import ingest
+from slowcat_memory.transfer.import_ import ingest
 from tests.support.mcp_host import Host, asking
 from tests.support.memories import remember
 from tests.support.processors import PETS

@@ -1,7 +1,7 @@
 """The formats of transcripts, recognised by content."""
 
 from slowcat_memory.transfer.formats import json_exports, plain_text, rows, whatsapp
-from slowcat_memory.transfer.formats.format import Format, NotATranscriptError, Text
+from slowcat_memory.transfer.transcript import Format, NotATranscriptError, Text
 
 HINT = 'A turn is a line such as "Anna: Hello."; docs/importing.md lists the formats.'
 FORMATS: tuple[Format, ...] = (

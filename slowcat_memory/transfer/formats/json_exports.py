@@ -10,10 +10,13 @@ from msgspec import Raw, Struct, field
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Role
-from slowcat_memory.transfer.formats.format import Format, Piece, Placed, Text
 from slowcat_memory.transfer.transcript import (
+    Format,
     Note,
+    Piece,
+    Placed,
     Report,
+    Text,
     Utterance,
     label_of,
     name_of,

@@ -21,10 +21,15 @@ from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer.formats.format import Break, Format, Piece, Placed, Skipped, Text
 from slowcat_memory.transfer.transcript import (
+    Break,
+    Format,
     Line,
+    Piece,
+    Placed,
     Report,
+    Skipped,
+    Text,
     Utterance,
     fault,
     label_of,

@@ -26,21 +26,19 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Role
-from slowcat_memory.transfer.formats.format import (
+from slowcat_memory.transfer.transcript import (
+    AGENTS,
     MOST_VALUES,
     Break,
     Format,
+    Note,
     Piece,
     Placed,
+    Report,
     Skipped,
     Text,
-    check_values,
-)
-from slowcat_memory.transfer.transcript import (
-    AGENTS,
-    Note,
-    Report,
     Utterance,
+    check_values,
     fault,
     label_of,
     name_of,

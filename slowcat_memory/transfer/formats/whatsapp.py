@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from slowcat_memory.transfer.formats.format import Format, Piece, Skipped, Text
 from slowcat_memory.transfer.formats.plain_text import Part, Turn, joined
-from slowcat_memory.transfer.transcript import Report, fault, time_of
+from slowcat_memory.transfer.transcript import Format, Piece, Report, Skipped, Text, fault, time_of
 
 _LINE = re.compile(
     r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})\.?,?\s+(?:à\s+|um\s+)?"
