@@ -1,4 +1,4 @@
-"""What every benchmark shares: options, the machine in general terms, tables, results on disk."""
+"""What every benchmark shares: options, the machine in general terms, results on disk."""
 
 import argparse
 import hashlib
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,6 @@ from typing import Any
 
 from msgspec.structs import replace
 from rich.console import Console
-from rich.table import Table
 
 from slowcat_memory.config import Config, load
 from slowcat_memory.metrics import Metrics, percentiles
@@ -31,6 +30,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 MEASURED = ("slowcat_memory", "config.toml")
 SEED = 20_240_229
 console = Console(width=None if sys.stdout.isatty() else 120)
+_began = list[tuple[float, float]]()  # the load and the reference before a run
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
@@ -40,12 +40,13 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
         description: The benchmark's docstring; all of it is shown by ``--help``.
 
     Returns:
-        The parser.
+        The parser. The machine's load and speed before the run are noted when it is made.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    _began[:] = [(load_average(), reference_ms())]
     return parser
 
 
@@ -81,15 +82,17 @@ def stamp() -> dict[str, Any]:
 
     Returns:
         ``commit`` (the last one that changed the package or its configuration, with "+" where they
-        differ from it; "" outside of a checkout), ``date``, ``machine`` and ``load`` (at the end of
-        the run).
+        differ from it; "" outside of a checkout), ``date``, ``machine``, and before and after the
+        run ``load`` and ``reference`` (how long a core took to hash a megabyte, in ms).
     """
+    loads, references = zip(*_began, (load_average(), reference_ms()), strict=True)
     return {
         "commit": _git("log", "-1", "--format=%h", "--abbrev=8", "--", *MEASURED)
         + ("+" if _git("status", "--porcelain", "--", *MEASURED) else ""),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
-        "load": [load_average()],
+        "load": loads,
+        "reference": references,
     }
 
 
@@ -166,43 +169,12 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table, its first column left-aligned and the numbers right-aligned.
-
-    Args:
-        title: Above the table.
-        columns: Names of the columns.
-        rows: Values; floats are shown with three significant digits at least.
-    """
-    made = Table(title=title, title_justify="left", header_style="bold")
-    for place, name in enumerate(columns):
-        made.add_column(name, justify="right" if place else "left")
-    for row in rows:
-        made.add_row(*(number(value) for value in row))
-    console.print(made)
-
-
-def number(value: Any) -> str:
-    """Write a value for a table.
-
-    Args:
-        value: A number or anything else.
-
-    Returns:
-        Short text: more decimals for smaller numbers.
-    """
-    if not isinstance(value, float):
-        return str(value)
-    size = abs(value)
-    return f"{value:.{0 if size >= 1000 else 1 if size >= 20 else 2 if size >= 0.1 else 3}f}"
-
-
 def write_json(path: Path | None, results: dict[str, Any]) -> None:
     """Write results, when a file was asked for, behind the stamp of the run.
 
     Args:
         path: The file; None writes nothing.
-        results: Plain values; what they say of the machine and the load wins over the stamp.
+        results: Plain values.
     """
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from benchmarks import common
-from benchmarks.common import number
+from benchmarks.tables import number, titled
 
 Unit = Literal["", "%", "ms", "MB", "s"]
 
@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
             for guard, figure in figures
         ]
-        common.table(part, ("", "goal", "figure", "", "commit, date, machine, load"), rows)
+        print(titled(part, ("", "goal", "figure", "", "commit, date, machine, load"), rows), "\n")
     if options.check and missed:
         sys.exit(f"{missed} figures are missing or beyond their goal")
 

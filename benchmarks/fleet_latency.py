@@ -19,11 +19,10 @@ A real PostgreSQL, and workers of this process with caches of their own; a made-
 
     python -m benchmarks.fleet_latency [--dsn DSN] [--cache CACHE] [--only ready append turn forget]
 
-The JSON: ``machine``, ``load``, ``server``, ``memories``, ``snapshot_mb``, ``ready``, ``append``,
+The JSON: ``server``, ``memories``, ``snapshot_mb``, ``ready``, ``append``,
 ``turn``, ``forget`` (n, p50, p95, p99, max, in ms).
 """
 
-import argparse
 import asyncio
 import random
 import shutil
@@ -56,7 +55,6 @@ from slowcat_memory.records import Forget, Turn
 from slowcat_memory.runtime.recall.query import PrefetchOptions
 
 SIZE, TAIL = 10_000, 200
-READIES, APPENDS, TURNS, FORGETS = 24, 1000, 100, 20
 TALK_S = 0.05  # between two turns at the pace of talk, which is slower still
 POLL_S = 0.001
 WAIT_S = 30.0
@@ -92,9 +90,17 @@ class Bench(Struct, frozen=True):
 
 
 def main() -> None:
-    given = _arguments()
+    parser = common.arguments(__doc__)
+    parser.add_argument("--size", type=int, default=SIZE, help="memories")
+    parser.add_argument("--dsn", default="", help="an empty database; default: one of our own")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--readies", type=int, default=24)
+    parser.add_argument("--appends", type=int, default=1000)
+    parser.add_argument("--turns", type=int, default=100)
+    parser.add_argument("--forgets", type=int, default=20)
+    parser.add_argument("--cache", type=Path, help="keep the built store in this folder")
+    given = parser.parse_args()
     logger.remove()  # each copy's clock was in doubt: the store is made up
-    load = [common.load_average()]
     measured: dict[str, Callable[[Bench], dict[str, Any]]] = {
         "ready": partial(ready, count=given.readies),
         "append": partial(append, count=given.appends),
@@ -113,11 +119,10 @@ def main() -> None:
             bench = Bench(dsn, folder, store, database, parts)
             for name in given.only:
                 found[name] = measured[name](bench)
-                load.append(common.load_average())
-                _show(name, found[name])
+                common.console.print_json(data={name: found[name]})
         finally:
             database.close()
-    common.write_json(given.json, {"machine": common.machine(), "load": load, **found})
+    common.write_json(given.json, found)
 
 
 class TimedFleet(Fleet):
@@ -356,35 +361,6 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
 
 def _by_name(spent: Sequence[dict[str, float]]) -> dict[str, Any]:
     return {name: percentiles([one[name] for one in spent]) for name in spent[0]}
-
-
-def _show(part: str, found: dict[str, Any]) -> None:
-    rows = list[list[Any]]()
-
-    def add(name: str, one: Any) -> None:
-        if not isinstance(one, dict):
-            rows.append([name, "", one, "", "", ""])
-        elif "p50" in one:
-            rows.append([name, *(one[p] for p in ("n", "p50", "p95", "p99", "max"))])
-        else:
-            for inner, each in one.items():
-                add(f"{name} {inner}".strip(), each)
-
-    add("", found)
-    common.table(f"{part}, ms", ("", "n", "p50", "p95", "p99", "max"), rows)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--size", type=int, default=SIZE, help="memories")
-    parser.add_argument("--dsn", default="", help="an empty database; default: one of our own")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--readies", type=int, default=READIES)
-    parser.add_argument("--appends", type=int, default=APPENDS)
-    parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--forgets", type=int, default=FORGETS)
-    parser.add_argument("--cache", type=Path, help="keep the built store in this folder")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -5,53 +5,39 @@ takes to open and to hold, and the disk. A million is measured where the cache h
 
     python -m benchmarks.growth --cache CACHE
 
-The JSON: ``machine``, ``load``, ``results``, one a size: ``memories``, ``inline``, ``ahead``,
+The JSON: ``results``, one a size: ``memories``, ``inline``, ``ahead``,
 ``stages`` by name (n, p50, p95, p99, max), ``cold`` (``lexical``, ``full``), ``rss_mb``,
 ``rss_rest_mb``, ``disk_mb``.
 """
 
-import argparse
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from benchmarks import cold_start, common, corpus, latency, stores
 from benchmarks.common import percentiles
+from benchmarks.tables import table
 from slowcat_memory.engine import MemoryEngine
 
 SIZES, LARGEST = (1000, 10_000, 100_000), 1_000_000
-Result = Mapping[str, Any]
 
 STAGES = ("parse", "lexical", "embed", "dense", "fuse", "tokens", "fetch", "pack", "hop")
 RECALLS = {"recall, embedded inline": "inline", "recall, embedded ahead": "ahead"}
-TIMES: dict[str, Callable[[Result], float]] = {
-    **{
-        f"{name}, {p}": lambda r, figure=figure, p=p: r[figure][p]
-        for name, figure in RECALLS.items()
-        for p in ("p50", "p99")
-    },
-    **{f"· {stage}": lambda r, stage=stage: _stage(r, stage) for stage in STAGES},
-    "open to the first answer by words": lambda r: r["cold"]["lexical"],
-    "open to the first answer in full": lambda r: r["cold"]["full"],
-}
-ROOMS: dict[str, Callable[[Result], float]] = {
-    "resident MB, in use": lambda r: r["rss_mb"],
-    "resident MB, at rest": lambda r: r["rss_rest_mb"],
-    "disk MB": lambda r: r["disk_mb"],
-}
 
 
 def main() -> None:
-    options = _arguments()
-    loads, results = [common.load_average()], []
+    parser = common.arguments(__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", help="memories (default: see above)")
+    parser.add_argument("--queries", type=int, default=200, help="for each figure (default 200)")
+    parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
+    options = parser.parse_args()
+    results = []
     for size in options.sizes or sizes(options.cache):
         results.append(measure(size, options.queries, options.cache))
-        loads.append(common.load_average())
-        written = {"machine": common.machine(), "load": loads, "results": results}
-        common.write_json(options.json, written)
-    _show(written)
+        common.write_json(options.json, {"results": results})
+    print(report({"results": results}))
 
 
 def sizes(cache: Path | None) -> list[int]:
@@ -107,33 +93,29 @@ async def _ask(engine: MemoryEngine, queries: int) -> dict[str, Any]:
     }
 
 
-def _stage(result: Result, name: str) -> float:
-    return float(result["stages"].get(name, {}).get("p50", 0.0))
+def report(written: Mapping[str, Any]) -> str:
+    """Write the results as Markdown: a column for each size."""
+    columns = [_figures(result) for result in written["results"]]
+    rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
+    return "\n\n".join(
+        (
+            "By number of memories, milliseconds but where it says MB:",
+            table(("", *(f"{r['memories']:,}" for r in written["results"])), rows),
+        )
+    )
 
 
-def rows(written: Mapping[str, Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the columns and rows of the table, by size.
-
-    Args:
-        written: The JSON.
-    """
-    results = written["results"]
-    columns = ["", *(f"{r['memories']:,}" for r in results)]
-    made = [(name, *(float(of(r)) for r in results)) for name, of in (TIMES | ROOMS).items()]
-    return columns, made
-
-
-def _show(written: Mapping[str, Any]) -> None:
-    columns, made = rows(written)
-    common.table("by number of memories, milliseconds but where it says MB", columns, made)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", help="memories (default: see above)")
-    parser.add_argument("--queries", type=int, default=200, help="for each figure (default 200)")
-    parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
-    return parser.parse_args()
+def _figures(result: Mapping[str, Any]) -> dict[str, float]:
+    stages = result["stages"]
+    return {
+        **{f"{name}, {p}": result[f][p] for name, f in RECALLS.items() for p in ("p50", "p99")},
+        **{f"· {name}": float(stages.get(name, {}).get("p50", 0.0)) for name in STAGES},
+        "open to the first answer by words": result["cold"]["lexical"],
+        "open to the first answer in full": result["cold"]["full"],
+        "resident MB, in use": result["rss_mb"],
+        "resident MB, at rest": result["rss_rest_mb"],
+        "disk MB": result["disk_mb"],
+    }
 
 
 if __name__ == "__main__":

@@ -23,27 +23,24 @@ The deadline is lifted while measuring, so that slow recalls are seen as they ar
 tells how many would have been cut short. All figures are milliseconds unless they say otherwise.
 
 Shared machines change their speed by half from minute to minute without any load of their own to
-show for it. ``reference`` is how long one core takes to hash a megabyte, before and after: compare
-runs only where it is the same.
+show for it: compare runs only where ``reference`` is the same.
 
     python -m benchmarks.latency --sizes 1000 10000
 
-The JSON: ``machine``, ``load``, and ``results``, one a size: ``memories``, ``queries``, ``index``,
+The JSON: ``results``, one a size: ``memories``, ``queries``, ``index``,
 ``inline``, ``ahead``, ``but_embedding``, ``cpu``, ``beside_busy``, ``during_build``, ``stages`` by
 name, ``loop_lag`` by pace, ``store`` by pace and by what (each of these figures n, p50, p95, p99,
 max); ``cpu_ratio``, ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by name
 (a figure, and ``found``, the share of questions whose turn is among the hits); ``cold`` (``lexical``,
-``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``,
-``reference``.
+``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``.
 """
 
-import argparse
 import asyncio
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -58,6 +55,7 @@ from benchmarks import (
     tier_questions,
 )
 from benchmarks.common import percentiles
+from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
@@ -69,20 +67,25 @@ WARM_UP = 50
 TAIL = 300  # turns since the last seal
 TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
 NOW = corpus.NOW
+BESIDE = {
+    "beside_busy": "the first, beside a busy core",
+    "during_build": "the first, while the index is built anew",
+}
 
 
 def main() -> None:
-    options = _arguments()
-    loads = [common.load_average()]
+    parser = common.arguments(__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="memories")
+    parser.add_argument("--queries", type=int, default=1000, help="for each figure (default 1000)")
+    parser.add_argument("--tail", type=int, default=TAIL, help="turns since the last seal")
+    parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
+    options = parser.parse_args()
     results = []
     for size in options.sizes:
         results.append(measure(size, options.queries, options.tail, options.cache))
-        loads.append(common.load_average())
-        _show(results[-1])
+        print(report({"results": results[-1:]}))
         # After each size: a million memories take long enough to be interrupted.
-        written = {"machine": common.machine(), "load": loads, "results": results}
-        common.write_json(options.json, written)
-    common.console.print(f"{common.machine()}, load average {loads}")
+        common.write_json(options.json, {"results": results})
 
 
 def measure(
@@ -111,7 +114,6 @@ def measure(
     Returns:
         The figures; see the module.
     """
-    speed = [common.reference_ms()]
     with common.scratch() as folder:
         path = folder / "store"
         config = stores.build(path, size, tail, cache, recall={"deadline_ms": 10_000.0})
@@ -127,7 +129,6 @@ def measure(
             engine.close()
         found["beside_idle"] = rhythms.beside_idle(path, other_questions(2 * rounds))
         found["tiers"] = _tiers(config, rounds)
-    speed.append(common.reference_ms())
     parts = {name: index[name] for name in ("sealed", "tail", "vectors")}
     return {
         "memories": size,
@@ -135,7 +136,6 @@ def measure(
         "index": parts,
         **found,
         **cold,
-        "reference": speed,
     }
 
 
@@ -288,50 +288,57 @@ async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float
 # -------------------------------------------------------------------- output
 
 
-def _show(result: dict[str, Any]) -> None:
-    store, lag = result["store"], result["loop_lag"]
-    rows = {
-        "recall, embedded inline": result["inline"],
-        "recall, embedded ahead": result["ahead"],
-        "all but embedding": result["but_embedding"],
-        "processor time, inline": result["cpu"],
-        **{f"after a pause of {p} ms": result["pauses"][str(p)] for p in rhythms.PAUSES_MS},
-        "between these, back to back": result["pauses"]["together"],
-        "beside idle work": result["beside_idle"]["beside"],
-        "between these, without": result["beside_idle"]["alone"],
-        **{f"answer in the {name} tier": values for name, values in result["tiers"].items()},
-        "recall, inline, beside a busy core": result["beside_busy"],
-        "recall, inline, during a build": result["during_build"],
-        **{f"  {name}": values for name, values in result["stages"].items()},
-        **{f"loop lag, {name}": values for name, values in lag.items()},
-        **{f"{what}, {pace}": store[pace][what] for pace in store for what in store[pace]},
-    }
-    columns = ("p50", "p95", "p99", "max")
-    common.table(
-        f"{result['memories']} memories, milliseconds",
-        ("", *columns, "n"),
-        [(name, *(values[c] for c in columns), values["n"]) for name, values in rows.items()],
-    )
-    cold = result["cold"]
-    common.console.print(
-        f"index: {result['index']}; cold open to first answer: {cold['lexical']:.0f} ms by words, {cold['full']:.0f} ms in "
-        f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB "
-        f"({result['rss_anonymous_mb']:.0f} anonymous); "
-        f"processor time {result['cpu_ratio']} times the wait; after pauses "
-        f"{result['pauses']['ratio']} (20 MB read by pause: {result['pauses']['reading']}); beside idle work {result['beside_idle']['ratio']} (which took "
-        f"{result['beside_idle']['idle_share']} of a core); "
-        f"{result['over_deadline']} of {result['queries']} inline recalls over the deadline; "
-        f"reference {result['reference']}"
-    )
+def report(written: Mapping[str, Any]) -> str:
+    """Write the results as Markdown."""
+    parts = []
+    for result in written["results"]:
+        rows = [
+            ("recall, embedded while the turn waits", result["inline"]),
+            ("recall, embedded ahead", result["ahead"]),
+            *((label, result[name]) for name, label in BESIDE.items()),
+            *_rhythms(result),
+            *((f"· {name}", values) for name, values in result["stages"].items()),
+            *((f"event loop late, {name}", ms) for name, ms in result["loop_lag"].items()),
+            *(
+                (f"store a turn: {what}, {pace}", result["store"][pace][what])
+                for what in ("accept", "durable")
+                for pace in ("talk", "burst")
+            ),
+        ]
+        cold, after = result["cold"], result["pauses"]["ratio"]["300"]
+        beside, reading = result["beside_idle"], result["pauses"]["reading"]
+        parts += [
+            f"**{result['memories']:,} memories** ({result['queries']} questions), milliseconds:",
+            table(
+                ("", *PERCENTILES),
+                [(name, *(values[p] for p in PERCENTILES)) for name, values in rows],
+            ),
+            f"Fresh process: {cold['lexical']:.0f} ms from open to the first answer by words, "
+            f"{cold['full']:.0f} ms in full, after {cold['imports']:.0f} ms of imports; "
+            f"{result['rss_mb']:.0f} MB resident, of which {result['rss_imports_mb']:.0f} MB are "
+            f"imports. {result['over_deadline']} of {result['queries']} recalls took longer than "
+            f"the deadline of 10 ms. Processor time over wait, inline: {result['cpu_ratio']:.2f}. "
+            "After a pause of 300 ms, over the median back to back: "
+            f"{after['p50']:.2f} (p50), {after['p95']:.2f} (p95); reading 20 MB: "
+            f"{reading['300']:.1f} ms after it, {reading['0']:.1f} ms back to back. Beside idle "
+            f"work, over the same without it: {beside['ratio']['p50']:.2f} (p50), "
+            f"{beside['ratio']['p95']:.2f} (p95); it took {percent(beside['idle_share'])} % of a "
+            "core before these recalls.",
+        ]
+    return "\n\n".join(parts)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="memories")
-    parser.add_argument("--queries", type=int, default=1000, help="for each figure (default 1000)")
-    parser.add_argument("--tail", type=int, default=TAIL, help="turns since the last seal")
-    parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
-    return parser.parse_args()
+def _rhythms(result: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield the rows of recalls at the rhythm of people."""
+    yield "the first, without its embedding", result["but_embedding"]
+    yield "the first, processor time of all threads", result["cpu"]
+    for pause in rhythms.PAUSES_MS:
+        yield f"after a pause of {pause} ms", result["pauses"][str(pause)]
+    yield "back to back, between these", result["pauses"]["together"]
+    yield "beside idle work", result["beside_idle"]["beside"]
+    yield "without it, between these", result["beside_idle"]["alone"]
+    for tier, values in result["tiers"].items():
+        yield f"answer in the {tier} tier", values
 
 
 if __name__ == "__main__":

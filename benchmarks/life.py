@@ -26,14 +26,14 @@ from typing import Any
 
 from benchmarks import common
 from benchmarks.lives.diaries import diaries
-from benchmarks.lives.judging.limits import LIMITS
-from benchmarks.lives.judging.oracle import LAWS, judge
+from benchmarks.lives.judging.oracle import LAWS, LIMITS, judge
 from benchmarks.lives.judging.truth import Finding, Verdict
 from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
 from benchmarks.lives.model import Life
 from benchmarks.lives.playing.player import play
 from benchmarks.lives.playing.truthful import TruthfulLLM
 from benchmarks.lives.wordings import Half
+from benchmarks.tables import titled
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a life is hundreds of days of writes
 HALVES: dict[str, tuple[Half, ...]] = {
@@ -144,7 +144,7 @@ def show(written: dict[str, Any]) -> None:
         least = "" if limit is None else f"{100 * (1 - limit):g}"
         shown.append([law, least, *cells, (check.__doc__ or "").strip()])
     title = f"right, % (wrong/cases), {len(written['lives'])} lives, LLM: {written['llm']}"
-    common.table(title, ["law", "at least", *groups, "says"], shown)
+    print(titled(title, ["law", "at least", *groups, "says"], shown))
 
 
 def _arguments() -> argparse.Namespace:

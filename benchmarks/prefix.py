@@ -4,9 +4,10 @@ A local LLM server keeps the keys and values of the prompt it saw last, its own 
 reads anew only what comes after the longest common prefix. Whoever changes something near the top
 makes it read the whole conversation again, at every turn.
 
-The same conversation (``benchmarks/everyday.py``) runs through the real pipeline, with Pipecat's
-aggregators and OpenAI service, against a scripted server on loopback that answers with fixed words,
-once for each placement. The requests as they arrived are written out as a ChatML prompt. Tokens are
+The same conversation runs through the real pipeline, with Pipecat's aggregators and OpenAI service,
+against a scripted server on loopback that answers with fixed words, once for each placement. It is
+what one of the hand-written diaries (``benchmarks/data/diaries``) says after its first sessions,
+which are the past, with the questions that it asks of its memory in between. The requests as they arrived are written out as a ChatML prompt. Tokens are
 estimated, the same way for all. The first turn, which every server reads whole, is not counted; with
 memory its prompt is longer by the one line that explains the blocks.
 
@@ -15,18 +16,18 @@ memory its prompt is longer by the one line that explains the blocks.
 The conversation has fifty turns; a longer one goes through them again in slightly other words, so that
 less and less is left to recall that is not visible yet.
 
-The JSON: ``machine``, and ``results``, one a length: ``turns``, and ``arms`` by placement, in tokens:
+The JSON: ``results``, one a length: ``turns``, and ``arms`` by placement, in tokens:
 ``new``, ``new_words`` and ``block`` (mean and max over the turns), ``broken`` (turns that changed what
 a server held), ``prompt`` and ``first_prompt`` (the last and the first one's size), and
 ``difference_percent``, of ``new_words`` to no memory.
 """
 
-import argparse
 import asyncio
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, timedelta
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -35,11 +36,14 @@ from loguru import logger
 from msgspec import Struct
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import common, everyday
+from benchmarks import common
+from benchmarks.lives.model import Exchange, load
 from benchmarks.placements import AfterSystem, BeforeLastUser, Mem0Placement
+from benchmarks.tables import table
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Event, SessionEdge, Turn
 from slowcat_memory.runtime.injection import message_text
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
@@ -47,13 +51,18 @@ from slowcat_memory.testing.server import ScriptedServer
 Arm = Callable[[MemoryEngine], FrameProcessor]
 Message = dict[str, Any]
 
+DIARY = load(Path(__file__).parent / "data" / "diaries" / "nurse_on_nights.toml")
+SCOPE, PAST = "user", 4  # sessions
+WRITTEN = 50  # turns that repeat nothing
+AGAIN = ("", "Once more, please. ", "I lost my notes. ", "Say that again tomorrow. ")
+
 # Ours is a prefix inside the new user message, never touched again; for the others see their classes.
 ARMS: dict[str, Arm | None] = {
     "no memory": None,
-    "ours": lambda engine: HybridContextualMemoryProcessor(engine=engine, user_id=everyday.SCOPE),
-    "Mem0's": lambda engine: Mem0Placement(engine, everyday.SCOPE),
-    "after system": lambda engine: AfterSystem(engine, everyday.SCOPE),
-    "before user": lambda engine: BeforeLastUser(engine, everyday.SCOPE),
+    "ours": lambda engine: HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE),
+    "Mem0's": lambda engine: Mem0Placement(engine, SCOPE),
+    "after system": lambda engine: AfterSystem(engine, SCOPE),
+    "before user": lambda engine: BeforeLastUser(engine, SCOPE),
 }
 REPLY_BEGINS = "<|im_start|>assistant\n"
 # A message that is nothing but a block goes with its frame; inside a message only the block goes.
@@ -82,7 +91,11 @@ class Step(Struct, frozen=True):
 
 
 def main() -> None:
-    options = _arguments()
+    parser = common.arguments(__doc__)
+    parser.add_argument(
+        "--turns", type=int, nargs="+", default=[20, 50, 200], help="lengths (default 20 50 200)"
+    )
+    options = parser.parse_args()
     logger.remove()  # Pipecat tells a lot
     results = []
     with common.scratch() as folder:
@@ -95,12 +108,12 @@ def main() -> None:
                     requests = asyncio.run(_talk(folder / f"{turns} {name}", arm, turns))
                 first = estimate_tokens(render(requests[0]))
                 arms[name] = {
-                    **summarise(steps(requests, everyday.talk(turns))),
+                    **summarise(steps(requests, talk(turns))),
                     "first_prompt": first,
                 }
             results.append({"turns": turns, "arms": _compared(arms)})
-            _show(results[-1])
-    common.write_json(options.json, {"machine": common.machine(), "results": results})
+    print(report({"results": results}))
+    common.write_json(options.json, {"results": results})
 
 
 def render(messages: Sequence[Message]) -> str:
@@ -116,19 +129,6 @@ def render(messages: Sequence[Message]) -> str:
     return "".join(written) + REPLY_BEGINS
 
 
-def common_prefix(one: str, other: str) -> int:
-    """Measure how far two texts are the same.
-
-    Args:
-        one: A text.
-        other: Another.
-
-    Returns:
-        Characters.
-    """
-    return len(os.path.commonprefix((one, other)))
-
-
 def steps(requests: Sequence[Sequence[Message]], talk: Sequence[tuple[str, str]]) -> Iterator[Step]:
     """Compare each request with what a server holds after the one before it.
 
@@ -142,7 +142,7 @@ def steps(requests: Sequence[Sequence[Message]], talk: Sequence[tuple[str, str]]
     prompts = [render(messages) for messages in requests]
     for place in range(1, len(prompts)):
         before, now = prompts[place - 1], prompts[place]
-        same = common_prefix(before + talk[place - 1][1], now)
+        same = len(os.path.commonprefix((before + talk[place - 1][1], now)))
         blocks = [now[max(same, m.start()) : max(same, m.end())] for m in BLOCK.finditer(now)]
         words = "".join(_outside(now, same))
         yield Step(
@@ -198,10 +198,41 @@ def _compared(arms: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
+def talk(turns: int) -> list[tuple[str, str]]:
+    """Return what is said and answered in a conversation, at most four times ``WRITTEN`` turns."""
+    said = [
+        (s.at, turn.user, turn.agent) for s in DIARY.sessions[PAST:] for turn in _plain(s.turns)
+    ]
+    asked = [(ask.at, ask.question, "") for ask in DIARY.asks]
+    spoken = sorted([*said, *asked], key=lambda one: one[0])[:WRITTEN]
+    assert len(spoken) == WRITTEN and turns <= len(AGAIN) * WRITTEN
+    rounds = [(f"{again}{user}", agent or "I see.") for again in AGAIN for _, user, agent in spoken]
+    return rounds[:turns]
+
+
+def _plain(turns: Sequence[Exchange]) -> Iterator[Exchange]:
+    """Yield exchanges without commands, which the memory answers itself."""
+    return (turn for turn in turns if turn.kind != "command")
+
+
+def _past() -> Iterator[list[Event]]:
+    for session in DIARY.sessions[:PAST]:
+        at, name = session.at.replace(tzinfo=UTC), f"{session.at:%Y-%m-%d}"
+        said = [words for turn in _plain(session.turns) for words in (turn.user, turn.agent)]
+        turns = [
+            Turn(session=name, scope=SCOPE, speaker=("Assistant" if n % 2 else DIARY.user),
+                 role=("assistant" if n % 2 else "user"), text=words,
+                 at=at + timedelta(seconds=15 * n))
+            for n, words in enumerate(said)
+        ]  # fmt: skip
+        end = SessionEdge(session=name, scope=SCOPE, kind="end", at=turns[-1].at, reason="silence")
+        yield [SessionEdge(session=name, scope=SCOPE, kind="start", at=at), *turns, end]
+
+
 def _fill(path: Path) -> None:
     engine = MemoryEngine(_config(path))
     try:
-        for session in everyday.past():
+        for session in _past():
             engine.append_all(session)
         engine.drain()
         engine.store.flush(None)
@@ -211,20 +242,21 @@ def _fill(path: Path) -> None:
 
 async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:
     """Hold the conversation; the messages of each request as the server got them."""
-    engine = await asyncio.to_thread(MemoryEngine, _config(path), clock=lambda: everyday.NOW)
-    exchanges = everyday.talk(turns)
+    now = DIARY.sessions[PAST].at.replace(tzinfo=UTC)
+    engine = await asyncio.to_thread(MemoryEngine, _config(path), clock=lambda: now)
+    exchanges = talk(turns)
     answers = iter(answer for _, answer in exchanges)
     try:
-        await asyncio.to_thread(engine.prepare, everyday.SCOPE)
+        await asyncio.to_thread(engine.prepare, SCOPE)
         async with ScriptedServer(
             reply=lambda request: next(answers) if request.get("stream") else ""
         ) as server:
             memory = arm(engine) if arm else None
             async with HeadlessConversation(
-                llm_url=server.url, memory=memory, speaker=everyday.PERSON
-            ) as talk:
+                llm_url=server.url, memory=memory, speaker=DIARY.user
+            ) as conversation:
                 for said, _ in exchanges:
-                    await talk.say(said)
+                    await conversation.say(said)
             return [request["messages"] for request in server.requests if request.get("stream")]
     finally:
         await asyncio.to_thread(engine.close)
@@ -235,41 +267,35 @@ def _config(path: Path) -> Any:
     return common.configuration(path, recall={"deadline_ms": 10_000.0})
 
 
-def _show(result: dict[str, Any]) -> None:
+def report(written: Mapping[str, Any]) -> str:
+    """Write the results as Markdown."""
     columns = (
-        "placement",
-        "new, mean",
-        "new, max",
+        "turns: placement",
+        "new a turn",
+        "max",
         "without blocks",
-        "vs none %",
-        "block, mean",
+        "against none",
+        "block a turn",
         "when any",
-        "times broken",
+        "prefix broken",
         "last prompt",
     )
     rows = [
         (
-            name,
+            f"{result['turns']}: {name}",
             arm["new"]["mean"],
             arm["new"]["max"],
             arm["new_words"]["mean"],
-            arm["difference_percent"],
+            f"{arm['difference_percent']:+.0f} %",
             arm["block"]["mean"],
             arm["block"]["mean_when_any"],
-            arm["broken"],
+            f"{arm['broken']} times",
             arm["prompt"],
         )
+        for result in written["results"]
         for name, arm in result["arms"].items()
     ]
-    common.table(f"{result['turns']} turns: tokens to read anew at a turn", columns, rows)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument(
-        "--turns", type=int, nargs="+", default=[20, 50, 200], help="lengths (default 20 50 200)"
-    )
-    return parser.parse_args()
+    return f"Tokens:\n\n{table(columns, rows)}"
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 
     python -m benchmarks.quality --data DIR
 
-``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
-``load`` (before and after), ``k``, and ``results``, one a data folder: ``data``, ``indexed``,
+``--data`` may be given several times, and may be a folder of data folders. The JSON: ``k``, and
+``results``, one a data folder: ``data``, ``indexed``,
 ``vectors``, ``levels`` (by level and by group of questions: each metric as a share, ``n``, ``leaks``),
 ``offered`` (what is put before the LLM, by level and group; see benchmarks.offered),
 ``thought`` (what idle work made; null without an LLM), ``search_ms``, ``seconds``.
@@ -25,7 +25,7 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks import common, datasets, offered, telling, thinking
 from benchmarks.datasets import Dataset
-from benchmarks.scoring import Level, evaluate
+from benchmarks.scoring import ALL, Level, evaluate
+from benchmarks.tables import percent, table
 from benchmarks.telling import Also, Rankings, Search, Teller, apart
 from benchmarks.thinking import Thinker, Unthinking
 from slowcat_memory import providers, transfer
@@ -46,27 +47,26 @@ from slowcat_memory.providers import LLM
 
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
 SHOWN: dict[str, tuple[str, ...]] = {
-    "turn": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
-    "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR"),
+    "turn": ("R@5", "R@10", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
+    "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10"),
 }
+SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside", "tokens")
 
 
 def main() -> None:
     options = _arguments()
-    folders = datasets.find(options.data)
     levels: list[Level] = ["turn", "session"] if options.level == "both" else [options.level]
-    load = [common.load_average()]
     results = []
-    for folder in folders:
+    for folder in datasets.find(options.data):
         data = datasets.load(folder)
         if options.only_noted:
             data = thinking.noted(data, folder)
-        run, result = measure(data, levels, options, folder)
-        results.append(result)
-        load.append(common.load_average())
-        _show(result)
-    written = {"machine": common.machine(), "load": load, "k": options.k, "results": results}
-    common.write_json(options.json, written)
+        results.append(measure(data, levels, options, folder)[1])
+    print(report({"results": results}))
+    for result in results:
+        print(f"{result['data']}: {result['seconds']} s; searches {result['search_ms']}", end="")
+        print(f"; thought {result['thought']}" if result["thought"] else "")
+    common.write_json(options.json, {"k": options.k, "results": results})
 
 
 def measure(
@@ -211,33 +211,39 @@ def answered(data: Dataset, run: Mapping[str, Any]) -> Dataset:
     return replace(data, questions=[question for question in data.questions if question.id in run])
 
 
-def _show(result: dict[str, Any]) -> None:
-    for level, groups in result["levels"].items():
-        names = SHOWN[level]
-        rows = [
-            (name, *(100 * scores[m] for m in names), scores["n"], scores["leaks"])
-            for name, scores in groups.items()
+def report(written: Mapping[str, Any]) -> str:
+    """Write the results as Markdown: what is ranked at each level, and what is offered."""
+    results = written["results"]
+    parts = [f"Indexed: {results[0]['indexed']}. Vectors: {results[0]['vectors'].split('@')[0]}."]
+    for level, metrics in SHOWN.items():
+        ranked = [
+            (name, *(percent(scores[m]) for m in metrics), scores["n"])
+            for name, scores in _groups(results, "levels", level)
         ]
-        title = f"{result['data']}, {level} level"
-        common.table(title, ("questions", *names, "n", "leaks"), rows)
-    for level, groups in result["offered"].items():
-        rows = [
-            (name, *(_cell(m, scores[m]) for m in offered.MEASURES), scores["n"])
-            for name, scores in groups.items()
+        if ranked:
+            parts.append(table((f"{level} level", *metrics, "questions"), ranked))
+        shown = [
+            (
+                name,
+                *(percent(scores[m]) for m in SHARES),
+                *(f"{scores[m]:.2f}" for m in COUNTED),
+                scores["n"],
+            )
+            for name, scores in _groups(results, "offered", level)
         ]
-        title = f"{result['data']}, blocks, {level} level"
-        common.table(title, ("questions", *offered.MEASURES, "n"), rows)
-    ms = result["search_ms"]
-    common.console.print(
-        f"indexed: {result['indexed']}; vectors: {result['vectors']}; search ms p50 "
-        f"{ms['p50']:.2f} p99 {ms['p99']:.2f}; {result['seconds']:.0f} s in all"
-    )
-    if result["thought"]:
-        common.console.print("thought:", result["thought"])
+        if shown:
+            columns = (f"offered, {level} level", *SHARES, *COUNTED, "questions")
+            parts.append(table(columns, shown))
+    return "\n\n".join(parts)
 
 
-def _cell(measure: str, value: float) -> float:
-    return value if measure in ("offered", "beside", "tokens") else 100 * value
+def _groups(
+    results: Sequence[Mapping[str, Any]], part: str, level: str
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the scores of each group of questions of a level, where it was measured."""
+    for result in results:
+        for name, scores in result.get(part, {}).get(level, {}).items():
+            yield f"**{result['data']}**" if name == ALL else f"· {name}", scores
 
 
 def _complain(*what: Any) -> None:
@@ -255,24 +261,12 @@ def _progress() -> Progress:
     )
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says what is told.
-
-    Args:
-        parser: To add to.
-    """
-    parser.add_argument(
-        "--data",
-        type=Path,
-        required=True,
-        action="append",
-        help="folder in the uniform format, or of such folders; may be repeated",
-    )
-
-
 def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
-    add_data(parser)
+    parser.add_argument(
+        "--data", type=Path, required=True, action="append",
+        help="folder in the uniform format, or of such folders; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--level", choices=("turn", "session", "both"), default="both")
     parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")

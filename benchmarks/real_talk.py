@@ -11,12 +11,12 @@ The JSON: by data folder ``turns`` (of users), ``facts`` (hashes), ``taken``, ``
 turns), and ``kept``: the share of the facts of ``--since`` that are read still (1 without it).
 """
 
-import argparse
 import hashlib
 from pathlib import Path
 from typing import Any
 
 from benchmarks import common, datasets
+from benchmarks.tables import titled
 from benchmarks.unseen.homes import facts_of
 from benchmarks.unseen.utterances import AGENT_NAMES
 from slowcat_memory import transfer
@@ -28,7 +28,10 @@ LANGUAGE = "english"  # of the data sets
 
 
 def main() -> None:
-    options = _arguments()
+    parser = common.arguments(__doc__)
+    parser.add_argument("--data", type=Path, required=True, action="append", help="data folders")
+    parser.add_argument("--since", type=Path, metavar="FILE", help="results to compare with")
+    options = parser.parse_args()
     before = common.read_json(options.since)["data"] if options.since else {}
     found = {}
     for folder in datasets.find(options.data):
@@ -41,7 +44,7 @@ def main() -> None:
         for name, one in found.items()
     ]
     columns = ("", "turns", "facts", "kept %", "taken %", "asked %")
-    common.table("rules on real talk", columns, rows)
+    print(titled("rules on real talk", columns, rows))
     common.write_json(options.json, {"data": found})
 
 
@@ -91,13 +94,6 @@ def share(part: int, whole: int) -> float:
 
 def _hash(*parts: Any) -> str:
     return hashlib.blake2b(repr(parts).encode(), digest_size=6).hexdigest()
-
-
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--data", type=Path, required=True, action="append", help="data folders")
-    parser.add_argument("--since", type=Path, metavar="FILE", help="results to compare with")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

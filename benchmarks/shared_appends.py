@@ -19,6 +19,7 @@ from pathlib import Path
 
 from benchmarks import common
 from benchmarks.common import percentiles
+from benchmarks.tables import titled
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.records import SessionEdge, Turn
 
@@ -37,7 +38,7 @@ def main() -> None:
         (name, *(ms[column] for column in columns[1:]))
         for name, ms in (("alone", alone), ("with three others", together))
     ]
-    common.table(f"a turn on disk, ms; ratio of p99 {ratio}", columns, rows)
+    print(titled(f"a turn on disk, ms; ratio of p99 {ratio}", columns, rows))
     found = {"alone": alone, "together": together, "append_ratio": ratio}
     common.write_json(options.json, found)
 

@@ -1,13 +1,10 @@
-"""Results to Markdown: what docs/performance.md shows between its markers. See also recall_tables."""
+"""Results to Markdown: what benchmarks print, and docs/performance.md shows between its markers."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.common import number
-
 PERCENTILES = ("p50", "p95", "p99", "max")
-WHEN = ("before", "after")
 _PART = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
 
 
@@ -31,71 +28,12 @@ def fill(text: str, parts: Mapping[str, str]) -> str:
     )
 
 
-def prefix(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.prefix`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown.
-    """
-    columns = (
-        "turns: placement",
-        "new a turn",
-        "max",
-        "without blocks",
-        "against none",
-        "block a turn",
-        "when any",
-        "prefix broken",
-        "last prompt",
-    )
-    rows = [
-        (
-            f"{result['turns']}: {name}",
-            arm["new"]["mean"],
-            arm["new"]["max"],
-            arm["new_words"]["mean"],
-            f"{arm['difference_percent']:+.0f} %",
-            arm["block"]["mean"],
-            arm["block"]["mean_when_any"],
-            f"{arm['broken']} times",
-            arm["prompt"],
-        )
-        for result in written["results"]
-        for name, arm in result["arms"].items()
-    ]
-    return f"Tokens:\n\n{table(columns, rows)}"
-
-
-def footprint(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.footprint`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown: what is on disk, what is in memory.
-    """
-    results = written["results"]
-    held = [(f"{r['memories']:,}, {when} ageing", r, when) for r in results for when in WHEN]
-    names = ["", *(name for name, _, _ in held)]
-    parts = [{k: v / r["memories"] for k, v in r[w]["disk"]["parts"].items()} for _, r, w in held]
-    disk = [(part, *(one[part] for one in parts)) for part in parts[0]]
-    disk.append(("all of these", *(sum(one.values()) for one in parts)))
-    disk.append(("data file", *(r[w]["disk"]["file"] / r["memories"] for _, r, w in held)))
-    sizes = [r[w]["rss_mb"] for _, r, w in held]
-    memory = [(part, *(one[part] for one in sizes)) for part in sizes[0]]
-    return "\n\n".join(
-        (
-            "Bytes on disk for each memory:",
-            table(names, disk),
-            f"Resident megabytes (*memory* is all but the interpreter; the sources plan "
-            f"{written['sources_mb']}):",
-            table(names, memory),
-        )
-    )
+def number(value: Any) -> str:
+    """Write a value for a table: a float with more decimals the smaller it is."""
+    if not isinstance(value, float):
+        return str(value)
+    size = abs(value)
+    return f"{value:.{0 if size >= 1000 else 1 if size >= 20 else 2 if size >= 0.1 else 3}f}"
 
 
 def percent(share: float) -> str:
@@ -180,3 +118,8 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     lines = [columns, ["---", *["---:"] * (len(columns) - 1)]]
     lines += [[number(value) for value in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def titled(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Write a table below a line in bold."""
+    return f"**{title}**\n\n{table(columns, rows)}"

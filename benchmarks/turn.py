@@ -17,18 +17,16 @@ they say otherwise.
 
     python -m benchmarks.turn --turns 100
 
-The JSON: ``machine``, ``load``, ``memories``, ``turns``, ``pause_s``, ``reference``, and ``arms`` by
-name: ``wait`` (n, p50, p95, p99, max), ``under_1_ms`` and ``in_time`` (shares of turns; in full,
+The JSON: ``memories``, ``turns``, ``pause_s``, and ``arms`` by name: ``wait`` (n, p50, p95, p99, max), ``under_1_ms`` and ``in_time`` (shares of turns; in full,
 within 10 ms), ``stages`` (turns by how far recall came), and where recall begins ahead (``[prefetch]``)
 ``prefetch``: shares of turns whose recall ``stood``, whose ``vector`` stood, that were ``redone``,
 that found ``nothing``, and ``wasted`` recalls a turn.
 """
 
-import argparse
 import asyncio
 import random
 import shutil
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +47,7 @@ from benchmarks.common import percentiles
 from benchmarks.cores import Cores, cores
 from benchmarks.recognisers import RECOGNISERS
 from benchmarks.rig import Rig
+from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
@@ -59,6 +58,12 @@ CONVERSATION = 50  # turns; then another begins
 WARM_UP = 5  # turns that are not counted, in each conversation
 UNDER_MS, DEADLINE_MS = 1.0, 10.0
 PAUSE_S = (0.3, 5.0)
+FATES = {
+    "stood": "all of it",
+    "vector": "its vector",
+    "redone": "nothing of it",
+    "nothing": "there was none",
+}
 
 
 def ours(engine: MemoryEngine) -> FrameProcessor:
@@ -103,9 +108,23 @@ ARMS = {
 
 
 def main() -> None:
-    options = _arguments()
+    parser = common.arguments(__doc__)
+    parser.add_argument(
+        "--turns", type=int, default=100, help="of the first arm; the others have fewer"
+    )
+    parser.add_argument("--size", type=int, default=10_000, help="memories")
+    parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
+    parser.add_argument(
+        "--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM",
+        help=f"which (default: all), of: {'; '.join(ARMS)}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pause", type=float, nargs=2, default=list(PAUSE_S), metavar="S",
+        help="shortest and longest pause between turns (default 0.3 and 5 seconds)",
+    )  # fmt: skip
+    parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
+    options = parser.parse_args()
     logger.remove()  # Pipecat tells a lot
-    loads, speed = [common.load_average()], [common.reference_ms()]
     arms = {}
     with common.scratch() as folder:
         config = stores.build(folder / "made", options.size, options.tail, options.cache)
@@ -114,19 +133,10 @@ def main() -> None:
             turns = max(1, round(ARMS[name].share * options.turns))
             pause_s = tuple(options.pause)
             arms[name] = measure(name, config, folder / "store", turns, asked, pause_s)
-            loads.append(common.load_average())
-            common.console.print(f"{name}: {arms[name]['wait']} {arms[name]['stages']}")
-    speed.append(common.reference_ms())
-    written = {
-        "machine": common.machine(),
-        "load": loads,
-        "reference": speed,
-        "memories": options.size,
-        "turns": options.turns,
-        "pause_s": options.pause,
-        "arms": arms,
-    }
-    _show(written)
+            print(f"{name}: {arms[name]['wait']} {arms[name]['stages']}")
+    written = {"memories": options.size, "turns": options.turns, "pause_s": options.pause}
+    written["arms"] = arms
+    print(report(written))
     common.write_json(options.json, written)
 
 
@@ -275,42 +285,33 @@ class Talk:
 # -------------------------------------------------------------------- output
 
 
-def _show(written: dict[str, Any]) -> None:
-    columns = ("", "n", "p50", "p95", "p99", "max", "<1 ms %", "in time %", "stages")
-    rows = [
+def report(written: Mapping[str, Any]) -> str:
+    """Write the results as Markdown: the waits, and what became of recalls begun ahead."""
+    arms = written["arms"]
+    waits = [
         (
             name,
-            *(arm["wait"][p] for p in ("n", "p50", "p95", "p99", "max")),
-            100 * arm["under_1_ms"],
-            100 * arm["in_time"],
+            arm["wait"]["n"],
+            *(arm["wait"][p] for p in PERCENTILES),
+            percent(arm["under_1_ms"]),
+            percent(arm["in_time"]),
             ", ".join(f"{stage} {count}" for stage, count in arm["stages"].items()),
         )
-        for name, arm in written["arms"].items()
+        for name, arm in arms.items()
     ]
-    common.table(f"{written['memories']} memories, wait of a turn, ms", columns, rows)
-    for name, arm in written["arms"].items():
-        if "prefetch" in arm:
-            told = ", ".join(f"{how} {share:.2f}" for how, share in arm["prefetch"].items())
-            common.console.print(f"{name}: {told}")
-
-
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument(
-        "--turns", type=int, default=100, help="of the first arm; the others have fewer"
+    ahead = {name: arm["prefetch"] for name, arm in arms.items() if "prefetch" in arm}
+    fates = [
+        (name, *(percent(told[how]) for how in FATES), told["wasted"])
+        for name, told in ahead.items()
+    ]
+    return "\n\n".join(
+        (
+            f"**{written['memories']:,} memories**, milliseconds:",
+            table(("", "turns", *PERCENTILES, "under 1 ms, %", "in time, %", "stages"), waits),
+            "What a turn took of what was recalled ahead, % of turns:",
+            table(("", *FATES.values(), "recalls in vain a turn"), fates),
+        )
     )
-    parser.add_argument("--size", type=int, default=10_000, help="memories")
-    parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
-    parser.add_argument(
-        "--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM",
-        help=f"which (default: all), of: {'; '.join(ARMS)}",
-    )  # fmt: skip
-    parser.add_argument(
-        "--pause", type=float, nargs=2, default=list(PAUSE_S), metavar="S",
-        help="shortest and longest pause between turns (default 0.3 and 5 seconds)",
-    )  # fmt: skip
-    parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ share of recalls by words and vectors), ``facts`` (``facts``, and by action ``ms
 (``memories``, ``seconds``). Each figure in milliseconds is n, p50, p95, p99, max.
 """
 
-import argparse
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -47,19 +46,24 @@ PARTS = ("loading", "facts", "sealing")
 
 
 def main() -> None:
-    options = _arguments()
+    parser = common.arguments(__doc__)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--turns", type=int, default=8000, help="of each index that is loaded")
+    parser.add_argument("--facts", type=int, default=20_000)
+    parser.add_argument("--memories", type=int, default=100_000, help="in the index that is built")
+    parser.add_argument("--cache", type=Path, help="keeps built stores from run to run")
+    options = parser.parse_args()
     measures: dict[str, Callable[[Path], dict[str, Any]]] = {
         "loading": lambda path: loading(path, options.turns),
         "facts": lambda path: upkeep(path, options.facts),
         "sealing": lambda path: sealing(path, options.memories, options.cache),
     }
-    results, loads = dict[str, Any](), [common.load_average()]
+    results = dict[str, Any]()
     for part in options.only:
         with common.scratch() as folder:
             results[part] = measures[part](folder / "store")
-        loads.append(common.load_average())
         common.console.print_json(data={part: results[part]})
-        common.write_json(options.json, {"load": loads, **results})
+        common.write_json(options.json, results)
 
 
 # ------------------------------------------------------------------- somebody else's index
@@ -204,16 +208,6 @@ def sealing(path: Path, memories: int, cache: Path | None) -> dict[str, Any]:
     finally:
         engine.close()
     return {"memories": memories, "seconds": round(seconds, 2)}
-
-
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--turns", type=int, default=8000, help="of each index that is loaded")
-    parser.add_argument("--facts", type=int, default=20_000)
-    parser.add_argument("--memories", type=int, default=100_000, help="in the index that is built")
-    parser.add_argument("--cache", type=Path, help="keeps built stores from run to run")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

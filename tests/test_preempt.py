@@ -2,8 +2,7 @@
 
 import pytest
 
-from benchmarks import preempt
-from tests.harness.preempt import broken
+from tests.harness.preempt import CONTROL, broken
 
 
 @pytest.mark.parametrize("arm", ["one server", "two servers"])
@@ -12,4 +11,4 @@ def test_preempt_idle_work_gives_way(arm, tmp_path):
 
 
 def test_preempt_a_thinker_whom_nobody_tells_is_caught(tmp_path):
-    assert any(law.startswith("beside") for law in broken(preempt.CONTROL, 3, tmp_path))
+    assert any(law.startswith("beside") for law in broken(CONTROL, 3, tmp_path))

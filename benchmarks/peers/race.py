@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks import common
-from benchmarks.peers.base import Item, K, Peer
+from benchmarks.peers.stores import Item, K, Peer
 
 Embed = Callable[[str], np.ndarray]
 Samples = dict[str, list[float]]

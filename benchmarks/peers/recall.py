@@ -1,10 +1,9 @@
-"""What peers find: the questions of a data folder, or made-up talk whose answers are known.
+"""What peers find: the questions of a data folder.
 
 Each conversation is a store of its own, filled session by session; a question that is asked before a
 session sees what came before it. All peers get the same texts and the same vectors.
 """
 
-import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from benchmarks import common, corpus, datasets
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
-from benchmarks.peers.base import Item, K, Peer, open_peer
+from benchmarks.peers.stores import Item, K, Peer, open_peer
 from benchmarks.telling import apart
 from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk, indexed_text
@@ -34,7 +33,7 @@ def recall(
     Args:
         name: Of the peer.
         folder: Where its stores go.
-        conversations: From ``of_data`` or ``known_items``.
+        conversations: From ``of_data``.
         embedder: For questions.
 
     Returns:
@@ -47,7 +46,7 @@ def recall(
             shares += [share for step in steps for share in _step(peer, step, embedder)]
         finally:
             peer.close()
-    return sum(shares) / len(shares), len(shares)
+    return round(sum(shares) / len(shares), 4), len(shares)
 
 
 def _step(peer: Peer, step: Step, embedder: QueryEmbedder) -> Iterator[float]:
@@ -103,31 +102,6 @@ def _steps(
                     )
                 )
     yield embedded(told, embedder), pending
-
-
-def known_items(turns: Sequence[Turn], count: int, embedder: QueryEmbedder) -> list[list[Step]]:
-    """Ask for what the user states in made-up turns, by two of five of their own words.
-
-    Questions, and the agent's words, which repeat them, are no memories of a turn's.
-
-    Args:
-        turns: From ``made_up``.
-        count: How many questions.
-        embedder: For the vectors.
-
-    Returns:
-        Steps of one conversation.
-    """
-    chance = random.Random(common.SEED)
-    questions = []
-    stated = [turn for turn in turns if turn.role == "user" and not turn.text.endswith("?")]
-    for turn in chance.sample(stated, min(count, len(stated))):
-        words = [word for word in turn.text.split() if chance.random() < 0.4] or turn.text.split()
-        text, evidence = " ".join(words), frozenset((turn.origin,))
-        questions.append(
-            Question(id=turn.origin, conversation="made up", text=text, evidence=evidence)
-        )
-    return [[(embedded(turns, embedder), questions)]]
 
 
 def made_up(count: int, after: int = 0) -> list[Turn]:

@@ -8,11 +8,10 @@ these, and there is no way to show the others. Of the half "held out" there are 
     python -m benchmarks.unseen
     python -m benchmarks.unseen --list commands lookalikes --wrong
 
-The JSON: ``machine``, ``load``, ``seconds`` by list, and ``lists`` by name, half and group ("all", a
+The JSON: ``seconds`` by list, and ``lists`` by name, half and group ("all", a
 language, "cased", "lower"): ``n`` rows, and ``figures`` by name: ``share``, and ``of`` how many.
 """
 
-import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 from loguru import logger
 
 from benchmarks import common
+from benchmarks.tables import titled
 from benchmarks.unseen import blocks, dates, facts, lists, utterances, verdicts
 from benchmarks.unseen.lists import HALVES
 from benchmarks.unseen.verdicts import JudgedList, Verdict
@@ -52,9 +52,14 @@ SAVED = common.RESULTS / "unseen.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = _arguments(arguments)
+    parser = common.arguments(__doc__)
+    names = [wanted.name for wanted in LISTS]
+    parser.add_argument("--list", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--wrong", action="store_true", help="list failing rows that are tuned on")
+    parser.add_argument("--save", action="store_true", help=f"write {SAVED.name} in {SAVED.parent}")
+    parser.add_argument("--data", type=Path, default=lists.FOLDER, help="the folder of the lists")
+    options = parser.parse_args(arguments)
     logger.remove()  # each engine tells that it has no LLM
-    load = [common.load_average()]
     judged: dict[str, list[Verdict]] = {}
     seconds: dict[str, float] = {}
     for wanted in LISTS:
@@ -70,8 +75,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.wrong:
         show_wrong(judged)
     written = {
-        "machine": common.machine(),
-        "load": [*load, common.load_average()],
         "seconds": seconds,
         "lists": {name: verdicts.results(some) for name, some in judged.items()},
     }
@@ -105,7 +108,7 @@ def show(judged: dict[str, list[Verdict]]) -> None:
                 for figure, value in verdicts.figures(members).items()
             ]
             rows.append((name, half, group, len(members), "; ".join(told)))
-    common.table("unseen inputs, %", ("list", "half", "group", "n", "figures (of)"), rows)
+    print(titled("unseen inputs, %", ("list", "half", "group", "n", "figures (of)"), rows))
 
 
 def show_wrong(judged: dict[str, list[Verdict]]) -> None:
@@ -116,16 +119,6 @@ def show_wrong(judged: dict[str, list[Verdict]]) -> None:
             said = row.get("sentence") or row.get("heard") or row.get("question") or "-"
             line = f"{name}: {said}  →  {verdict.came_out}"
             common.console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    names = [wanted.name for wanted in LISTS]
-    parser.add_argument("--list", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
-    parser.add_argument("--wrong", action="store_true", help="list failing rows that are tuned on")
-    parser.add_argument("--save", action="store_true", help=f"write {SAVED.name} in {SAVED.parent}")
-    parser.add_argument("--data", type=Path, default=lists.FOLDER, help="the folder of the lists")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import sys
 import tempfile
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks import life as cli
 from benchmarks.lives.diaries import diaries
-from benchmarks.lives.judging import limits
-from benchmarks.lives.judging.oracle import LAWS, judge
+from benchmarks.lives.judging.oracle import LAWS, beyond, judge
 from benchmarks.lives.making.generate import generate
 from benchmarks.lives.model import Exchange, Life, Session
 from benchmarks.lives.playing.player import Played, play
@@ -44,7 +43,7 @@ def by_llm() -> Played:
 
 def test_a_short_life_without_an_llm_offers_nothing_that_is_over(by_rule) -> None:
     verdicts = judge(by_rule)
-    assert verdicts["current"].cases and verdicts["heads"].cases
+    assert verdicts["current"].cases and verdicts["opposites"].cases
     for law in ("superseded", "icebreakers", "opposites", "traps"):
         assert not verdicts[law].findings, cli.as_text(verdicts[law].findings[0])
 
@@ -96,14 +95,6 @@ def wrong(record, life=None) -> set[str]:
     return {name for name, one in verdicts.items() if one.findings}
 
 
-def told_life():
-    """The same life, in which the user says how the appointment went."""
-    life, said = small.life(), small.FRIDAY + timedelta(days=2)
-    went = Exchange("My dentist appointment went fine.", "Good.", "fact", says=("appointment1",))
-    session = Session(small.MONDAY.replace(day=said.day), (went,))
-    return replace(life, sessions=(*life.sessions, session))
-
-
 def test_a_memory_that_is_right_breaks_no_law() -> None:
     assert wrong(small.truthful()) == set()
     assert all(one.cases for one in judge(Played(small.life(), small.truthful())).values())
@@ -115,11 +106,10 @@ def test_each_law_catches_what_breaks_it(law: str) -> None:
 
 
 def test_every_law_has_a_control() -> None:
-    assert set(small.FALSIFIED) | {"told_already"} == set(LAWS)
+    assert set(small.FALSIFIED) == set(LAWS)
 
 
-def test_an_icebreaker_for_what_was_told_or_asked_before_is_caught() -> None:
-    assert "told_already" in wrong(small.truthful(), told_life())
+def test_an_icebreaker_for_what_was_asked_before_is_caught() -> None:
     assert "icebreakers" in wrong(small.opened(small.LATER, times=2))
 
 
@@ -135,8 +125,8 @@ def test_a_limit_is_kept_up_to_its_share_of_wrong_cases() -> None:
         "current": {"cases": 100, "right": 92},
         "spoken": {"cases": 0, "right": 0},
     }
-    assert {law for law, wrong in limits.beyond(kept, "none").items() if wrong} == {"current"}
-    found = limits.beyond(kept, "scripted")
+    assert {law for law, wrong in beyond(kept, "none").items() if wrong} == {"current"}
+    found = beyond(kept, "scripted")
     assert found["dates"] == 2 and found["current"] == 8 and not found["spoken"]
 
 

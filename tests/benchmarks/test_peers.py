@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks import datasets, scoring
-from benchmarks.peers import base, race, recall
+from benchmarks.peers import race, recall, stores
 from benchmarks.peers.__main__ import installed
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
@@ -11,7 +11,7 @@ def check_peer(name, folder):
     """What any peer does: it finds what was added, alone or with many, by its own id."""
     embedder = HashEmbedder()
     items = recall.embedded(recall.made_up(45), embedder)
-    peer = base.open_peer(name, folder, embedder)
+    peer = stores.open_peer(name, folder, embedder)
     try:
         peer.add_all(items[:20])
         peer.add_all(items[20:40])
@@ -28,19 +28,19 @@ def check_peer(name, folder):
         peer.close()
 
 
-@pytest.mark.parametrize("name", base.PEERS)
+@pytest.mark.parametrize("name", stores.PEERS)
 def test_peers_a_peer_keeps_what_it_is_told(name, tmp_path):
     try:
-        base.versions(name)
-        base.open_peer(name, tmp_path / "there", HashEmbedder()).close()
+        stores.versions(name)
+        stores.open_peer(name, tmp_path / "there", HashEmbedder()).close()
     except ImportError as error:
         pytest.skip(f"{error.name} is not installed (extra: peers)")
     check_peer(name, tmp_path / "peer")
 
 
 def test_peers_who_is_not_installed_is_left_out(monkeypatch):
-    absent = base.Entry("nobody", ("a-package-that-nobody-has",), "")
-    monkeypatch.setitem(base.PEERS, "nobody", absent)
+    absent = type("Nobody", (stores.Peer,), {"packages": ("a-package-that-nobody-has",)})
+    monkeypatch.setitem(stores.PEERS, "nobody", absent)
     there, missing = installed(["slowcat", "nobody"])
     assert there == ["slowcat"] and "a-package-that-nobody-has" in missing["nobody"]
 
@@ -90,16 +90,6 @@ def _all_before(data, question):
     return [t for t, s in data.session_of.items() if data.rank[s] < data.place(question.before)]
 
 
-def test_peers_known_items_are_the_users_statements():
-    turns = recall.made_up(200)
-    [[(items, questions)]] = recall.known_items(turns, 20, HashEmbedder())
-    said = {turn.origin: turn for turn in turns}
-    assert len(items) == len(turns)  # the others are there, to be told apart
-    for question in questions:
-        [origin] = question.evidence
-        assert said[origin].role == "user" and not said[origin].text.endswith("?")
-
-
 def test_peers_lists_are_fused_by_reciprocal_rank():
-    assert base.fused((["a", "b", "c"], ["b", "d"]), 3) == ["b", "a", "d"]
-    assert base.fused(([], []), 3) == []
+    assert stores.fused((["a", "b", "c"], ["b", "d"]), 3) == ["b", "a", "d"]
+    assert stores.fused(([], []), 3) == []

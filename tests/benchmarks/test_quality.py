@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import common, contextual, datasets, offered, quality, scoring
+from benchmarks import common, datasets, offered, quality, scoring
 from benchmarks.offered import Block
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
@@ -145,9 +145,3 @@ def test_offered_a_block_is_what_a_turn_would_get(data: datasets.Dataset, tmp_pa
     assert set(blocks.blocks) == {question.id for question in data.questions}
     got = offered.evaluate(data, blocks.blocks)["all"]
     assert 0 < got["precision"] <= 1 and got["offered"] <= config.pack.memories
-
-
-def test_contextual_without_an_llm_the_remedy_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.argv", ["contextual", "--data", str(tmp_path)])
-    with pytest.raises(SystemExit, match="--llm recorded"):
-        contextual.main()

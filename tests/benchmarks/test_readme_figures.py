@@ -1,14 +1,13 @@
 """Every figure that is generated in README and docs/machines.md is compared with its own place."""
 
 import re
-from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from benchmarks import plain_figures, run_all
-from benchmarks.plain_figures import Place, Row
+from benchmarks.plain_figures import PLACE, Row
 
 BLOCK = re.compile(r"<!-- begin (figures|machines) -->\n(.*?)<!-- end \1 -->", re.S)
 CODE = re.compile(r"`[^`]*`")
@@ -58,12 +57,12 @@ def measured() -> dict[str, Any]:
     return {name: stamp | written for name, written in files.items()}
 
 
-def value(files: dict[str, Any], figure: Place) -> float:
+def value(files: dict[str, Any], file: str, path: str, form: str) -> float:
     """Read a figure's own place, apart from how the table reads it."""
-    at = files[figure.file]
-    for key in figure.path.split("/"):
+    at = files[f"{file}.json"]
+    for key in path.split("/"):
         at = at[key] if isinstance(at, dict) else at[int(key)]
-    return 100 * at if figure.form == "%" else at
+    return 100 * at if form == "%" else at
 
 
 def is_value(printed: str, expected: float) -> bool:
@@ -74,16 +73,18 @@ def is_value(printed: str, expected: float) -> bool:
 
 def line_of(row: Row) -> re.Pattern[str]:
     """Return a pattern of a row as it is printed, with a group for each figure."""
-    text = re.escape(f"| {' | '.join(row.cells)} |")
-    for name in row.figures:
-        text = text.replace(rf"\{{{name}\}}", rf"(?P<{name}>\d[\d,]*(?:\.\d+)?)")
-    return re.compile(text)
+    text = f"| {' | '.join(row)} |"
+    figure = r"(\d[\d,]*(?:\.\d+)?)"
+    ends = [0, *(end for found in PLACE.finditer(text) for end in found.span()), len(text)]
+    return re.compile(
+        figure.join(re.escape(text[a:b]) for a, b in zip(ends[::2], ends[1::2], strict=True))
+    )
 
 
 def wrong(block: str, rows: list[Row], files: dict[str, Any]) -> list[str]:
     """Return the rows and figures of a block that are not what their own places hold."""
     there = plain_figures.known(files)
-    shown = [row for row in rows if all(one.file in there for one in row.figures.values())]
+    shown = [row for row in rows if plain_figures.files_of(row) <= there.keys()]
     lines = [line for line in block.splitlines() if line.startswith("| ")][2:]
     if len(lines) != len(shown):
         return [f"{len(lines)} rows instead of {len(shown)}"]
@@ -92,14 +93,16 @@ def wrong(block: str, rows: list[Row], files: dict[str, Any]) -> list[str]:
     ]
 
 
-def _wrong(line: str, row: Row, files: dict[str, Any]) -> Iterator[str]:
+def _wrong(line: str, row: Row, files: dict[str, Any]) -> list[str]:
     found = line_of(row).fullmatch(line)
     if found is None:
-        yield line
-        return
-    for name, figure in row.figures.items():
-        if not is_value(found[name], value(files, figure)):
-            yield f"{found[name]} is not {figure.file}:{figure.path}"
+        return [line]
+    places = PLACE.findall(" | ".join(row))
+    return [
+        f"{printed} is not {place}"
+        for printed, place in zip(found.groups(), places, strict=True)
+        if not is_value(printed, value(files, *place))
+    ]
 
 
 def block_of(text: str) -> str:
@@ -128,17 +131,18 @@ def test_readme_rows_are_printed_as_their_places_say() -> None:
     assert wrong(plain_figures.machines(files), plain_figures.machine_rows(files), files) == []
 
 
-@pytest.mark.parametrize("row", README, ids=lambda row: row.cells[0])
+@pytest.mark.parametrize("row", README, ids=lambda row: row[0][:30])
 def test_readme_every_row_names_its_command_and_its_row(row: Row) -> None:
-    [command] = re.findall(r"`python -m (benchmarks\.\w+)[^`]*`: \*", row.cells[-1])
+    [command] = re.findall(r"`python -m (benchmarks\.\w+)[^`]*`: \*", row[-1])
     assert find_spec(command)
     stem = command.partition(".")[2]
-    assert all(figure.file.startswith(stem) for figure in row.figures.values())
+    files = plain_figures.files_of(row)
+    assert files and all(file.startswith(stem) for file in files)
 
 
 def test_readme_no_row_has_a_figure_of_its_own() -> None:
     for row in README:
-        assert set(re.findall(r"\d+", re.sub(r"\{\w+\}|Mem0", "", "".join(row.cells)))) <= WORDED
+        assert set(re.findall(r"\d+", re.sub("Mem0", "", PLACE.sub("", "".join(row))))) <= WORDED
 
 
 def test_readme_has_no_measured_figure_outside_of_what_is_generated() -> None:
@@ -150,5 +154,5 @@ def test_readme_has_no_measured_figure_outside_of_what_is_generated() -> None:
 def test_readme_a_place_that_a_file_lacks_is_named() -> None:
     files = measured()
     del files["prefix.json"]["results"][1]
-    with pytest.raises(ValueError, match="prefix.json has no results/1/turns"):
+    with pytest.raises(ValueError, match="prefix.json has no results/1/arms/ours/broken"):
         plain_figures.readme(files)

@@ -1,7 +1,7 @@
 """Held-out simulated lives of two years, against what they must reach.
 
 Each life is played through the real processor (``benchmarks.life``); a law is broken when its share
-of wrong cases, over all lives, is beyond ``benchmarks.lives.judging.limits``. Wrong cases are not printed:
+of wrong cases, over all lives, is beyond ``benchmarks.lives.judging.oracle``. Wrong cases are not printed:
 whoever writes rules must not see held-out wordings. The control judges a small life whose record
 is falsified once for each law: every law must catch its own.
 """
@@ -14,8 +14,7 @@ from pathlib import Path
 
 from benchmarks.life import MEMORY, counts, sums
 from benchmarks.lives.diaries import diaries
-from benchmarks.lives.judging.limits import LIMITS, beyond
-from benchmarks.lives.judging.oracle import judge
+from benchmarks.lives.judging.oracle import LIMITS, beyond, judge
 from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
 from benchmarks.lives.model import Life
 from benchmarks.lives.playing.player import Played, play

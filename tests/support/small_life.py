@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from benchmarks.lives.model import Ask, Claim, Exchange, Life, Session
 from benchmarks.lives.playing.record import (
     Answer,
-    AsOf,
     Derived,
     Held,
     Line,
@@ -81,7 +80,6 @@ def truthful() -> Record:
         openers=(Opener(LATER, "Ask how the dentist appointment went.", ((1, 2, False),)),),
         held=(Held(LATER, DERIVED),),
         spoken=(Seen(LATER, "I know 3 things about you: “Nora lives in Derby”; “Nora dislikes tea”."),),
-        as_of=(AsOf(LATER, date(2026, 3, 4), "home1", "where does Nora live", "Nora: I live in York."),),
     )  # fmt: skip
 
 
@@ -101,22 +99,13 @@ def opened(at: datetime, times: int = 1) -> Record:
 YORK = Line("- (on Monday) Nora: I live in York.", "chunk", ((0, 0, False),))
 FALSIFIED: dict[str, Record] = {
     "dates": held(*DERIVED[:-1], replace(DENTIST, day=FRIDAY - timedelta(7))),
-    "undated": held(*DERIVED[:-1], replace(DENTIST, day=None)),
     "read": held(*DERIVED[:-1]),
     "traps": held(*DERIVED, fact("Nora lived in Bonn.", (0, 2))),
     "superseded": answered(Answer(0, YORK.text, (YORK, BLOCK)), truthful().answers[1]),
     "current": answered(Answer(0, ""), truthful().answers[1]),
-    "unknown": answered(truthful().answers[0], Answer(1, "")),
-    "denied": answered(Answer(0, "nothing", (BLOCK,), unknown=True), truthful().answers[1]),
     "icebreakers": opened(MOVED + timedelta(days=1)),
     "stale": held(replace(OLD_HOME, until=None), *DERIVED[1:]),
-    "timeline": held(replace(OLD_HOME, until=date(2026, 2, 1)), *DERIVED[1:]),
-    "kept": held(*DERIVED[:2], replace(NEW_HOME, retired=LATER.date()), *DERIVED[3:]),
     "opposites": held(replace(OLD_TASTE, retired=None), *DERIVED[2:], OLD_HOME),
-    "heads": replace(truthful(), heads=(Seen(LATER, "About Nora: dislikes tea."),)),
     "spoken": replace(truthful(), spoken=(Seen(LATER, "First of all: “Nora lives in York”."),)),
-    "as_of": replace(
-        truthful(), as_of=(AsOf(LATER, date(2026, 3, 4), "home1", "", "I live in Derby."),)
-    ),
 }
 """By law, a record that only this law, or it and those that follow from it, must catch."""

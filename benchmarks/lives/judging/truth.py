@@ -84,10 +84,6 @@ class Truth:
     def last_said(self, claim: Claim, at: datetime) -> datetime:
         return max((one for one in self._said.get(claim.id, ()) if one <= at), default=datetime.min)
 
-    def told_since(self, claim: Claim, since: date, at: datetime) -> bool:
-        """Return whether a claim was stated between a day and a time."""
-        return any(since <= one.date() and one < at for one in self._said.get(claim.id, ()))
-
     def holding(self, at: datetime) -> list[Claim]:
         """Return the claims that were stated and hold at a time."""
         day = at.date()

@@ -5,7 +5,7 @@ that tell it; none if it cannot happen now.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 
 from benchmarks.lives.making import people
 from benchmarks.lives.making.builder import Builder, Said
@@ -15,14 +15,89 @@ Event = Callable[[Builder], Sequence[Exchange]]
 PETS = ("dog", "cat")
 
 
-def home_now(b: Builder) -> list[Exchange]:
-    city = b.value("city")
-    claim = b.add("home", city)
-    return [b.exchange(b.phrase("home_now", {"city": city}), says=[claim.id])]
+def _first(slot: str, kind: str, name: str) -> Event:
+    """Return the event that tells what has held of a slot since before the first day."""
+
+    def tell(b: Builder) -> list[Exchange]:
+        value = b.value(name)
+        claim = b.add(slot, value)
+        return [b.exchange(b.phrase(kind, {name: value}), says=[claim.id])]
+
+    return tell
 
 
-def home_moved(b: Builder) -> list[Exchange]:
-    return _replaced(b, "home", "home_moved", {"city": (city := b.value("city"))}, city, "city")
+def _stated(slot: str, kind: str, name: str, *, telling: bool = False) -> Event:
+    """Return the event that states a value of an open slot, once.
+
+    Args:
+        telling: Whether its telling word alone shows it.
+    """
+
+    def tell(b: Builder) -> list[Exchange]:
+        value, alike = b.value(name), (slot, "likes", "dislikes")
+        if any(one.value == value and one.slot in alike for one in b.claims.values()):
+            return []
+        words = (telling_word(value, b.language) if telling else value.lower(),)
+        claim = b.add(slot, value, begins=b.today, words=words)
+        return [b.exchange(b.phrase(kind, {name: value}), says=[claim.id])]
+
+    return tell
+
+
+def _changed(slot: str, kind: str, name: str) -> Event:
+    """Return the event that tells of a new value of an exclusive slot."""
+
+    def tell(b: Builder) -> list[Exchange]:
+        value = b.value(name)
+        return _replaced(b, slot, kind, {name: value}, value)
+
+    return tell
+
+
+def _named(slot: str, *, once: bool = False) -> Event:
+    """Return the event that names somebody; ``once``: not while there is one."""
+
+    def tell(b: Builder) -> list[Exchange]:
+        if once and b.holding(slot):
+            return []
+        is_woman, name = _person(b)
+        gender = "name_f" if is_woman else "name_m"
+        try:
+            said = b.phrase(f"{slot}_named", {gender if b.language == "de" else "name": name})
+        except IndexError:  # no wording for this gender in this half
+            return []
+        claim = b.add(slot, name)
+        return [b.exchange(said, says=[claim.id])]
+
+    return tell
+
+
+def _of_friend(slot: str, kind: str, name: str, value_of: Callable[[Builder], str]) -> Event:
+    """Return the event that tells something of a person whom the user knows."""
+
+    def tell(b: Builder) -> list[Exchange]:
+        value = value_of(b)
+        return _told_of(b, slot, kind, {name: value}, value)
+
+    return tell
+
+
+home_now = _first("home", "home_now", "city")
+home_moved = _changed("home", "home_moved", "city")
+employer_now = _first("employer", "employer_now", "employer")
+employer_new = _changed("employer", "employer_new", "employer")
+phone_changed = _changed("phone", "phone_changed", "phone")
+car_changed = _changed("car", "car_changed", "car")
+friend_named, colleague_named = _named("friend"), _named("colleague")
+boss_named = _named("boss", once=True)
+likes = _stated("likes", "likes", "thing")
+dislikes = _stated("dislikes", "dislikes", "thing")
+allergy = _stated("allergy", "allergy", "allergen")
+goal = _stated("goal", "goal", "goal", telling=True)
+decision = _stated("decision", "decision", "decision", telling=True)
+diet_now = _stated("diet", "diet_now", "diet")
+other_home = _of_friend("home", "other_home", "city", Builder.elsewhere)
+other_likes = _of_friend("likes", "other_likes", "thing", lambda b: str(b.some("thing")))
 
 
 def home_moving(b: Builder) -> list[Exchange]:
@@ -57,17 +132,6 @@ def job_left(b: Builder) -> list[Exchange]:
     said = b.phrase("job_left", people.job(b, job.value, "old_"))
     ends = [b.end(one, said.day or b.today) for one in (job, employer) if one]
     return [b.exchange(said, ends=ends)]
-
-
-def employer_now(b: Builder) -> list[Exchange]:
-    name = b.value("employer")
-    claim = b.add("employer", name)
-    return [b.exchange(b.phrase("employer_now", {"employer": name}), says=[claim.id])]
-
-
-def employer_new(b: Builder) -> list[Exchange]:
-    name = b.value("employer")
-    return _replaced(b, "employer", "employer_new", {"employer": name}, name, "employer")
 
 
 def kin_named(b: Builder) -> list[Exchange]:
@@ -121,31 +185,6 @@ def partner_left(b: Builder) -> list[Exchange]:
     return [b.exchange(said, ends=[b.end(before, said.day or b.today)])]
 
 
-def friend_named(b: Builder) -> list[Exchange]:
-    return _named(b, "friend")
-
-
-def colleague_named(b: Builder) -> list[Exchange]:
-    return _named(b, "colleague")
-
-
-def boss_named(b: Builder) -> list[Exchange]:
-    return [] if b.holding("boss") else _named(b, "boss")
-
-
-def _named(b: Builder, slot: str) -> list[Exchange]:
-    is_woman = b.rng.random() < 0.5
-    name = b.value("woman" if is_woman else "man")
-    gender = "name_f" if is_woman else "name_m"
-    named = {gender: name} if b.language == "de" else {"name": name}
-    try:
-        said = b.phrase(f"{slot}_named", named)
-    except IndexError:  # no wording for this gender in this half
-        return []
-    claim = b.add(slot, name)
-    return [b.exchange(said, says=[claim.id])]
-
-
 def pet_now(b: Builder) -> list[Exchange]:
     kind = b.rng.choice(PETS)
     name = b.value(kind)
@@ -172,14 +211,6 @@ def pet_died(b: Builder) -> list[Exchange]:
     gone = b.rng.choice(alive)
     said = b.phrase("pet_died", people.animal(b, gone.slot) | {"pet": gone.value})
     return [b.exchange(said, ends=[b.end(gone, said.day or b.today)])]
-
-
-def likes(b: Builder) -> list[Exchange]:
-    return _stated(b, "likes", "likes", "thing")
-
-
-def dislikes(b: Builder) -> list[Exchange]:
-    return _stated(b, "dislikes", "dislikes", "thing")
 
 
 def turned(b: Builder) -> list[Exchange]:
@@ -209,28 +240,12 @@ def hobby_stopped(b: Builder) -> list[Exchange]:
     return [b.exchange(said, ends=[b.end(before, said.day or b.today)])]
 
 
-def allergy(b: Builder) -> list[Exchange]:
-    return _stated(b, "allergy", "allergy", "allergen")
-
-
-def goal(b: Builder) -> list[Exchange]:
-    return _stated(b, "goal", "goal", "goal", telling=True)
-
-
-def decision(b: Builder) -> list[Exchange]:
-    return _stated(b, "decision", "decision", "decision", telling=True)
-
-
-def diet_now(b: Builder) -> list[Exchange]:
-    return _stated(b, "diet", "diet_now", "diet")
-
-
 def diet_changed(b: Builder) -> list[Exchange]:
     name = b.value("diet")
     before = b.current("diet")
     if before is None or before.value == name or _avoids(before.value) != _avoids(name):
         return []
-    return _replaced(b, "diet", "diet_changed", {"diet": name}, name, "diet")
+    return _replaced(b, "diet", "diet_changed", {"diet": name}, name)
 
 
 def _avoids(diet: str) -> bool:
@@ -298,30 +313,13 @@ def telling_word(value: str, language: str) -> str:
     return (max(nouns, key=len) if language == "de" and nouns else parts[-1]).lower()
 
 
-def phone_changed(b: Builder) -> list[Exchange]:
-    name = b.value("phone")
-    return _replaced(b, "phone", "phone_changed", {"phone": name}, name, "phone")
-
-
-def car_changed(b: Builder) -> list[Exchange]:
-    name = b.value("car")
-    return _replaced(b, "car", "car_changed", {"car": name}, name, "car")
-
-
-def other_home(b: Builder) -> list[Exchange]:
-    return _of_friend(b, "home", "other_home", "city", b.elsewhere())
-
-
 def other_job(b: Builder) -> list[Exchange]:
     if b.language == "de":
-        return _of_friend(b, "job", "other_job", "field", b.some("field"))
+        field = str(b.some("field"))
+        return _told_of(b, "job", "other_job", {"field": field}, field)
     taken = {one.value for one in b.claims.values() if one.slot == "job"}
     name = b.rng.choice([one for one in b.words.values["job"] if one not in taken])
-    return _of_friend(b, "job", "other_job", "a_job", people.job(b, name)["a_job"], name)
-
-
-def other_likes(b: Builder) -> list[Exchange]:
-    return _of_friend(b, "likes", "other_likes", "thing", b.some("thing"))
+    return _told_of(b, "job", "other_job", people.job(b, name), name)
 
 
 def other_animal(b: Builder) -> list[Exchange]:
@@ -332,14 +330,12 @@ def other_animal(b: Builder) -> list[Exchange]:
     return [b.exchange(b.phrase("other_animal", words), "other")]
 
 
-def _of_friend(
-    b: Builder, slot: str, kind: str, name: str, value: str, shown: str = ""
-) -> list[Exchange]:
+def _told_of(b: Builder, slot: str, kind: str, slots: dict[str, str], value: str) -> list[Exchange]:
     friend = _friend(b)
     if friend is None or b.holding(slot, subject=friend.value):
         return []
-    said = b.phrase(kind, {"name": friend.value, name: value})
-    claim = b.add(slot, shown or value, subject=friend.value, begins=said.day)
+    said = b.phrase(kind, {"name": friend.value, **slots})
+    claim = b.add(slot, value, subject=friend.value, begins=said.day)
     return [b.exchange(said, "other", says=[claim.id])]
 
 
@@ -350,20 +346,8 @@ def _friend(b: Builder) -> Claim | None:
     return b.rng.choice(known) if known else None
 
 
-def _stated(
-    b: Builder, slot: str, kind: str, name: str, *, telling: bool = False
-) -> list[Exchange]:
-    """State a value of an open slot, once; ``telling``: its telling word alone shows it."""
-    value, alike = b.value(name), (slot, "likes", "dislikes")
-    if any(one.value == value and one.slot in alike for one in b.claims.values()):
-        return []
-    words = (telling_word(value, b.language) if telling else value.lower(),)
-    claim = b.add(slot, value, begins=b.today, words=words)
-    return [b.exchange(b.phrase(kind, {name: value}), says=[claim.id])]
-
-
 def _replaced(
-    b: Builder, slot: str, kind: str, slots: dict[str, str], value: str, name: str
+    b: Builder, slot: str, kind: str, slots: dict[str, str], value: str
 ) -> list[Exchange]:
     """Tell that a new value of an exclusive slot holds instead of the one before."""
     before = b.current(slot)
@@ -389,11 +373,11 @@ def _job(b: Builder) -> str:
     return str(b.value(lists[b.language]))
 
 
-def _other(b: Builder) -> tuple[bool, str]:
-    is_woman = not b.is_woman if b.rng.random() < 0.8 else b.is_woman
+def _person(b: Builder) -> tuple[bool, str]:
+    is_woman = b.rng.random() < 0.5
     return is_woman, b.value("woman" if is_woman else "man")
 
 
-def first_day(claims: Sequence[Claim]) -> date | None:
-    """Return the first day on which one of some claims began, None for none."""
-    return min((one.begins for one in claims if one.begins), default=None)
+def _other(b: Builder) -> tuple[bool, str]:
+    is_woman = not b.is_woman if b.rng.random() < 0.8 else b.is_woman
+    return is_woman, b.value("woman" if is_woman else "man")

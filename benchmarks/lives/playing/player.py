@@ -17,11 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks import common
-from benchmarks.lives.model import Claim, Life, Session
+from benchmarks.lives.model import Life, Session
 from benchmarks.lives.playing import memo_embedder
 from benchmarks.lives.playing.record import (
     Answer,
-    AsOf,
     Derived,
     Held,
     Line,
@@ -39,7 +38,6 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.testing import FixedClock
-from slowcat_memory.tools.handlers import Call, ToolCalls
 
 PAUSE_S = 20.0  # between two exchanges
 CONSIDERS_S = 1200.0  # from a session's end to the next idle work, at least
@@ -53,16 +51,6 @@ SELDOM = frozenset({"topics", "ageing"})  # they look at everything, each time
 BLOCKS = "blocks"
 SELDOM_EVERY = timedelta(days=30)
 DERIVED = frozenset({"fact", "relation"})
-AS_OF = {
-    "en": {
-        "home": "where does {user} live", "job": "what is the job of {user}",
-        "employer": "which company does {user} work for", "partner": "who is the partner of {user}",
-    },
-    "de": {
-        "home": "wo wohnt {user}", "job": "was ist {user} von Beruf",
-        "employer": "bei welcher Firma arbeitet {user}", "partner": "mit wem ist {user} zusammen",
-    },
-}  # fmt: skip
 
 
 class Played(Struct, frozen=True):
@@ -133,7 +121,7 @@ class _Player:
         self._places = dict[int, Place]()
         self._answers, self._heads = list[Answer](), list[Seen]()
         self._openers, self._used = list[Opener](), set[str]()
-        self._held, self._spoken, self._as_of = list[Held](), list[Seen](), list[AsOf]()
+        self._held, self._spoken = list[Held](), list[Seen]()
         self._next_spoken = life.sessions[0].at + SPOKEN_EVERY / 2
         self._logged, self._fresh = 0, False
 
@@ -150,7 +138,7 @@ class _Player:
             await self._overview(stage, self._life.sessions[-1].at + timedelta(hours=1))
         return Record(
             answers=tuple(self._answers), heads=tuple(self._heads), openers=tuple(self._openers),
-            held=tuple(self._held), spoken=tuple(self._spoken), as_of=tuple(self._as_of),
+            held=tuple(self._held), spoken=tuple(self._spoken),
         )  # fmt: skip
 
     async def _session(self, stage: Stage, at: datetime, session: Session) -> None:
@@ -174,7 +162,7 @@ class _Player:
             await self._overview(stage, at + timedelta(hours=1))
 
     async def _overview(self, stage: Stage, at: datetime) -> None:
-        """Ask aloud what is known, and look at all facts and at the past."""
+        """Ask aloud what is known, and look at all facts."""
         self._move_to(at)
         await self._think(stage)
         await stage.exchange(SUMMARY[self._life.language], "")
@@ -183,23 +171,8 @@ class _Player:
         self._spoken.append(Seen(at, said))
         stage.answered.clear()
         stage.hang_up()
-        self._skip_logged()
+        self._new_turns()  # of no session
         self._hold(at)
-        await asyncio.to_thread(self._look_back, at)
-
-    def _look_back(self, at: datetime) -> None:
-        """Ask the tool for what held in the middle of each span that is over."""
-        for claim in self._life.claims:
-            day = _middle(claim, at.date())
-            if claim.subject != "user" or claim.slot not in AS_OF["en"] or day is None:
-                continue
-            words = AS_OF[self._life.language][claim.slot].format(user=self._life.user)
-            call = Call(
-                engine=self._engine, scope=self._scope, turn=1, said=None,
-                now=self._clock.now, hidden=frozenset(), local=True,
-            )  # fmt: skip
-            told = ToolCalls().answer("memory_as_of", {"query": words, "date": str(day)}, call)
-            self._as_of.append(AsOf(at, day, claim.id, words, str(told)))
 
     async def _ask(self, stage: Stage, n: int, at: datetime) -> None:
         self._move_to(at)
@@ -281,9 +254,6 @@ class _Player:
                 place = next((n for n in later if session.turns[n].user == turn.text), place)
             self._places[turn.id] = (number, place, turn.role == "assistant")
 
-    def _skip_logged(self) -> None:
-        self._new_turns()
-
     def _new_turns(self) -> Sequence[Turn]:
         with self._engine.snapshot() as snapshot:
             turns = list(snapshot.turns(self._scope, after=self._logged))
@@ -302,14 +272,6 @@ def _in_order(life: Life) -> Iterator[tuple[datetime, Session | int]]:
     ]
     for at, _, what in sorted(every, key=lambda one: one[:2]):
         yield at, what
-
-
-def _middle(claim: Claim, today: date) -> date | None:
-    """Return the middle of the span of a claim that is over; None if it is too short."""
-    if claim.begins is None or claim.ends is None or claim.ends > today:
-        return None
-    span = (claim.ends - claim.begins).days
-    return claim.begins + timedelta(days=span // 2) if span > 20 else None
 
 
 def _day(text: str) -> date | None:

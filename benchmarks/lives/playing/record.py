@@ -85,20 +85,6 @@ class Held(Struct, frozen=True):
     derived: tuple[Derived, ...]
 
 
-class AsOf(Struct, frozen=True):
-    """What the memory says of a slot of the user as of a day.
-
-    Attributes:
-        claim: Id of the claim that was true on that day.
-    """
-
-    at: datetime
-    day: date
-    claim: str
-    question: str
-    text: str
-
-
 class Record(Struct, frozen=True, kw_only=True):
     """All that a memory showed during a life."""
 
@@ -107,5 +93,4 @@ class Record(Struct, frozen=True, kw_only=True):
     openers: tuple[Opener, ...] = ()
     held: tuple[Held, ...] = ()
     spoken: tuple[Seen, ...] = ()
-    as_of: tuple[AsOf, ...] = ()
     seconds: float = 0.0

@@ -7,7 +7,7 @@ Two probabilities are comparable across queries and stores.
 memory and its neighbours contain. MaxSim adds nothing to these two. It shows whether a memory is
 about the query's subject, but hardly which of two such memories has the answer; that is the
 ranking's work. So it only decides whether to return anything; the hits are then selected by score.
-Fitted by ``python -m benchmarks.calibration`` on RealMem and MADial: the six best hits of each of
+Fitted by ``benchmarks.calibration`` of commit 557a0057 on RealMem and MADial: the six best hits of each of
 their questions, and of the same questions against another person's memory, where nothing answers.
 In a store of a few sessions the measures differ: common words weigh as much as rare ones there, and
 a cosine that the best of a thousand memories reaches by chance is significant among twenty. So the
@@ -17,8 +17,8 @@ constant and the cosine's coefficient depend on the logarithm of the store's siz
 remembered. Errors cost more here: a user who hears "I do not remember" about their own words will
 not ask again. Two measures are the most informative: the MaxSim of the nearest memory (the words
 shared with the query, without token vectors), and names that were never said. Fitted by
-``python -m benchmarks.unknown``. LoCoMo is never fitted on, and tests both
-(docs/decisions/0018-when-nothing-is-remembered.md, docs/performance.md).
+``benchmarks.unknown`` of the same commit. LoCoMo is never fitted on, and tests both
+(docs/decisions/0018-when-nothing-is-remembered.md).
 """
 
 import math
