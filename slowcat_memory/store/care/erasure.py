@@ -58,13 +58,13 @@ class Erasure(Forgetting):
         try:
             self.resume()
             erased = self._erase_copies(sparing)
+            problems = [*erased.problems]
             if not copy.rewrite(self._env, self._run):
-                erased = replace(erased, problems=(*erased.problems, READER))
+                problems.append(READER)
             epoch = self._read(lambda tx: int(tx.meta(EPOCH, 0)))
-            generation = self._env.holding.name
-            behind = unconfirmed(self._env.path, epoch, generation, CONFIRM_S)
-            late = tuple(f"process {one.pid} ({one.program}) may still hold it" for one in behind)
-            erased = replace(erased, problems=(*erased.problems, *late))
+            for one in unconfirmed(self._env.path, epoch, self._env.holding.name, CONFIRM_S):
+                problems.append(f"process {one.pid} ({one.program}) may still hold it")
+            erased = replace(erased, problems=tuple(problems))
         except (OSError, StoreError, lmdb.Error) as error:
             erased = Erased(problems=(str(error),))
         if erased.problems:
