@@ -62,8 +62,11 @@ class Transaction:
     def keys(self, table: str) -> Iterator[bytes]:
         return self.cursor(table).iternext(values=False)
 
+    def stat(self, table: str) -> "lmdb._StatDict":
+        return self._txn.stat(self._handles[table])
+
     def count(self, table: str) -> int:
-        return int(self._txn.stat(self._handles[table])["entries"])
+        return int(self.stat(table)["entries"])
 
     def get(self, table: str, key: bytes) -> bytes | None:
         rows = self._rows.get(table)
