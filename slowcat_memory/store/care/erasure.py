@@ -114,13 +114,13 @@ def sweep(env: Environment) -> None:
         remove(doomed)
     with reading(env) as tx:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
-        manifests = [tx.read(Manifest, "manifest", key) for key in tx.keys("manifest")]
+        manifests = list(tx.records(Manifest, "manifest"))
     if not due:
         clear_unerased(env.folder)  # an order that was never committed
     kept = {
         index_folder(env.path, manifest.scope) / manifest.generation
         for manifest in manifests
-        if manifest is not None and manifest.forget_epoch == epoch
+        if manifest.forget_epoch == epoch
     }
     for entry in (env.path / INDEX).glob("*/*"):
         if entry not in kept:

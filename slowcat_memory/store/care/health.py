@@ -178,10 +178,7 @@ def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
 
 
 def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:
-    for key in tx.keys("manifest"):
-        manifest = tx.read(Manifest, "manifest", key)
-        if manifest is None:
-            continue  # counted among the damaged rows
+    for manifest in tx.records(Manifest, "manifest"):
         folder = index_folder(path, manifest.scope) / manifest.generation
         for file in manifest.files:
             if _digest(folder / file.name) != file.sha256:

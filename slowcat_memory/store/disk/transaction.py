@@ -84,6 +84,11 @@ class Transaction:
         except StoreDamagedError:
             return None
 
+    def records(self, kind: type[T], table: str) -> Iterator[T]:
+        """Yield the committed records of a table, without damaged ones."""
+        found = (self.read(kind, table, key) for key in self.keys(table))
+        return (record for record in found if record is not None)
+
     def meta(self, name: str, default: Any) -> Any:
         """Return a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)

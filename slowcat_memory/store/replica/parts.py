@@ -237,8 +237,7 @@ class Replica:
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:
-    found = (tx.read(Manifest, "manifest", key) for key in tx.keys("manifest"))
-    return tuple(sorted(one.generation for one in found if one is not None))
+    return tuple(sorted(one.generation for one in tx.records(Manifest, "manifest")))
 
 
 # ------------------------------------------------------------------- an ordinary store

@@ -291,11 +291,7 @@ def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
 
 def _outdated(kept: Mapping[str, Session], tx: Transaction) -> set[str]:
     """Return the sessions whose rows count events that were deleted before an interruption."""
-    return {
-        row.id
-        for key in tx.keys("sessions")
-        if (row := tx.read(Session, "sessions", key)) and row != kept.get(row.id)
-    }
+    return {row.id for row in tx.records(Session, "sessions") if row != kept.get(row.id)}
 
 
 def _is_selected(turn: Turn, gone: Deletion) -> bool:
