@@ -7,7 +7,6 @@ from pathlib import Path
 
 import zstandard
 from msgspec.structs import replace
-from slowcat_memory.store.replica.replica import Whole
 
 from benchmarks import common
 from slowcat_memory.config import Config
@@ -16,8 +15,9 @@ from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.outbox import Unsent
+from slowcat_memory.store.disk.transaction import reading
 from slowcat_memory.store.replica import parts
-from slowcat_memory.store.replica.parts import Part
+from slowcat_memory.store.replica.parts import Part, Whole
 
 TENANT = "benchmark"
 HOLDER = "benchmark/seed"
@@ -59,8 +59,8 @@ def parts_of(store: Path) -> list[Part]:
     """Return a closed store as the parts of a snapshot."""
     env = Environment(store, map_size=1 << 30, readonly=True)
     try:
-        with env.reading() as (txn, handles):
-            return [parts.seal(one) for one in parts.of_store(txn, handles, store)]
+        with reading(env) as tx:
+            return [parts.seal(one) for one in parts.of_store(tx, store)]
     finally:
         env.close()
 

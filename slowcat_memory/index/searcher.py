@@ -208,21 +208,16 @@ class Searcher:
         """Return whether keys are new to a document, or known with the same text."""
         with self._lock:
             number = self.table.find(memory_id)
-            return number >= 0 and self._new_keys(number, pointers) is not None
+            return number >= 0 and not self._replaces(number, pointers)
 
-    def _new_keys(self, number: int, pointers: Sequence[Pointer]) -> list[Pointer] | None:
-        """Return the keys that a document lacks; None if one would be replaced."""
-        new = []
-        for pointer in pointers:
-            known = {name: keys.find(number, pointer.name) for name, keys in self.keys.items()}
-            key = known.pop(pointer.view)
-            if any(other >= 0 for other in known.values()):
-                return None
-            if key < 0:
-                new.append(pointer)
-            elif self.keys[pointer.view].digest(key) != digest(pointer.text):
-                return None
-        return new
+    def _replaces(self, number: int, pointers: Sequence[Pointer]) -> bool:
+        """Return whether one of the keys would replace another one of the document."""
+        return any(
+            (key := keys.find(number, pointer.name)) >= 0
+            and (view != pointer.view or keys.digest(key) != digest(pointer.text))
+            for pointer in pointers
+            for view, keys in self.keys.items()
+        )
 
     def add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> None:
         """Add keys to a document, besides those it has; see ``can_add_keys``.
@@ -232,11 +227,9 @@ class Searcher:
         """
         with self._lock:
             number = self.table.find(memory_id)
-            new = self._new_keys(number, pointers) if number >= 0 else None
-            if new is None:
-                return
-            for pointer in pointers:
-                self.keys[pointer.view].add(number, pointer)
+            if number >= 0 and not self._replaces(number, pointers):
+                for pointer in pointers:
+                    self.keys[pointer.view].add(number, pointer)
 
     def remove(self, memory_id: str) -> bool:
         """Remove a document and its keys from every view and from its neighbours' windows."""
@@ -248,18 +241,19 @@ class Searcher:
                 self._neighbours.link(*self._neighbours.detach(number))
             return number >= 0
 
-    def _find_vector(self, id_: str) -> tuple[VectorView, int]:
+    def _find_vector(self, id_: str) -> tuple[VectorView, int, int]:
+        """Return the view of a document or key, its number, -1 for none, and its text's digest."""
         number = self.table.find(id_)
         owner, name = split_key_id(id_)
         if number < 0 and owner and (target := self.table.find(owner)) >= 0:
             for keys in self.keys.values():
                 if (key := keys.find(target, name)) >= 0:
-                    return keys.dense, key
-        return self.dense, number
+                    return keys.dense, key, keys.digest(key)
+        return self.dense, number, int(self.table.digest[number]) if number >= 0 else 0
 
     def has_vector(self, memory_id: str) -> bool:
         with self._lock:
-            dense, number = self._find_vector(memory_id)
+            dense, number, _ = self._find_vector(memory_id)
             return number >= 0 and number in dense
 
     def incomplete(self, memory_ids: Iterable[str]) -> list[str]:
@@ -295,15 +289,9 @@ class Searcher:
         another text is ignored. 0 skips the check.
         """
         with self._lock:
-            dense, number = self._find_vector(memory_id)
-            if number >= 0 and dense.dim and of in (0, self._digest(dense, number)):
+            dense, number, text = self._find_vector(memory_id)
+            if number >= 0 and dense.dim and of in (0, text):
                 dense.put(number, as_kept(vector))
-
-    def _digest(self, dense: VectorView, number: int) -> int:
-        for keys in self.keys.values():
-            if keys.dense is dense:
-                return keys.digest(number)
-        return int(self.table.digest[number])
 
     def vector(self, memory_id: str) -> np.ndarray | None:
         """Return a document's vector, shape (dim,), or None when it has none."""

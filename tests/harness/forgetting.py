@@ -171,7 +171,7 @@ def index_stays() -> Iterator[None]:
 
 @contextmanager
 def backups_stay() -> Iterator[None]:
-    with mock.patch.object(backups, "erase", lambda env, found: backups.ErasedBackups()):
+    with mock.patch.object(backups, "erase", lambda env, found: backups.Erased()):
         yield
 
 

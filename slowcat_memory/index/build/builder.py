@@ -252,7 +252,8 @@ def score(documents: _Windows, terms: int, k1: float, b: float) -> SealedPosting
     """Score every term of every document with bm25s; ``terms`` is the vocabulary's size."""
     lengths = documents.lengths.astype(np.int32)
     if not lengths.any():  # bm25s divides by the mean length
-        return SealedPostings.empty(terms, lengths)
+        indptr, none = np.zeros(terms + 1, np.int64), np.zeros(0, np.int32)
+        return SealedPostings(indptr, none, none.astype(np.float32), lengths)
     import bm25s  # imports numba: half a second and 60 MB that only the building child pays
 
     index = bm25s.BM25(method="lucene", k1=k1, b=b)

@@ -21,7 +21,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.format import Document, Header, IndexOptions
-from slowcat_memory.index.table import Column, Texts, open_array, open_or_empty
+from slowcat_memory.index.table import Column, Texts, open_or_empty
 
 Counts = Mapping[str, int]
 """Occurrences by term."""
@@ -126,7 +126,7 @@ def idf(frequency: int, documents: int) -> float:
 class SealedPostings:
     """For each term a run of documents, with bm25s's score for each: its CSC arrays."""
 
-    FILES = ("indptr", "documents", "scores", "lengths")
+    FILES = {"indptr": "int64", "documents": "int32", "scores": "float32", "lengths": "int32"}
 
     def __init__(
         self, indptr: np.ndarray, documents: np.ndarray, scores: np.ndarray, lengths: np.ndarray
@@ -143,15 +143,9 @@ class SealedPostings:
         self.lengths = lengths
 
     @classmethod
-    def open(cls, folder: Path) -> "SealedPostings":
-        return cls(*(open_array(folder / f"window.{name}.npy") for name in cls.FILES))
-
-    @classmethod
-    def empty(cls, terms: int = 0, lengths: np.ndarray | None = None) -> "SealedPostings":
-        """Return postings of no terms: of no documents, or of documents without tokens."""
-        lengths = np.zeros(0, np.int32) if lengths is None else lengths
-        indptr, documents = np.zeros(terms + 1, np.int64), np.zeros(0, np.int32)
-        return cls(indptr, documents, np.zeros(0, np.float32), lengths)
+    def open(cls, sealed: Path | None) -> "SealedPostings":
+        files = cls.FILES.items()
+        return cls(*(open_or_empty(sealed, f"window.{name}", dtype) for name, dtype in files))
 
     def write(self, folder: Path) -> None:
         for name in self.FILES:
@@ -346,8 +340,8 @@ class Windows:
         """Open the sealed part, or start empty. Queries must use the same tokenizer."""
         self._tokenizer = tokenizer
         self.forward = ForwardIndex(sealed)
-        postings = SealedPostings.open(sealed) if sealed else SealedPostings.empty()
-        self.view = LexicalView(postings, header.tokens if header else 0.0, options)
+        total = header.tokens if header else 0.0
+        self.view = LexicalView(SealedPostings.open(sealed), total, options)
         # The neighbours at sealing: their terms are in a sealed document's window.
         self._neighbours = [open_or_empty(sealed, name, np.int32) for name in ("before", "after")]
 

@@ -103,17 +103,13 @@ class KeyView:
 
     def put(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Replace a document's keys. One whose text is unchanged keeps its vector."""
-        known = self.of_document(target)
         wanted = {pointer.name: pointer for pointer in pointers}
-        for name, number in known.items():
+        for name, number in self.of_document(target).items():
             pointer = wanted.get(name)
             if pointer is None or self._digests[number] != digest(pointer.text):
                 self._drop(number, target)
-            else:
-                self._weights[number] = pointer.weight
-                del wanted[name]
         for pointer in wanted.values():
-            self._append(target, pointer.name, pointer.weight, digest(pointer.text))
+            self.add(target, pointer)
 
     def add(self, target: int, pointer: Pointer) -> None:
         """Add a key to a document; an existing one only gets the new weight."""

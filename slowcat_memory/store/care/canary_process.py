@@ -58,12 +58,7 @@ def reads_whole(folder: Path) -> bool:
 
 def _judge(command: str, target: Path, file: Path) -> bool:
     code = _run(canary.__file__, command, str(target), seconds=_patience(file))
-    if code not in (
-        canary.WHOLE,
-        canary.DAMAGED,
-        canary.OTHER_FORMAT,
-        *FATAL_SIGNALS,
-    ):
+    if code not in (canary.WHOLE, canary.DAMAGED, canary.OTHER_FORMAT, *FATAL_SIGNALS):
         logger.warning("no other process could check {}; its pages are read instead", file)
         code = check_pages(file)
     if code == canary.OTHER_FORMAT:
@@ -80,9 +75,7 @@ def copy_whole_rows(file: Path, into: Path, map_size: int) -> None:
     """
     args = (str(file), str(into), str(map_size))
     code = _run(salvage.__name__, *args, seconds=_patience(file))
-    if code == salvage.DONE:
-        return
-    if code != salvage.FULL:
+    if code not in (salvage.DONE, salvage.FULL):
         logger.warning("no other process could salvage {}; it is read here instead", file)
         code = salvage.main(list(args))
     if code == salvage.FULL:

@@ -35,6 +35,7 @@ from slowcat_memory.store.disk.transaction import (
     copy_and_swap,
     copy_out,
     open_alone,
+    reading,
     transact,
     writing,
 )
@@ -135,13 +136,11 @@ def _saved_share(env: Environment) -> float:
 
     Their rows, the most, fill pages to two thirds where several namespaces grow at once.
     """
-    with env.reading() as (txn, handles):
-        stats = {name: txn.stat(db) for name, db in handles.items()}
-        pages: float = sum(map(pages_of, stats.values()))
-        rows = txn.cursor(handles["vectors"]) if "vectors" in handles else ()
-        used = sum(len(key) + len(value) + ROW_BYTES for key, value in rows)
+    with reading(env) as tx:
+        pages: float = sum(pages_of(tx.stat(table)) for table in tx.tables())
+        held = tx.stat("vectors")
+        used = sum(len(key) + len(value) + ROW_BYTES for key, value in tx.rows("vectors"))
     if used:
-        held = stats["vectors"]
         needed = used / (FULL * held["psize"])
         pages -= max(0.0, held["leaf_pages"] + held["overflow_pages"] - needed)
     return float(1.0 - pages / (env.env.info()["last_pgno"] + 1))

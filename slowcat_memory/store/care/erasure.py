@@ -58,13 +58,13 @@ class Erasure(Forgetting):
         try:
             self.resume()
             erased = self._erase_copies(sparing)
+            problems = [*erased.problems]
             if not copy.rewrite(self._env, self._run):
-                erased = replace(erased, problems=(*erased.problems, READER))
+                problems.append(READER)
             epoch = self._read(lambda tx: int(tx.meta(EPOCH, 0)))
-            generation = self._env.holding.name
-            behind = unconfirmed(self._env.path, epoch, generation, CONFIRM_S)
-            late = tuple(f"process {one.pid} ({one.program}) may still hold it" for one in behind)
-            erased = replace(erased, problems=(*erased.problems, *late))
+            for one in unconfirmed(self._env.path, epoch, self._env.holding.name, CONFIRM_S):
+                problems.append(f"process {one.pid} ({one.program}) may still hold it")
+            erased = replace(erased, problems=tuple(problems))
         except (OSError, StoreError, lmdb.Error) as error:
             erased = Erased(problems=(str(error),))
         if erased.problems:
@@ -114,13 +114,13 @@ def sweep(env: Environment) -> None:
         remove(doomed)
     with reading(env) as tx:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
-        manifests = [tx.read(Manifest, "manifest", key) for key in tx.keys("manifest")]
+        manifests = list(tx.records(Manifest, "manifest"))
     if not due:
         clear_unerased(env.folder)  # an order that was never committed
     kept = {
         index_folder(env.path, manifest.scope) / manifest.generation
         for manifest in manifests
-        if manifest is not None and manifest.forget_epoch == epoch
+        if manifest.forget_epoch == epoch
     }
     for entry in (env.path / INDEX).glob("*/*"):
         if entry not in kept:

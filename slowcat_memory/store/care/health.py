@@ -22,7 +22,7 @@ from slowcat_memory.store.disk.environment import Environment, our_errors, pages
 from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, data_file, index_folder
 from slowcat_memory.store.disk.state import distrust, is_unclean
 from slowcat_memory.store.disk.tables import ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.disk.transaction import Transaction, reading
 from slowcat_memory.store.rows.pending import Subject, embedders, exists
 from slowcat_memory.store.sharing import living
 
@@ -108,8 +108,8 @@ def look(env: Environment, min_free_mb: int, unclean_stop: bool) -> Health:
     free = shutil.disk_usage(path).free
     backup = last_backup(path)
     running = [one.pid for one in living(path)]
-    with env.reading() as (txn, handles):
-        tx, stats = Transaction(txn, handles), map(txn.stat, handles.values())
+    with reading(env) as tx:
+        stats = map(tx.stat, tx.tables())
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
             file_bytes=data_file(path).stat().st_size,
@@ -178,10 +178,7 @@ def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
 
 
 def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:
-    for key in tx.keys("manifest"):
-        manifest = tx.read(Manifest, "manifest", key)
-        if manifest is None:
-            continue  # counted among the damaged rows
+    for manifest in tx.records(Manifest, "manifest"):
         folder = index_folder(path, manifest.scope) / manifest.generation
         for file in manifest.files:
             if _digest(folder / file.name) != file.sha256:

@@ -62,8 +62,11 @@ class Transaction:
     def keys(self, table: str) -> Iterator[bytes]:
         return self.cursor(table).iternext(values=False)
 
+    def stat(self, table: str) -> "lmdb._StatDict":
+        return self._txn.stat(self._handles[table])
+
     def count(self, table: str) -> int:
-        return int(self._txn.stat(self._handles[table])["entries"])
+        return int(self.stat(table)["entries"])
 
     def get(self, table: str, key: bytes) -> bytes | None:
         rows = self._rows.get(table)
@@ -80,6 +83,11 @@ class Transaction:
             return None if value is None else codec.decode(kind, key, value)
         except StoreDamagedError:
             return None
+
+    def records(self, kind: type[T], table: str) -> Iterator[T]:
+        """Yield the committed records of a table, without damaged ones."""
+        found = (self.read(kind, table, key) for key in self.keys(table))
+        return (record for record in found if record is not None)
 
     def meta(self, name: str, default: Any) -> Any:
         """Return a row of ``meta``: plain JSON values."""

@@ -23,7 +23,7 @@ from slowcat_memory.records import Manifest
 from slowcat_memory.store.care import copy
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.environment import Environment, Handles, Txn
+from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import INDEX, index_folder
 from slowcat_memory.store.disk.outbox import (
     COPY,
@@ -93,15 +93,14 @@ def unseal(part: Part) -> Rows | FilePiece:
         raise StoreDamagedError("a part of a snapshot does not unpack") from error
 
 
-def of_store(txn: Txn, handles: Handles, folder: Path) -> Iterator[Rows | FilePiece]:
+def of_store(tx: Transaction, folder: Path) -> Iterator[Rows | FilePiece]:
     """Yield a store's rows, and the sealed indexes whose files can be read.
 
     ``folder`` is the store's. An index that is being replaced is left out: it is built again.
     """
-    for table in handles:
+    for table in tx.tables():
         if table not in LOCAL_TABLES:
-            yield from _rows(table, txn.cursor(handles[table]))
-    tx = Transaction(txn, handles)
+            yield from _rows(table, tx.rows(table))
     for key in tx.keys("manifest"):
         manifest, row = tx.read(Manifest, "manifest", key), tx.get("manifest", key)
         if manifest is not None and row is not None:
@@ -190,11 +189,8 @@ class Replica:
     def unsent(self, after: int, most_bytes: int) -> list[Unsent]:
         """Return change sets after a number, in order; at least one if there is any."""
         found, size = list[Unsent](), 0
-        with self._env.reading() as (txn, handles):
-            cursor = txn.cursor(handles[OUTBOX])
-            if not cursor.set_range(keys.id_key(after + 1)):
-                return found
-            for key, value in cursor:
+        with reading(self._env) as tx:
+            for key, value in keys.rows_with(tx.cursor(OUTBOX), b"", keys.id_key(after + 1)):
                 size += len(value)
                 if found and size > most_bytes:
                     break
@@ -223,8 +219,8 @@ class Replica:
 
     def generations(self) -> tuple[str, ...]:
         """Return the names of the sealed indexes."""
-        with self._env.reading() as (txn, handles):
-            return _generations(Transaction(txn, handles))
+        with reading(self._env) as tx:
+            return _generations(tx)
 
     def whole(self) -> Whole:
         """Return everything, compressed. Blocks, about 0.1 s for 10,000 memories.
@@ -232,18 +228,16 @@ class Replica:
         Raises:
             StoreError: It cannot be read.
         """
-        with self._env.reading() as (txn, handles):
-            tx = Transaction(txn, handles)
+        with reading(self._env) as tx:
             state = read_state(tx.get("meta", keys.name_key(COPY)))
             if state is None:
                 raise StoreDamagedError("this folder is not the copy of a memory in a database")
-            made = [seal(one) for one in of_store(txn, handles, self._env.path)]
+            made = [seal(one) for one in of_store(tx, self._env.path)]
             return Whole(state.seq, _generations(tx), made)
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:
-    found = (tx.read(Manifest, "manifest", key) for key in tx.keys("manifest"))
-    return tuple(sorted(one.generation for one in found if one is not None))
+    return tuple(sorted(one.generation for one in tx.records(Manifest, "manifest")))
 
 
 # ------------------------------------------------------------------- an ordinary store
@@ -274,13 +268,12 @@ def read(folder: Path, options: StoreOptions) -> Ordinary:
         StoreError: It cannot be read.
     """
     with closing(opening.to_read(folder.absolute(), options).env) as env:
-        with env.reading() as (txn, handles):
-            tx = Transaction(txn, handles)
+        with reading(env) as tx:
             if tx.get("meta", keys.name_key(COPY)) is not None:
                 raise StoreUnsafeError(f"{folder} is a worker's copy of a memory in a database")
             erasing = bool(tx.meta(ERASE_DUE, False) or tx.meta(PENDING, None))
             epoch = tx.meta(EPOCH, 0)
-            contents = list(of_store(txn, handles, env.path))
+            contents = list(of_store(tx, env.path))
     rows = Counter(one.table for one in contents if isinstance(one, Rows) for _ in one.rows)
     return Ordinary([seal(one) for one in contents], dict(rows), epoch, erasing)
 

@@ -73,10 +73,16 @@ def track_unended(before: Session | None, after: Session | None, id: str, tx: Tr
     ``before`` and ``after`` are the session's row, None when there is none.
     """
     was, is_now = (row is not None and row.ended is None for row in (before, after))
-    if was == is_now:
-        return
-    others = [session for session in tx.meta(UNENDED, []) if session != id]
-    tx.set_meta(UNENDED, [*others, id] if is_now else others)
+    if was != is_now:
+        list_unended({id: is_now}, tx)
+
+
+def list_unended(is_open: Mapping[str, bool], tx: Transaction) -> None:
+    known = tx.meta(UNENDED, [])
+    kept = [session for session in known if is_open.get(session, True)]
+    kept += [session for session, still in is_open.items() if still and session not in known]
+    if kept != known:
+        tx.set_meta(UNENDED, kept)
 
 
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:

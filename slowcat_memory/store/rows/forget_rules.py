@@ -20,7 +20,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, block_of, remove_events
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import UNENDED, NamedBy, Table
+from slowcat_memory.store.disk.tables import NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.forget_select import Deletion
@@ -150,15 +150,7 @@ def _fold_sessions(table: Table, part: Slice, tx: Transaction) -> None:
         elif row != before:
             tx.write_record(table.name, key, row)
         is_open[session] = row is not None and row.ended is None
-    _list_open(is_open, tx)
-
-
-def _list_open(is_open: Mapping[str, bool], tx: Transaction) -> None:
-    known = tx.meta(UNENDED, [])
-    kept = [session for session in known if is_open.get(session, True)]
-    kept += [session for session, still in is_open.items() if still and session not in known]
-    if kept != known:
-        tx.set_meta(UNENDED, kept)
+    bookkeeping.list_unended(is_open, tx)
 
 
 def _drop_memories(table: Table, part: Slice, tx: Transaction) -> None:

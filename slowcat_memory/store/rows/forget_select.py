@@ -231,10 +231,13 @@ def _select_turns(gone: Deletion, tx: Transaction) -> None:
     touched = {session for _, session in gone.turns.values()}
     touched |= {  # whole ones, even if they have no turn
         session
-        for session, owners in rest.scopes.items()
-        if any(s.has_whole_session(session, owner) for s in gone.selectors for owner in owners)
+        for session, row in rest.kept.items()
+        if any(selector.has_whole_session(session, row.scope) for selector in gone.selectors)
     }
-    for session in touched | (_outdated(rest.kept, tx) if gone.resumed else set()):
+    if gone.resumed:  # rows that count events that were deleted before the interruption
+        rows = tx.records(Session, "sessions")
+        touched |= {row.id for row in rows if row != rest.kept.get(row.id)}
+    for session in touched:
         row = rest.kept.get(session)
         if row is not None and row.turns:
             gone.sessions[session] = row
@@ -250,14 +253,12 @@ class _Rest:
     Attributes:
         kept: The remaining rows.
         edges: (scope, session) of the edges, by log id.
-        scopes: Namespaces of the remaining events.
         parts: Log ids of the copies of replies, by that of the first one.
         wholes: Those of the selected replies whose copies are selected too.
     """
 
     kept: dict[str, Session] = field(default_factory=dict)
     edges: defaultdict[str, dict[int, Subject]] = field(default_factory=lambda: defaultdict(dict))
-    scopes: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     parts: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     wholes: set[int] = field(default_factory=set)
 
@@ -267,7 +268,6 @@ class _Rest:
 
     def add(self, event: Event) -> None:
         self.kept[event.session] = fold_session(self.kept.get(event.session), event)
-        self.scopes[event.session].add(event.scope)
         if isinstance(event, SessionEdge):
             self.edges[event.session][event.id] = event.scope, event.session
 
@@ -287,15 +287,6 @@ def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
         else:
             rest.add(event)
     return rest
-
-
-def _outdated(kept: Mapping[str, Session], tx: Transaction) -> set[str]:
-    """Return the sessions whose rows count events that were deleted before an interruption."""
-    return {
-        row.id
-        for key in tx.keys("sessions")
-        if (row := tx.read(Session, "sessions", key)) and row != kept.get(row.id)
-    }
 
 
 def _is_selected(turn: Turn, gone: Deletion) -> bool:

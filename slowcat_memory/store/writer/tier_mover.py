@@ -326,9 +326,8 @@ class TierView:
 
     def _uses(self, scope: str) -> dict[int, list[float]]:
         found: defaultdict[int, list[float]] = defaultdict(list)
-        for key in self._tx.keys("ledger"):
-            entry = self._tx.read(LedgerEntry, "ledger", key)
-            if entry is not None and entry.scope == scope:
+        for entry in self._tx.records(LedgerEntry, "ledger"):
+            if entry.scope == scope:
                 for offer in entry.offers:
                     found[self._block(turn_of(offer.memory))].append(entry.at.timestamp())
         return found

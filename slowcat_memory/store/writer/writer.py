@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar, cast
 
 import lmdb
@@ -84,7 +85,10 @@ class Writer:
         limit = self._options.batch_limit
         while (batch := self._queue.take_batch(limit, LOOK_S)) is not None:
             try:
-                self._work(batch)
+                if batch and isinstance(batch[0], WriterCall):
+                    self._perform(batch[0])
+                elif batch:
+                    self._save([item for item in batch if isinstance(item, Write)])
             except Exception as error:  # a bug: log it, and continue saving
                 why = describe_error(error)
                 logger.error("the store's writer failed: {}", why)
@@ -92,12 +96,6 @@ class Writer:
             with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
                 self._look_around()
                 self._check_readers()
-
-    def _work(self, batch: list[Item]) -> None:
-        if batch and isinstance(batch[0], WriterCall):
-            self._perform(batch[0])
-        elif batch:
-            self._save([item for item in batch if isinstance(item, Write)])
 
     def _perform(self, call: WriterCall) -> None:
         try:
@@ -199,20 +197,21 @@ class Writer:
     def _report(self, error: StoreError) -> None:
         logger.error("the store cannot save: {}", describe_error(error))
         self._metrics.count("store_trouble")
-        try:
-            self._on_trouble(error)
-        except Exception as failure:
-            logger.error("on_trouble failed: {}", describe_error(failure))
+        _tell(partial(self._on_trouble, error))
 
     def _end_trouble(self) -> None:
         if not self._pause:
             return
         self._pause = 0.0
         logger.info("the store can save again")
-        try:
-            self._on_back()
-        except Exception as failure:
-            logger.error("on_back failed: {}", describe_error(failure))
+        _tell(self._on_back)
+
+
+def _tell(listener: Callable[[], object]) -> None:
+    try:
+        listener()
+    except Exception as failure:
+        logger.error("a listener of the store failed: {}", describe_error(failure))
 
 
 def closed_error() -> StoreClosedError:

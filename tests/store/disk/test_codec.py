@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slowcat_memory.core.ranking.vector_bytes import LEVELS
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, SessionEdge, TokenCodes, Turn, Vector
-from slowcat_memory.store.disk import canary, codec, envelope, keys
+from slowcat_memory.store.disk import codec, envelope, keys
 
 words = st.text(
     st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40
@@ -159,7 +159,7 @@ def test_codec_a_bomb_is_refused_before_it_goes_off():
     body = lz4.block.compress(b"\0" * (codec.MAX_BODY + 1))
     import zlib
 
-    head = canary.HEADER.pack(envelope.VERSION, codec.LZ4, 0, zlib.crc32(body, zlib.crc32(b"k")))
+    head = envelope.HEADER.pack(envelope.VERSION, codec.LZ4, 0, zlib.crc32(body, zlib.crc32(b"k")))
     with pytest.raises(StoreDamagedError, match="size"):
         codec.unseal(b"k", head + body)
     with pytest.raises(ValueError, match="fit"):
