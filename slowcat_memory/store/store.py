@@ -225,9 +225,6 @@ class Store:
         """Write the manifest of a sealed index; fails if rows were deleted since the build."""
         return self._write(partial(bookkeeping.publish, manifest))
 
-    def unpublish(self, scope: str) -> Ack:
-        return self._write(partial(bookkeeping.unpublish, scope))
-
     def write_trusted_time(self, time: TrustedTime) -> Ack:
         """Write what is known of the clock; it does not count as unsaved."""
         self._checked_writer()

@@ -253,9 +253,5 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
     drop_changes(manifest.scope, manifest.changes, tx)
 
 
-def unpublish(scope: str, tx: Transaction) -> None:
-    tx.drop("manifest", keys.name_key(scope))
-
-
 def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
     tx.set_meta(CLOCK, msgspec.to_builtins(time))

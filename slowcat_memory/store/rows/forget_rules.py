@@ -198,7 +198,7 @@ def _drop_scopes(table: Table, part: Slice, tx: Transaction) -> None:
         epoch = tx.meta(EPOCH, 0)
         for key in list(tx.keys(table.name)):
             other = tx.read(Manifest, table.name, key)
-            if other is not None and other.forget_epoch == epoch - 1:
+            if other and other.forget_epoch == epoch - 1:
                 tx.write_record(table.name, key, replace(other, forget_epoch=epoch))
 
 

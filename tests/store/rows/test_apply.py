@@ -166,9 +166,6 @@ def test_apply_publish_manifests(store):
     with store.snapshot() as snapshot:
         assert snapshot.manifest("anna") == manifest()
         assert snapshot.manifest("bob") is None
-    store.unpublish("anna").wait()
-    with store.snapshot() as snapshot:
-        assert snapshot.manifest("anna") is None
 
 
 def test_apply_publish_an_index_from_before_a_forgetting_is_not_published(store):
