@@ -8,9 +8,8 @@ an editable install, a zip), except from the working directory; and so does the 
 import os
 import sys  # and no other module: the working directory may still be searched
 
-_ROOT = os.path.dirname(
-    os.path.dirname(os.path.realpath(__file__))
-)  # holds this package; may be a zip file
+# Holds this package; may be a zip file.
+_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # -E: an empty entry of PYTHONPATH would name the working directory even before ``_START`` runs.
 _FLAGS = ("-E", "-P")
 # The package is this one, even if another version of it is installed and this one is not. Nothing

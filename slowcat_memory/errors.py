@@ -27,12 +27,12 @@
         └── PromptTooLongError   the prompt exceeds the LLM's context: split it
 
 Each carries a ``hint``: what to do next. None of them reaches the pipeline's frames, and no message
-holds what anybody said: ``describe_error`` is what logs show of an error.
+holds what anybody said: ``describe_error`` is what logs show of an error. One that is kept is not
+raised itself, see ``engine.availability.fresh``.
 """
 
 import traceback
 from pathlib import Path
-from typing import Self
 
 _PACKAGE = Path(__file__).parent
 MOST_CAUSES, MOST_ERROR_CHARS = 4, 400
@@ -55,15 +55,6 @@ class SlowcatError(Exception):
         super().__init__(f"{message}. {hint}" if hint else message)
         self.message = message
         self.hint = hint
-
-    def again(self) -> Self:
-        """Return an equal error without a traceback, to be raised in place of one that is kept.
-
-        Each raise appends to a traceback, whose frames keep alive what was said in them.
-        """
-        error = type(self).__new__(type(self), *self.args)
-        error.__dict__.update(self.__dict__)
-        return error
 
 
 class ConfigError(SlowcatError):

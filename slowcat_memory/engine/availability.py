@@ -12,6 +12,16 @@ OnTrouble = Callable[[SlowcatError], object]
 OnBack = Callable[[], object]
 
 
+def fresh(error: SlowcatError) -> SlowcatError:
+    """Return an equal error without a traceback, to be raised in place of one that is kept.
+
+    Each raise appends to a traceback, whose frames keep alive what was said in them.
+    """
+    made = type(error).__new__(type(error), *error.args)
+    vars(made).update(vars(error))
+    return made
+
+
 class Availability:
     """Reports each trouble once, and once that it is over. Safe to use from any thread.
 
@@ -52,7 +62,7 @@ class Availability:
 
     def fail(self, error: SlowcatError) -> None:
         """Report a trouble, unless one lasts already."""
-        error = error.again()  # it is kept
+        error = fresh(error)  # it is kept
         with self._lock:
             if self._trouble:
                 return

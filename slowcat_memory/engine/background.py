@@ -29,7 +29,7 @@ from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.availability import Availability
+from slowcat_memory.engine.availability import Availability, fresh
 from slowcat_memory.engine.engine import MemoryEngine
 from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import RecallArguments, prefetch_of
@@ -99,7 +99,8 @@ class BackgroundEngine:
         self._ends: dict[object, Callable[[], None]] = {}  # of their subscriptions
         self._order = threading.Lock()  # of appends and subscriptions; never held long
         self._trying = threading.Lock()
-        self._tried, self._closing, self._wake = (threading.Event() for _ in range(3))
+        self._tried, self._wake = threading.Event(), threading.Event()
+        self._closing, self._closed = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._damaged: object = None  # identity of a file that could not be recovered
         self._gives_up = False
@@ -157,7 +158,8 @@ class BackgroundEngine:
                 self._wake.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
         slow.cancel()
-        self._let_go()  # it may have been opening while it was closed
+        if self._closed.is_set():  # it was opening meanwhile
+            self._let_go()
 
     def _report_slow(self) -> None:
         if not self._tried.is_set():
@@ -224,7 +226,7 @@ class BackgroundEngine:
             self._prepare_scope(engine, scope)
 
     def _fail(self, error: Exception) -> None:
-        trouble = self.last_error = _trouble_of(error, self.config.folder).again()
+        trouble = self.last_error = fresh(_trouble_of(error, self.config.folder))
         if isinstance(trouble, StoreDamagedError):
             self._damaged = _identity(self.config.folder)
         self.metrics.count("store_open_failures")
@@ -249,6 +251,7 @@ class BackgroundEngine:
             self.attempt()
         if lost := self.waiting.abandon(StoreClosedError("the memory was closed before this")):
             self._report_lost(lost)
+        self._closed.set()
         self._let_go()
 
     def _report_lost(self, lost: int) -> None:
@@ -441,7 +444,7 @@ class BackgroundEngine:
         if target is not None:
             return target
         if self.waiting.closed is not None:
-            raise self.waiting.closed.again()
+            raise fresh(self.waiting.closed)
         if (trouble := self.availability.trouble) is None:
             raise StoreError("the memory is still being opened", hint="Try again in a moment")
         raise StoreError(f"the memory is not available: {trouble.message}", hint=trouble.hint)

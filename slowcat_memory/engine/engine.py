@@ -19,6 +19,7 @@ from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, OnTrouble
+from slowcat_memory.engine.events.memory_events import listen
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
@@ -33,7 +34,13 @@ from slowcat_memory.engine.search import (
     why,
 )
 from slowcat_memory.engine.sharing import Shared
-from slowcat_memory.engine.turns import EventLog, RecallArguments, TurnRecall, prefetch_of
+from slowcat_memory.engine.turns import (
+    EventLog,
+    RecallArguments,
+    build_query,
+    note_recall,
+    prefetch_of,
+)
 from slowcat_memory.engine.upkeep import MaintenanceTask, Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
@@ -143,7 +150,6 @@ class MemoryEngine:
             gate=wiring.gate,
         )
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
-        self.turn_recall = TurnRecall(wiring)
         self._search = Search(wiring)
         self.command_memory = CommandMemory(
             store=wiring.store,
@@ -264,7 +270,7 @@ class MemoryEngine:
             prefetch: A recall made ahead for this turn; it is consumed, and costs no wait.
             **known: See ``RecallArguments``.
         """
-        query = self.turn_recall.query(text, scope, **known)
+        query = build_query(self.clock, text, scope, **known)
         return await self.wiring.retrieval.recall(query, prefetch)
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
@@ -281,7 +287,7 @@ class MemoryEngine:
 
         Takes a fraction of a millisecond: it may be called on an event loop.
         """
-        return self.turn_recall.pack(found, now)
+        return self.wiring.retrieval.pack(found, now or self.clock())
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Write into the ledger what was injected at a turn and what was rejected; skips guests.
@@ -293,7 +299,7 @@ class MemoryEngine:
             found: From ``recall``.
             packed: What was injected of it.
         """
-        self.turn_recall.note(turn, found, packed)
+        note_recall(self.wiring, turn, found, packed)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
         """Return what stays the same during a session, for the system instruction.
@@ -629,9 +635,12 @@ class MemoryEngine:
         Returns:
             Ends the subscription.
         """
-        ends = [self.idle.subscribe(on_memory, on_pause)]
+        idle, events = self.idle, self.wiring.events
+        ends = [listen(idle.on_memory, one) for one in (on_memory, on_event) if one is not None]
+        if on_pause is not None:
+            ends.append(listen(idle.on_pause, on_pause))
         if on_event is not None:
-            ends += self.wiring.events.listen(on_event), self.idle.subscribe(on_event)
+            ends.append(listen(events.listeners, on_event))
 
         def end() -> None:
             for one in ends:

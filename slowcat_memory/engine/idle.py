@@ -44,7 +44,12 @@ OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of fi
 
 
 class IdleWork:
-    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open)."""
+    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open).
+
+    Attributes:
+        on_memory: Called on the idle thread; see ``MemoryEngine.subscribe``.
+        on_pause: Likewise.
+    """
 
     def __init__(
         self,
@@ -74,8 +79,8 @@ class IdleWork:
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self._own_jobs = metrics, index, jobs
         self.gate = gate or IdleGate(options, seconds)
-        self._on_memory: list[OnMemory] = []
-        self._on_pause: list[Callable[[], object]] = []
+        self.on_memory: list[OnMemory] = []
+        self.on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
         self._starter: threading.Thread | None = None
@@ -136,23 +141,6 @@ class IdleWork:
             self._thread.stop()
         if self._contexts:
             self._contexts.close()
-
-    def subscribe(
-        self, on_memory: OnMemory | None = None, on_pause: Callable[[], object] | None = None
-    ) -> Callable[[], None]:
-        """Call back on the idle thread; see ``Memory.subscribe``."""
-        if on_memory is not None:
-            self._on_memory.append(on_memory)
-        if on_pause is not None:
-            self._on_pause.append(on_pause)
-
-        def unsubscribe() -> None:
-            if on_memory in self._on_memory:
-                self._on_memory.remove(on_memory)
-            if on_pause in self._on_pause:
-                self._on_pause.remove(on_pause)
-
-        return unsubscribe
 
     def until_done(
         self,
@@ -217,7 +205,7 @@ class IdleWork:
         return IdleThread(make_loop, opened.close) if opened else IdleThread(make_loop)
 
     def _notify(self, event: MemoryEvent) -> None:
-        for listener in tuple(self._on_memory):
+        for listener in tuple(self.on_memory):
             listener(event)
 
     async def _pause(self, seconds: float) -> None:
@@ -225,7 +213,7 @@ class IdleWork:
         steps = self._count_steps()
         if steps != self._steps_at_pause:
             self._steps_at_pause = steps
-            for listener in tuple(self._on_pause):
+            for listener in tuple(self.on_pause):
                 try:
                     listener()
                 except Exception as error:  # a subscriber's code

@@ -8,6 +8,7 @@ from typing import TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from slowcat_memory.clock import Clock
 from slowcat_memory.config import Config
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.render.memory_block import Packed
@@ -114,14 +115,12 @@ class RecallArguments(TypedDict, total=False):
     dialogue: Sequence[DialogueTurn]
 
 
-def build_query(
-    config: Config, now: datetime, text: str, scope: str, /, **known: Unpack[RecallArguments]
-) -> Query:
+def build_query(clock: Clock, text: str, scope: str, /, **known: Unpack[RecallArguments]) -> Query:
     """Return a turn's query, with the thresholds of the options."""
     return Query(
         text=text,
         scope=scope,
-        now=known.get("now") or now,
+        now=known.get("now") or clock(),
         exclude=known.get("exclude", frozenset()),
         exclude_words=known.get("exclude_words", frozenset()),
         vector=known.get("vector"),
@@ -153,29 +152,19 @@ def prefetch_of(
     )
 
 
-class TurnRecall:
-    """Recalls for turns, packs the block and writes the ledger."""
+def note_recall(wiring: EngineWiring, turn: Turn, found: Recollection, packed: Packed) -> None:
+    """Write the ledger row of a turn; see ``MemoryEngine.note_recall``."""
 
-    def __init__(self, wiring: EngineWiring) -> None:
-        self._wiring = wiring
-
-    def query(self, text: str, scope: str, **known: Unpack[RecallArguments]) -> Query:
-        return build_query(self._wiring.config, self._wiring.clock(), text, scope, **known)
-
-    def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
-        return self._wiring.retrieval.pack(found, now or self._wiring.clock())
-
-    def note(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        if self._wiring.namespaces.is_guests(turn.scope):
-            return
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # not on an event loop
-            self._record(turn, found, packed)
-        else:
-            loop.call_soon(self._wiring.indexer.soon, self._record, turn, found, packed)
-
-    def _record(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+    def record() -> None:
         entry = ledger_entry(turn, found, packed)
-        self._wiring.store.write_ledger(entry)
-        self._wiring.events.recalled(entry)
+        wiring.store.write_ledger(entry)
+        wiring.events.recalled(entry)
+
+    if wiring.namespaces.is_guests(turn.scope):
+        return
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # not on an event loop
+        record()
+    else:
+        loop.call_soon(wiring.indexer.soon, record)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import CHUNK, chunk_id
+from slowcat_memory.engine.availability import fresh
 from slowcat_memory.errors import StoreError, StoreFullError
 from slowcat_memory.records import Cursor, Event, Turn
 from slowcat_memory.store import Ack, new_future
@@ -140,7 +141,7 @@ class Waiting:
         dropped = list[Entry]()
         with self._lock:
             if self.closed:
-                raise self.closed.again()
+                raise fresh(self.closed)
             if bulk and self._events and self._events + len(events) > self._limit:
                 raise StoreFullError(f"{self._events} events wait to be saved")
             while self._entries and self._events + len(events) > self._limit:
@@ -184,7 +185,7 @@ class Waiting:
             abandoned, self._entries = self._entries, deque()
             self._events = 0
         for entry in abandoned:
-            entry.future.set_exception(error.again())
+            entry.future.set_exception(fresh(error))
         return sum(len(entry.events) for entry in abandoned) + self.dropped
 
     def _take(self, entry: Entry) -> bool:

@@ -15,6 +15,7 @@ from itertools import count
 from loguru import logger
 from msgspec import Struct
 
+from slowcat_memory.engine.availability import fresh
 from slowcat_memory.errors import (
     DatabaseAwayError,
     FleetError,
@@ -49,7 +50,7 @@ class Receipts:
         if done:
             future.set_result(None)
         elif failed is not None:
-            future.set_exception(failed.again())
+            future.set_exception(fresh(failed))
 
     def settle(self, upto: int) -> None:
         """Resolve the receipts of events up to a log id."""
@@ -67,7 +68,7 @@ class Receipts:
             self._failed = error
             waiting, self._waiting = self._waiting, []
         for _, _, future in waiting:
-            future.set_exception(error.again())
+            future.set_exception(fresh(error))
 
 
 BATCH_BYTES = 1 << 20  # of change sets in one statement
@@ -169,7 +170,7 @@ class Shipper:
             if self._sent >= target:
                 return True
             if self._ended is not None:
-                raise self._ended.again()
+                raise fresh(self._ended)
         return False
 
     def send_last(self, write: Callable[[], object], also: Also, timeout_s: float) -> bool:

@@ -90,8 +90,7 @@ class InterimTranscripts:
         visible = copy.copy(self._deps.visible)  # the turn itself may see another context
         visible.refresh(self._aggregator.context.messages)
         return build_query(
-            self._deps.engine.config,
-            self._deps.engine.clock(),
+            self._deps.engine.clock,
             text,
             scopes[0],
             also=scopes[1:],

@@ -12,7 +12,6 @@ work.
 import fcntl
 import os
 import secrets
-import struct
 import sys
 import threading
 import time
@@ -32,7 +31,7 @@ TAKE_S = 2.0  # how long an event waits for its id; on a busy machine a process 
 CONFIRM_S = 5.0  # how long a forget waits until every process has let go of it
 MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
 RECORD = 1024  # bytes, at least, of what a process's file says
-_U64 = struct.Struct(">Q")
+ID_BYTES = 8
 
 
 # ------------------------------------------------------------------- locks of files
@@ -53,15 +52,19 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def lock(fd: int, wait_s: float) -> None:
-    """Lock an open file; raises ``BlockingIOError`` when another still has it after ``wait_s``."""
+def lock(fd: int, wait_s: float, busy: str) -> None:
+    """Lock an open file.
+
+    Raises:
+        StoreBusyError: Another process holds it for longer than ``wait_s`` seconds: ``busy``.
+    """
     deadline = time.monotonic() + wait_s
     while True:
         try:
             return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise
+                raise StoreBusyError(busy, hint="Wait until it is done, or end it.") from None
         time.sleep(POLL_S)
 
 
@@ -74,12 +77,7 @@ def alone(file: Path, wait_s: float) -> Iterator[None]:
     """
     fd = os.open(file, FLAGS, 0o600)
     try:
-        try:
-            lock(fd, wait_s)
-        except BlockingIOError:
-            raise StoreBusyError(
-                f"another process holds {file}", hint="Wait until it is done, or end that process."
-            ) from None
+        lock(fd, wait_s, f"another process holds {file}")
         yield
     finally:
         os.close(fd)
@@ -153,7 +151,7 @@ class Presence(_OpenFile):
         self.file = path / PROCESSES / f"{pid}-{secrets.token_hex(4)}"
         self._fd = create(self.file)
         try:
-            lock(self._fd, CONFIRM_S)
+            lock(self._fd, CONFIRM_S, f"another process holds {self.file}")
             self.confirm(-1, "")
         except BaseException:
             self.leave()
@@ -232,7 +230,7 @@ class LogIds(_OpenFile):
         self._fd = os.open(path / IDS, FLAGS, 0o600)
         try:
             if is_first:
-                os.pwrite(self._fd, _U64.pack(first), 0)
+                os.pwrite(self._fd, first.to_bytes(ID_BYTES, "big"), 0)
             self._take(0, first)
         except BaseException:
             self.close()
@@ -244,20 +242,14 @@ class LogIds(_OpenFile):
         Raises:
             StoreBusyError: Another process is stopped while it takes one.
         """
-        try:
-            return self._take(count, 1)
-        except BlockingIOError:
-            raise StoreBusyError(
-                "another process is stopped while it takes an id", hint="Continue or end it."
-            ) from None
+        return self._take(count, 1)
 
     def _take(self, count: int, least: int) -> int:
-        lock(self._fd, TAKE_S)
+        lock(self._fd, TAKE_S, "another process is stopped while it takes an id")
         try:
-            written = os.pread(self._fd, _U64.size, 0)
-            known = _U64.unpack(written)[0] if len(written) == _U64.size else 0
-            first: int = max(known if known <= MOST_ID else 0, least)
-            os.pwrite(self._fd, _U64.pack(first + count), 0)
+            known = int.from_bytes(os.pread(self._fd, ID_BYTES, 0), "big")
+            first = max(known if known <= MOST_ID else 0, least)
+            os.pwrite(self._fd, (first + count).to_bytes(ID_BYTES, "big"), 0)
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return first

@@ -98,7 +98,7 @@ def _check_search(memory: MemoryEngine) -> None:
 def _check_recall(memory: MemoryEngine) -> None:
     async def talk() -> None:
         text = "Which dog is Max?"
-        query = build_query(memory.config, memory.clock(), text, SCOPE)
+        query = build_query(memory.clock, text, SCOPE)
         prefetch = memory.prefetch(lambda words: query)
         prefetch.hear(text, whole=True)
         found = await memory.recall(text, SCOPE, prefetch=prefetch)

@@ -112,3 +112,15 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     sealing.join(20)
     assert not sealing.is_alive() and not building.recent([chunk_id(secret)])
     assert b"swordfish" not in words_on_disk(home.path)
+
+
+def test_forget_the_indexes_of_other_namespaces_stay_in_use(home: Home) -> None:
+    engine = home.open()
+    (secret,) = home.talk(engine, SECRET)
+    engine.append(home.turn(TALK[0], scope="bob"))
+    engine.upkeep.seal("bob")
+    assert engine.forget(Forget(turns=(secret,))).erased
+    engine.close()
+    engine = home.open()
+    engine.prepare("bob")
+    assert engine.stats()["index"]["bob"]["sealed"] == 1

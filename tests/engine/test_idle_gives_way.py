@@ -13,6 +13,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.search import recall_before
+from slowcat_memory.engine.turns import build_query
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.records import Task, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import Query
@@ -64,7 +65,7 @@ def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
 
 def ahead(engine: MemoryEngine) -> None:
     async def scenario() -> None:
-        prefetch = engine.prefetch(lambda text: engine.turn_recall.query(text, "anna"))
+        prefetch = engine.prefetch(lambda text: build_query(engine.clock, text, "anna"))
         prefetch.hear(ASKED, whole=True)
         await asyncio.to_thread(engine.wiring.indexer.ahead.submit(lambda: None).result)
         prefetch.drop()

@@ -19,7 +19,7 @@ def event(what, scope="anna") -> MemoryEvent:
 def test_memory_events_reach_the_application_until_cleanup(config):
     with contextlib.closing(MemoryEngine(config)) as engine:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id="anna")
-        heard, listeners = [], engine.idle._on_memory
+        heard, listeners = [], engine.idle.on_memory
         begin = memory._begin
 
         async def begin_and_tell():

@@ -7,6 +7,7 @@ import pytest
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.render.memory_block import OPEN
+from slowcat_memory.engine.turns import build_query
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder
@@ -186,7 +187,7 @@ def test_people_guest_is_logged_and_nothing_else(hosted):
     assert engine.search("quince", "guest").hits == engine.search("quince", "anna").hits == []
     assert run(engine.recall("quince", "guest")).hits == []
     assert (
-        engine.wiring.retrieval.encode(engine.turn_recall.query("quince", "guest")) is None
+        engine.wiring.retrieval.encode(build_query(engine.clock, "quince", "guest")) is None
         and engine.session_context("guest") == ""
     )
     assert "guest" not in engine.stats()["index"]

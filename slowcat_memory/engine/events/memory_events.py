@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
+from typing import TypeVar
 
 from slowcat_memory.clock import Clock
 from slowcat_memory.core.memory import CHUNK, chunk_id
@@ -20,26 +22,29 @@ from slowcat_memory.records import (
 from slowcat_memory.store import Ack, Store
 
 PERSON = "person"
+T = TypeVar("T")
+
+
+def listen(listeners: list[T], listener: T) -> Callable[[], None]:
+    """Add a listener; return what removes it."""
+    listeners.append(listener)
+
+    def end() -> None:
+        with suppress(ValueError):
+            listeners.remove(listener)
+
+    return end
 
 
 class MemoryEvents:
     """Writes batches and passes on what happened. Safe to use from several threads.
 
-    Listeners run on the thread on which it happened: the caller's, the store's or a worker's.
+    ``listeners`` run on the thread on which it happened: the caller's, the store's or a worker's.
     """
 
     def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
         self._store, self._clock, self._metrics = store, clock, metrics
-        self._listeners: tuple[OnMemory, ...] = ()
-
-    def listen(self, listener: OnMemory) -> Callable[[], None]:
-        """Call a function with each event from now on; return what ends that."""
-        self._listeners = (*self._listeners, listener)
-
-        def end() -> None:
-            self._listeners = tuple(one for one in self._listeners if one is not listener)
-
-        return end
+        self.listeners: list[OnMemory] = []
 
     def write(self, job: str, batch: WriteBatch) -> None:
         """Write a batch, wait until it is durable, and pass on what it changed.
@@ -48,7 +53,7 @@ class MemoryEvents:
             StoreError: It could not be saved.
         """
         events: tuple[MemoryEvent, ...] = ()
-        if self._listeners:
+        if self.listeners:
             with self._store.snapshot() as before:
                 events = events_of(job, batch, before, self._clock())
         self._store.apply(job, batch).wait(None)
@@ -56,8 +61,7 @@ class MemoryEvents:
 
     def send(self, events: Iterable[MemoryEvent]) -> None:
         """Pass events on; a listener that fails is counted, and disturbs nobody."""
-        listeners = self._listeners
-        if listeners and (failures := notify(listeners, events)):
+        if failures := notify(self.listeners, events):
             self._metrics.count("listener_failures", failures)
 
     def stored(self, ack: Ack) -> None:
@@ -66,7 +70,7 @@ class MemoryEvents:
         Called on event loops: the event is made on the store's thread.
         """
         turn = ack.event
-        if not self._listeners or not isinstance(turn, Turn) or turn.aside:
+        if not self.listeners or not isinstance(turn, Turn) or turn.aside:
             return
         ack.future.add_done_callback(partial(self._on_stored, turn))
 
@@ -86,7 +90,7 @@ class MemoryEvents:
 
     def recalled(self, entry: LedgerEntry) -> None:
         """Pass on what was put before the LLM at a turn."""
-        if self._listeners and entry.offers:
+        if self.listeners and entry.offers:
             ids = tuple(offer.memory for offer in entry.offers)
             event = MemoryEvent(
                 what="recalled",

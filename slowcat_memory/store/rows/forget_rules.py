@@ -14,13 +14,14 @@ from slowcat_memory.records import (
     Context,
     Key,
     LedgerEntry,
+    Manifest,
     Run,
     Session,
     Task,
 )
 from slowcat_memory.store.blocks.reader import BlockReader, DamagedRow, block_of, remove_events
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import NamedBy, Table
+from slowcat_memory.store.disk.tables import EPOCH, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.forget_select import Deletion
@@ -163,12 +164,21 @@ def _drop_subjects(table: Table, part: Slice, tx: Transaction) -> None:
 
 
 def _drop_scopes(table: Table, part: Slice, tx: Transaction) -> None:
-    """Delete manifests and numbered changes: nothing depends on them, and ids may be words."""
+    """Delete manifests and numbered changes: nothing depends on them, and ids may be words.
+
+    The indexes of the other namespaces have nothing of it, and stay in use: so their manifests say.
+    """
     for scope in part.gone.scopes if part.first else ():
         if table.key == "scope":
             tx.drop(table.name, keys.name_key(scope))
         else:
             bookkeeping.drop_changes(scope, bookkeeping.LATEST, tx)
+    if part.first and table.key == "scope":
+        epoch = tx.meta(EPOCH, 0)
+        for key in list(tx.keys(table.name)):
+            other = tx.read(Manifest, table.name, key)
+            if other and other.forget_epoch == epoch - 1:
+                tx.write_record(table.name, key, replace(other, forget_epoch=epoch))
 
 
 IsAway = Callable[[str, str], bool]

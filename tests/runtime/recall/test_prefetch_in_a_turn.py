@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.runtime.recall.prefetch import KEEP_S, Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -72,7 +73,7 @@ class Scene:
 
     def ask(self, text: str) -> Query:
         how = {"exclude_words": frozenset({fingerprint(text)}), **self.how}
-        return self.engine.turn_recall.query(text, "anna", **how)
+        return build_query(self.engine.clock, text, "anna", **how)
 
     def heard(self, text: str) -> Prefetch:
         """What is at hand when nobody has had to wait; on an event loop."""
@@ -247,9 +248,9 @@ def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_lea
 
     asyncio.run(scenario())
     assert scene.counts() == {"stood": 1, "redone": 1}
-    query, encode = scene.engine.turn_recall.query, scene.engine.wiring.retrieval.encode
-    encoded = encode(query(leaning, "anna", dialogue=talk))
-    bare = encode(query(leaning, "anna"))
+    clock, encode = scene.engine.clock, scene.engine.wiring.retrieval.encode
+    encoded = encode(build_query(clock, leaning, "anna", dialogue=talk))
+    bare = encode(build_query(clock, leaning, "anna"))
     assert encoded is not None and bare is not None
     assert not np.allclose(encoded.vector, bare.vector)
 

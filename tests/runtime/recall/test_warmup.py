@@ -10,6 +10,7 @@ import pytest
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.pipeline import Pipeline
@@ -183,7 +184,7 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
 
 
 def touched(engine: MemoryEngine) -> float:
-    query = engine.turn_recall.query("", "anna")
+    query = build_query(engine.clock, "", "anna")
     running = engine.wiring.retrieval.touch(query)
     assert running is not None
     return running.result(30)
@@ -222,14 +223,14 @@ def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
 
 def test_warmup_touch_stops_when_a_recall_begins(engine: MemoryEngine) -> None:
     retrieval = engine.wiring.retrieval
-    retrieval.touch(engine.turn_recall.query("", "anna"))
+    retrieval.touch(build_query(engine.clock, "", "anna"))
     (touching,) = retrieval._touching
     asyncio.run(engine.recall("what is my dog called", "anna"))
     assert touching.abandoned
 
 
 def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:
-    assert engine.wiring.retrieval.touch(engine.turn_recall.query("", "ben")) is None
+    assert engine.wiring.retrieval.touch(build_query(engine.clock, "", "ben")) is None
     assert "ben" not in engine.wiring.namespaces
 
 
