@@ -14,7 +14,6 @@ The JSON, by language: ``sentences``, and by list ``commands``, ``right`` (asks 
 ``lookalikes``, ``taken`` (those that ask surely).
 """
 
-import argparse
 import csv
 import random
 import re
@@ -187,7 +186,10 @@ def figures(judged: Sequence[tuple[Example, Intent]]) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = _arguments(arguments)
+    parser = common.arguments(__doc__)
+    parser.add_argument("--data", type=Path, action="append", default=[], help="folder of talk")
+    parser.add_argument("--write", action="store_true", help="fit on everything, write the weights")
+    options = parser.parse_args(arguments)
     results: dict[str, Any] = {}
     for language in LANGUAGES:
         banked = [*templates(language), *talk(language, options.data)]
@@ -199,13 +201,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             results[language.name] |= figures(cross_validated(language, banked))
     common.console.print_json(data=results)
     common.write_json(options.json, results)
-
-
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--data", type=Path, action="append", default=[], help="folder of talk")
-    parser.add_argument("--write", action="store_true", help="fit on everything, write the weights")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

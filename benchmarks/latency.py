@@ -165,24 +165,28 @@ async def _conversation(
     await asyncio.to_thread(engine.drain)
     busy = await _beside_busy(engine, fifth)
     building = await _during_build(engine, sixth)
+    waits = {
+        "during_build": building,
+        "beside_busy": busy,
+        "inline": inline,
+        "but_embedding": rest,
+        "cpu": cpu,
+        "ahead": ahead,
+    }
+    late = {"idle": idle, "talk": talk, "flood": flood}
     return {
-        "during_build": percentiles(building),
-        "beside_busy": percentiles(busy),
-        "inline": percentiles(inline),
-        "but_embedding": percentiles(rest),
-        "cpu": percentiles(cpu),
+        **_all_percentiles(waits),
         "cpu_ratio": round(used / sum(inline), 3),
         "pauses": paused | {"reading": rhythms.reading()},
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
-        "ahead": percentiles(ahead),
-        "stages": {name: percentiles(ms) for name, ms in stages.items()},
-        "loop_lag": {
-            "idle": percentiles(idle),
-            "talk": percentiles(talk),
-            "flood": percentiles(flood),
-        },
+        "stages": _all_percentiles(stages),
+        "loop_lag": _all_percentiles(late),
         "store": await store_pace.measure(engine, exchanges, after=size + 4 * exchanges),
     }
+
+
+def _all_percentiles(samples: Samples) -> dict[str, dict[str, float]]:
+    return {name: percentiles(ms) for name, ms in samples.items()}
 
 
 async def ask(

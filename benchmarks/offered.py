@@ -13,19 +13,16 @@ At session level a memory is gold if it is from a gold session. Questions withou
 ones are left out, as in benchmarks.scoring.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
-from benchmarks.datasets import ADVERSARIAL, Dataset, Question
-from benchmarks.scoring import ALL, LOW, Level
+from benchmarks.datasets import Dataset, Question
+from benchmarks.scoring import Level, by_group
 from benchmarks.telling import Origins, dialogue_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Query
-
-MEASURES = ("precision", "recall", "hit", "offered", "beside", "empty", "tokens")
 
 
 class Block(Struct, frozen=True):
@@ -58,23 +55,15 @@ def evaluate(
     """Score blocks by group of questions.
 
     Returns:
-        ``MEASURES`` and ``n`` by ``ALL``, ``LOW`` and category, as in benchmarks.scoring.
+        The measures and ``n`` by ``ALL``, ``LOW`` and category, as in benchmarks.scoring.
     """
-    groups: dict[str, list[dict[str, float]]] = defaultdict(list)
-    kinds: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for question in data.questions:
-        block = blocks.get(question.id)
-        gold = question.evidence if level == "turn" else question.sessions
-        if block is None or not gold or question.category == ADVERSARIAL:
-            continue
-        scores = _score(data, block, gold, level)
-        groups[ALL].append(scores)
-        kinds[question.category].append(scores)
-        if question.id in data.low_overlap:
-            groups[LOW].append(scores)
-    if len(kinds) > 1:
-        groups |= dict(sorted(kinds.items()))
-    return {name: _means(groups[name]) for name in sorted(groups, key=lambda n: n != ALL)}
+    every = {
+        question.id: _score(data, blocks[question.id], gold, level)
+        for question in data.questions
+        if (gold := question.evidence if level == "turn" else question.sessions)
+        and question.id in blocks
+    }
+    return {name: _means(some) for name, some in by_group(data, every).items()}
 
 
 def _score(data: Dataset, block: Block, gold: frozenset[str], level: Level) -> dict[str, float]:

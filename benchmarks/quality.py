@@ -25,31 +25,35 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
-from benchmarks import common, datasets, offered, telling, thinking
-from benchmarks.datasets import Dataset
+from benchmarks import common, datasets, offered, thinking
+from benchmarks.datasets import Dataset, Question
 from benchmarks.scoring import ALL, Level, evaluate
 from benchmarks.tables import percent, table
-from benchmarks.telling import Also, Rankings, Search, Teller, apart
-from benchmarks.thinking import Thinker, Unthinking
+from benchmarks.telling import Origins, dialogue_of, steps
+from benchmarks.thinking import Thinker
 from slowcat_memory import providers, transfer
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM
+from slowcat_memory.records import Turn
 
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
 SHOWN: dict[str, tuple[str, ...]] = {
     "turn": ("R@5", "R@10", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
     "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10"),
 }
+Also = Callable[[MemoryEngine, Question, str, datetime], None]
+"""Asks an engine a question in a scope, at a time, and keeps what comes."""
 SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside", "tokens")
 
 
@@ -61,7 +65,7 @@ def main() -> None:
         data = datasets.load(folder)
         if options.only_noted:
             data = thinking.noted(data, folder)
-        results.append(measure(data, levels, options, folder)[1])
+        results.append(measure(data, levels, options, folder))
     print(report({"results": results}))
     for result in results:
         print(f"{result['data']}: {result['seconds']} s; searches {result['search_ms']}", end="")
@@ -71,7 +75,7 @@ def main() -> None:
 
 def measure(
     data: Dataset, levels: list[Level], options: argparse.Namespace, source: Path
-) -> tuple[Rankings, dict[str, Any]]:
+) -> dict[str, Any]:
     """Answer a data set's questions by an engine of its own, and score the answers.
 
     Args:
@@ -81,7 +85,7 @@ def measure(
         source: The data folder, where recorded answers are.
 
     Returns:
-        The rankings, and what the JSON says about them.
+        What the JSON says about them.
     """
     sections: dict[str, Any] = {"embedding": {"kind": "none"}} if options.no_vectors else {}
     started = time.perf_counter()
@@ -101,7 +105,7 @@ def measure(
     told: dict[str, Any] = {
         level: evaluate(judged, run, level) for level in levels_of(data, levels)
     }
-    return run, {
+    return {
         "data": data.name,
         "indexed": INDEXED,
         "vectors": vectors,
@@ -135,10 +139,9 @@ def answer_all(
     k: int = 50,
     limit: int = 0,
     *,
-    search: Search | None = None,
-    thinker: Thinker = Unthinking(),
+    thinker: Thinker = Thinker(),
     also: Also | None = None,
-) -> tuple[Rankings, list[float]]:
+) -> tuple[dict[str, list[str]], list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
 
     Args:
@@ -146,32 +149,40 @@ def answer_all(
         data: The data set; a conversation without questions is not told.
         k: How many hits a question.
         limit: Only so many conversations; 0 for all.
-        search: Asks in place of ``engine.search``.
-        thinker: Does idle work on what was told.
-        also: Asks each question once more, untimed.
+        thinker: Does idle work on what was told before anything is asked.
+        also: Asks each question once more in a way of its own, untimed.
 
     Returns:
         Documents by question id, best first, and the milliseconds of each search.
     """
-    run: Rankings = {}
+    run: dict[str, list[str]] = {}
     ms: list[float] = []
+    origins = Origins()
     asked = {question.conversation for question in data.questions}
     every = (t for t in transfer.read(data.conversations, _complain) if t.conversation in asked)
     transcripts = list(every)[: limit or None]
-    total = sum(transcript.turns for transcript in transcripts)
-    with _progress() as bar:
-        task = bar.add_task(data.name, total=total)
-        for transcript in transcripts:
-            teller = Teller(engine, transcript, search or telling.search, thinker, also)
-            pending = data.asked(transcript.conversation)
-            for session in transcript.sessions:
-                due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
-                pending = [q for q in pending if q not in due]
-                teller.ask(due, k, run, ms)
-                for part in apart(session) if session.id in data.lists else (session,):
-                    teller.tell(part)
-                bar.advance(task, len(session.utterances))
-            teller.ask(pending, k, run, ms)
+    with Progress(console=common.console) as bar:
+        for transcript in bar.track(transcripts, description=data.name):
+            scope, last, fresh = datasets.scope_of(transcript.conversation), None, False
+            for due, sessions in steps(data, transcript):
+                if due and fresh:
+                    thinker.think(engine)
+                    engine.maintain("embed", scope)
+                    fresh = False
+                for question in due:
+                    now = question.asked_at or last or engine.clock()
+                    dialogue = dialogue_of(question, now)
+                    began = time.perf_counter()
+                    found = engine.search(question.text, scope, k, now=now, dialogue=dialogue)
+                    ms.append((time.perf_counter() - began) * 1e3)
+                    named = ("+".join(origins.of(engine, h.memory.sources)) for h in found.hits)
+                    run[question.id] = [document for document in named if document]
+                    if also:
+                        also(engine, question, scope, now)
+                for session in sessions:
+                    acks = transfer.ingest(engine, scope, session)
+                    times = [ack.event.at for ack in acks if isinstance(ack.event, Turn)]
+                    last, fresh = max([*times, *([last] if last else [])], default=None), True
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 
 
@@ -248,17 +259,6 @@ def _groups(
 
 def _complain(*what: Any) -> None:
     common.console.print("unreadable:", *what)
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("turns"),
-        TimeElapsedColumn(),
-        console=common.console,
-    )
 
 
 def _arguments() -> argparse.Namespace:

@@ -46,7 +46,7 @@ ARGUMENTS: dict[str, dict[bool, tuple[str, ...]]] = {
         False: (
             *("--turns", "30", "--pause", "0.3", "2", "--arms"),
             *("one core: segmented", "both cores: segmented", "one core: streaming"),
-            *("one core: streaming, late", "one core: segmented, cold", "one core: Mem0's"),
+            "one core: streaming, late",
         ),
         True: ("--turns", "100"),
     },

@@ -83,19 +83,37 @@ def evaluate(data: Dataset, run: Run, level: Level = "turn") -> dict[str, dict[s
         Means by ``ALL``, ``LOW`` (when the data lists such questions) and category (when there are
         two or more): the metrics, ``n``, and the sum of ``leaks``.
     """
+    every = {
+        question.id: scores
+        for question in data.questions
+        if (scores := score(question, run.get(question.id, ()), data, level))
+    }
+    return {name: _means(some) for name, some in by_group(data, every).items()}
+
+
+def by_group(
+    data: Dataset, scores: Mapping[str, dict[str, float]]
+) -> dict[str, list[dict[str, float]]]:
+    """Group the scores of questions, without adversarial ones.
+
+    Args:
+        data: The data set.
+        scores: By question id.
+
+    Returns:
+        By ``ALL``, ``LOW`` (when the data lists such questions) and category (when there are two).
+    """
     groups: dict[str, list[dict[str, float]]] = defaultdict(list)
     kinds: dict[str, list[dict[str, float]]] = defaultdict(list)
     for question in data.questions:
-        scores = score(question, run.get(question.id, ()), data, level)
-        if scores is None or question.category == ADVERSARIAL:
-            continue
-        groups[ALL].append(scores)
-        kinds[question.category].append(scores)
-        if question.id in data.low_overlap:
-            groups[LOW].append(scores)
+        if question.id in scores and question.category != ADVERSARIAL:
+            groups[ALL].append(scores[question.id])
+            kinds[question.category].append(scores[question.id])
+            if question.id in data.low_overlap:
+                groups[LOW].append(scores[question.id])
     if len(kinds) > 1:
         groups |= dict(sorted(kinds.items()))
-    return {name: _means(groups[name]) for name in sorted(groups, key=lambda n: n != ALL)}
+    return {name: groups[name] for name in sorted(groups, key=lambda name: name != ALL)}
 
 
 def _allowed(

@@ -1,7 +1,7 @@
 """Idle work between what a benchmark tells an engine and what it asks: by which LLM, and which jobs."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 
-JOBS = ("contextualize",)
+JOB = "contextualize"
 
 
 class ThinkingChoice(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,6 @@ class ThinkingChoice(Struct, frozen=True, kw_only=True):
         model: Its model, "" for the first.
         record: Keeps every prompt and answer.
         replay: Answers from such a file.
-        jobs: Which idle jobs run.
     """
 
     recorded: bool = False
@@ -37,7 +36,6 @@ class ThinkingChoice(Struct, frozen=True, kw_only=True):
     model: str = ""
     record: Path | None = None
     replay: Path | None = None
-    jobs: tuple[str, ...] = JOBS
 
     def __bool__(self) -> bool:
         """Tell whether anything is thought at all."""
@@ -47,9 +45,9 @@ class ThinkingChoice(Struct, frozen=True, kw_only=True):
 class Thinker:
     """Has an engine think, and tells what came of it."""
 
-    def __init__(self, llm: LLM | None, jobs: Sequence[str], replier: Replier | None) -> None:
-        """Choose the LLM and the jobs; see `thinking`."""
-        self.llm, self._jobs, self._replier = llm, jobs, replier
+    def __init__(self, llm: LLM | None = None, replier: Replier | None = None) -> None:
+        """Choose the LLM, None for nobody; see `thinking`."""
+        self.llm, self._replier = llm, replier
 
     def think(self, engine: MemoryEngine) -> None:
         """Do all idle work that is due. Blocks.
@@ -57,21 +55,12 @@ class Thinker:
         Args:
             engine: Whose; always the same one.
         """
+        if self.llm is None:
+            return
         if self._replier is not None:
             self._replier.origin_of = lambda turn: _origin(engine, turn)
         engine.store.flush(None)
-        engine.think(self._jobs)
-
-
-class Unthinking(Thinker):
-    """Thinks nothing."""
-
-    def __init__(self) -> None:
-        """Choose no LLM."""
-        super().__init__(None, (), None)
-
-    def think(self, engine: MemoryEngine) -> None:
-        """Do nothing."""
+        engine.think([JOB])
 
 
 @contextmanager
@@ -90,7 +79,7 @@ def thinking(choice: ThinkingChoice, folder: Path) -> Iterator[Thinker]:
         EndpointRefusedError: The server is not on this machine.
     """
     if not choice:
-        yield Unthinking()
+        yield Thinker()
         return
     with ExitStack() as stack:
         replier, url = None, choice.url
@@ -105,7 +94,7 @@ def thinking(choice: ThinkingChoice, folder: Path) -> Iterator[Thinker]:
         if choice.record and llm is not None:
             llm = recording = RecordingLLM(llm, choice.record)
             stack.callback(recording.close)
-        yield Thinker(llm, choice.jobs, replier)
+        yield Thinker(llm, replier)
 
 
 def configured(config: Config) -> Config:
@@ -150,7 +139,6 @@ def add_llm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--llm-model", default="", help="its model (default: its first)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
-    parser.add_argument("--jobs", default=",".join(JOBS), help="idle jobs (default: contextualize)")
     parser.add_argument("--only-noted", action="store_true",
                         help=f"only conversations in {recorded_llm.NOTES}")  # fmt: skip
 
@@ -170,7 +158,6 @@ def choice_of(options: argparse.Namespace) -> ThinkingChoice:
         model=options.llm_model,
         record=options.record,
         replay=options.replay,
-        jobs=tuple(name for name in options.jobs.split(",") if name),
     )
 
 

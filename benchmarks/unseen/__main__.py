@@ -23,16 +23,16 @@ from benchmarks import common
 from benchmarks.tables import titled
 from benchmarks.unseen import blocks, dates, facts, lists, utterances, verdicts
 from benchmarks.unseen.lists import HALVES
-from benchmarks.unseen.verdicts import JudgedList, Verdict
+from benchmarks.unseen.verdicts import JudgedList, Verdict, each
 
 STATEMENTS = "language class case said speaker sentence facts also forbidden"
 LISTS = tuple(
     JudgedList(name=name, columns=columns, judge=judge)
     for name, columns, judge in (
-        ("commands", "language kind argument sentence", utterances.commands),
-        ("lookalikes", "language sentence", utterances.lookalikes),
-        ("gate", "language needs sentence", utterances.gate),
-        ("time", "language said sentence first last kind", dates.time),
+        ("commands", "language kind argument sentence", each(utterances.commands)),
+        ("lookalikes", "language sentence", each(utterances.lookalikes)),
+        ("gate", "language needs sentence", each(utterances.gate)),
+        ("time", "language said sentence first last kind", each(dates.time)),
         ("facts", "language case said speaker sentence facts", facts.facts),
         ("statements", STATEMENTS, facts.facts),
         ("traps", "language case sentence forbidden", facts.traps),

@@ -42,6 +42,13 @@ class JudgedList(Struct, frozen=True, kw_only=True):
     beside: tuple[str, str] = ("", "")
 
 
+def each(
+    judge: Callable[[Row], Verdict],
+) -> Callable[[Sequence[Row], Sequence[Row]], list[Verdict]]:
+    """Return the judge of a list whose rows are judged one by one."""
+    return lambda rows, _: [judge(row) for row in rows]
+
+
 def one(yes: object) -> tuple[float, float]:
     """Return the mark of a row that counts once."""
     return (1.0 if yes else 0.0), 1.0

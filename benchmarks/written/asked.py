@@ -1,13 +1,13 @@
 """Judges the answers to a diary's questions, and counts what a model was asked."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.written.diary import Question
 from benchmarks.written.laws import Case
 from benchmarks.written.play import Answer, Played
-from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
+from slowcat_memory.core.text.normalize import fingerprint
 
 
 def answered(played: Played) -> list[Case]:
@@ -59,28 +59,29 @@ def has_words(block: str, question: Question) -> bool:
     )
 
 
-def block_tokens(played: Played) -> dict[str, float]:
-    """Return the mean and the most tokens of the blocks."""
-    sizes = [estimate_tokens(answer.block) for answer in played.answers]
-    if not sizes:
-        return {}
-    return {"mean": round(sum(sizes) / len(sizes), 1), "most": max(sizes)}
+def economy(turns: int, jobs: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return calls and tokens by job and in all, with the tokens for each logged turn.
+
+    Args:
+        turns: That were logged.
+        jobs: ``calls`` and tokens ``in`` and ``out`` by job.
+    """
+    fields = ("calls", "in", "out")
+    whole = {field: sum(one[field] for one in jobs.values()) for field in fields}
+    each = {
+        name: dict(one)
+        | {f"{way}_per_turn": round(one[way] / (turns or 1), 1) for way in ("in", "out")}
+        for name, one in {**dict(sorted(jobs.items())), "all": whole}.items()
+    }
+    return {"turns": turns, "all": each.pop("all"), "jobs": each}
 
 
-def economy(played: Played) -> dict[str, Any]:
-    """Return calls and tokens by job, and tokens in and out for each logged turn."""
-    turns = len(played.turns) or 1
-    jobs = dict[str, dict[str, Any]]()
+def spent(played: Played) -> dict[str, dict[str, int]]:
+    """Return calls and tokens by job."""
+    jobs = dict[str, dict[str, int]]()
     for call in played.calls:
         one = jobs.setdefault(call.job, {"calls": 0, "in": 0, "out": 0})
         one["calls"] += 1
         one["in"] += call.tokens_in
         one["out"] += call.tokens_out
-    for one in jobs.values():
-        one |= {"in_per_turn": round(one["in"] / turns, 1), "out_per_turn": round(one["out"] / turns, 1)}  # fmt: skip
-    total = {
-        "calls": len(played.calls),
-        "in_per_turn": round(sum(call.tokens_in for call in played.calls) / turns, 1),
-        "out_per_turn": round(sum(call.tokens_out for call in played.calls) / turns, 1),
-    }
-    return {"turns": len(played.turns), "jobs": dict(sorted(jobs.items())), "all": total}
+    return jobs

@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from benchmarks.recorded_llm import statements
 from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
 from benchmarks.written.merging import Pairs
 from benchmarks.written.shown import Line, Reader, Shown, Spot, overlap
+from slowcat_memory.core.extraction.predicates import sentence
 from slowcat_memory.core.text.normalize import fingerprint
 
 FEW_WORDS = {"en": "{} talks to {}.", "de": "{} spricht mit {}."}
@@ -245,3 +245,37 @@ def _nothing(field: str) -> Any:
 
 def _empty(rule: dict[str, Any]) -> Any:
     return {"array": [], "object": {}, "string": "", "boolean": False}.get(rule.get("type", ""), 0)
+
+
+def statements(
+    facts: list[dict[str, Any]], relations: dict[str, dict[str, Any]]
+) -> list[tuple[dict[str, Any], str]]:
+    """Return facts and relations that were written apart in the form of one reply.
+
+    Args:
+        facts: Of one turn.
+        relations: Of the same turn, by a key.
+
+    Returns:
+        The facts, each with the predicate and object of the relation that it states, then the
+        other relations as facts; each with the relation's key, "" for none.
+    """
+    rest, made = dict(relations), list[tuple[dict[str, Any], str]]()
+    for fact in facts:
+        key = next((key for key, one in rest.items() if _states(fact, one)), "")
+        related = rest.pop(key, {})
+        parts = ("predicate", "object", "over")
+        made.append((fact | {name: related[name] for name in parts if name in related}, key))
+    for key, one in rest.items():
+        text = sentence(one["subject"], one["predicate"], one["object"])
+        made.append(({"type": "person", "content": text, "confidence": "high"} | one, key))
+    return made
+
+
+def _states(fact: dict[str, Any], relation: dict[str, Any]) -> bool:
+    """Return whether a fact is about a relation's subject, names its object, and quotes its words."""
+    same = fingerprint(fact["subject"]) == fingerprint(relation["subject"])
+    quotes = (fingerprint(fact["quote"]), fingerprint(relation.get("quote", "")))
+    near = quotes[0] in quotes[1] or quotes[1] in quotes[0]
+    named = f" {fingerprint(relation['object'])} " in f" {fingerprint(fact['content'])} "
+    return same and near and named

@@ -47,22 +47,14 @@ def _case(found: Found, piece: Piece, group: str = "") -> Case:
     return Case(f"{piece.key}: {said(piece)}", stored is not None, group, stored or "")
 
 
-def facts_kept(found: Found) -> Iterator[Case]:
-    """Right facts are kept."""
-    for piece in _given(found.played.calls, "fact"):
-        yield _case(found, piece)
+def _kept(*kinds: str) -> Law:
+    """Return the law that right items of some kinds are kept."""
 
+    def check(found: Found) -> Iterator[Case]:
+        for piece in _given(found.played.calls, *kinds):
+            yield _case(found, piece, piece.kind if len(kinds) > 1 else "")
 
-def entities_kept(found: Found) -> Iterator[Case]:
-    """Right entities and relations are kept."""
-    for piece in _given(found.played.calls, "entity", "relation"):
-        yield _case(found, piece, piece.kind)
-
-
-def contexts_kept(found: Found) -> Iterator[Case]:
-    """Right contexts are kept."""
-    for piece in _given(found.played.calls, "context"):
-        yield _case(found, piece)
+    return check
 
 
 def questions_kept(found: Found) -> Iterator[Case]:
@@ -115,14 +107,6 @@ def right_beside_wrong(found: Found) -> Iterator[Case]:
     ]
     for piece in _given(mixed, "fact", "entity", "relation", "context"):
         yield _case(found, piece, piece.kind)
-
-
-def right_in_damaged(found: Found) -> Iterator[Case]:
-    """Right items in a damaged reply are kept."""
-    for damage in sorted({call.damage for call in found.played.calls} - {""}):
-        own = [call for call in found.played.calls if call.damage == damage]
-        for piece in _given(own, *ITEMS, "summary"):
-            yield _case(found, piece, damage)
 
 
 def orders_leaked(found: Found) -> Iterator[Case]:
@@ -203,16 +187,6 @@ def changes_superseded(found: Found) -> Iterator[Case]:
             yield Case(f"{older.text} -> {newer.text}", _over(older) and not turned)
 
 
-def repeats_joined(found: Found) -> Iterator[Case]:
-    """Of two facts that say the same, one is left."""
-    facts = found.played.diary.facts()
-    for pair in found.played.diary.same:
-        older, newer = (found.of_fact(*facts[id]) for id in (pair.older, pair.newer))
-        if older and newer:
-            one = older.id == newer.id or _over(older) or _over(newer)
-            yield Case(f"{older.text} = {newer.text}", one)
-
-
 def wrongly_merged(found: Found) -> Iterator[Case]:
     """Of two facts that both hold, one took the other's place."""
     facts = found.played.diary.facts()
@@ -236,21 +210,19 @@ class Rule(Struct, frozen=True):
 
 
 LAWS: dict[str, Rule] = {
-    "facts kept": Rule(facts_kept, True),
-    "entities and relations kept": Rule(entities_kept, True),
-    "contexts kept": Rule(contexts_kept, True),
+    "facts kept": Rule(_kept("fact"), True),
+    "entities and relations kept": Rule(_kept("entity", "relation"), True),
+    "contexts kept": Rule(_kept("context"), True),
     "questions and notes kept": Rule(questions_kept, True),
     "summaries kept": Rule(summaries_kept, True),
     "blocks kept": Rule(blocks_kept, True),
     "wrong kept": Rule(wrong_kept, False),
     "shifted contexts kept": Rule(shifted_kept, False),
     "right beside wrong kept": Rule(right_beside_wrong, True),
-    "right in damaged replies kept": Rule(right_in_damaged, True),
     "orders leaked": Rule(orders_leaked, False),
     "read aloud brought up": Rule(read_aloud_brought_up, False),
     "dates wrong": Rule(dates_wrong, False),
     "changes superseded": Rule(changes_superseded, True),
-    "repeats joined": Rule(repeats_joined, True),
     "wrongly merged": Rule(wrongly_merged, False),
 }
 

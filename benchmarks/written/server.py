@@ -1,6 +1,5 @@
 """Puts a model behind the product's own client: text over HTTP, the real parser, the real checks."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,8 +138,3 @@ def thinking(
             yield Thinker(recording, server)
         finally:
             recording.close()
-
-
-def describe(call: Call) -> str:
-    """Return a call in lines, for reports."""
-    return f"{call.job} ({call.damage or 'whole'}): {json.dumps(call.text, ensure_ascii=False)}"

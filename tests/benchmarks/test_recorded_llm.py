@@ -1,11 +1,7 @@
 """The benchmarks' LLM without a model: recorded text through client, loop, store and index."""
 
-import json
-
 from benchmarks import common, datasets, quality, recorded_llm, thinking
-from benchmarks.recorded_llm import Replier
 from benchmarks.thinking import ThinkingChoice
-from slowcat_memory.core.facts import merging, prompt
 from slowcat_memory.engine import MemoryEngine
 from tests.support import tiny_dataset as made_up
 
@@ -46,21 +42,6 @@ def test_recorded_llm_a_recorded_run_is_repeated_without_the_server(tmp_path):
     first = think(folder, ThinkingChoice(recorded=True, record=file))
     again = think(folder, ThinkingChoice(replay=file))
     assert again[:2] == first[:2] and again[3] == first[3]
-
-
-def test_recorded_recorded_facts_are_answered_by_their_turns():
-    fact = {"turn": "c/S1:0", "type": "person", "subject": "Ada", "content": "Ada has a tortoise.",
-            "quote": "My tortoise", "confidence": "high", "date": None}  # fmt: skip
-    reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset(), facts={"c/S1:0": [fact]}))
-    reply.origin_of = {4: "c/S1:0"}.get
-    told = [
-        {"role": "system", "content": prompt.SYSTEM},
-        {"role": "user", "content": "…\nWrite the facts of the turns 4, 5."},
-    ]
-    [one] = json.loads(reply({"messages": told}))["facts"]
-    assert one["turn"] == 4 and not one["date"]
-    told[0]["content"] = merging.SYSTEM
-    assert json.loads(reply({"messages": told})) == {"pairs": []}
 
 
 def test_recorded_llm_outputs_stand_in_where_there_are_no_notes(tmp_path):
