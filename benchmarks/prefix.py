@@ -39,7 +39,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from benchmarks import common
-from benchmarks.lives.model import Exchange, load
+from benchmarks.lives.model import FOLDER, Exchange, load
 from benchmarks.tables import table
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.text.normalize import estimate_tokens
@@ -52,7 +52,7 @@ from slowcat_memory.testing.server import ScriptedServer
 Arm = Callable[[MemoryEngine], FrameProcessor]
 Message = dict[str, Any]
 
-DIARY = load(Path(__file__).parent / "data" / "diaries" / "nurse_on_nights.toml")
+DIARY = load(FOLDER / "nurse_on_nights.toml")
 SCOPE, PAST = "user", 4  # sessions
 WRITTEN = 50  # turns that repeat nothing
 AGAIN = ("", "Once more, please. ", "I lost my notes. ", "Say that again tomorrow. ")

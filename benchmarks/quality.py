@@ -34,12 +34,12 @@ from typing import Any
 from msgspec.structs import replace
 from rich.progress import Progress
 
-from benchmarks import common, datasets, offered, thinking
+from benchmarks import common, datasets, offered, recorded_llm
 from benchmarks.datasets import Dataset, Question
+from benchmarks.recorded_llm import Thinker
 from benchmarks.scoring import ALL, Level, evaluate
 from benchmarks.tables import percent, table
 from benchmarks.telling import Origins, dialogue_of, steps
-from benchmarks.thinking import Thinker
 from slowcat_memory import providers, transfer
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
@@ -64,7 +64,7 @@ def main() -> None:
     for folder in datasets.find(options.data):
         data = datasets.load(folder)
         if options.only_noted:
-            data = thinking.noted(data, folder)
+            data = recorded_llm.noted(data, folder)
         results.append(measure(data, levels, options, folder))
     print(report({"results": results}))
     for result in results:
@@ -92,14 +92,14 @@ def measure(
     with common.scratch() as folder:
         config = common.configuration(folder, options.config, **sections)
         with (
-            thinking.thinking(thinking.choice_of(options), source) as thinker,
+            recorded_llm.thinking(recorded_llm.choice_of(options), source) as thinker,
             opened(config, thinker.llm) as engine,
         ):
             blocks = offered.Offered()
             run, ms = answer_all(
                 engine, data, options.k, options.limit, thinker=thinker, also=blocks.ask
             )
-            thought = thinking.summary(engine) if thinker.llm else None
+            thought = recorded_llm.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key or "none"
     judged = answered(data, run) if options.limit else data
     told: dict[str, Any] = {
@@ -205,7 +205,7 @@ def opened(config: Config, llm: LLM | None = None) -> Iterator[MemoryEngine]:
         providers.export_model(config.embedding)
     if report.state == "missing":
         raise ProviderError(report.source, hint=report.hint)
-    with closing(MemoryEngine(thinking.configured(config), llm=llm)) as engine:
+    with closing(MemoryEngine(recorded_llm.configured(config), llm=llm)) as engine:
         yield engine
 
 
@@ -271,7 +271,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
-    thinking.add_llm(parser)
+    recorded_llm.add_llm(parser)
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     return parser.parse_args()
 

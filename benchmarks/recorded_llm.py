@@ -1,4 +1,4 @@
-"""Answers the product's prompts with what a language model wrote about the data once: no model runs.
+"""Idle work by an LLM between what is told and what is asked, or by what one wrote once: no model runs.
 
 A `Replier` stands behind a local server in the place of a model. It knows the job `contextualize` by its
 prompt's system message, finds which turns are asked about, asks whose they are in the data, and writes
@@ -11,23 +11,29 @@ What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session 
 the data set's own grouping and no part of the note. A turn without either is answered by nothing.
 """
 
-import asyncio
+import argparse
 import json
 import re
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks import datasets
+from benchmarks.datasets import Dataset
+from slowcat_memory.config import Config
 from slowcat_memory.core.extraction import descriptions
-from slowcat_memory.testing.server import Failure, ScriptedServer
-from slowcat_memory.testing.server import Replier as Reply
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
+from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
+from slowcat_memory.testing.server import Failure
+from tests.support.scripted_server import serving
 
+JOB = "contextualize"
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")
 _ASKED = re.compile(r"^Write about the turns ([\d, ]+)\.$", re.M)
@@ -114,30 +120,6 @@ class Replier:
         }
 
 
-@contextmanager
-def serving(reply: Reply) -> Iterator[str]:
-    """Serve answers on loopback, on a thread of its own.
-
-    Args:
-        reply: Answers.
-
-    Yields:
-        The server's base URL.
-    """
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="recorded-llm", daemon=True)
-    thread.start()
-    server = ScriptedServer(reply)
-    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
-    try:
-        yield server.url
-    finally:
-        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
 def _short(note: str) -> str:
     """Cut a note to what a model that was told so would have written at most."""
     return " ".join(note.split()[: descriptions.NOTE_WORDS])
@@ -145,3 +127,173 @@ def _short(note: str) -> str:
 
 def _lines(file: Path) -> list[dict[str, Any]]:
     return datasets.lines(file) if file.is_file() else []
+
+
+# -------------------------------------------------------------------- idle work by an LLM
+
+
+class ThinkingChoice(Struct, frozen=True, kw_only=True):
+    """Which LLM thinks.
+
+    Attributes:
+        recorded: Answers come from the data folder's own files.
+        url: Of a server; "" for none.
+        model: Its model, "" for the first.
+        record: Keeps every prompt and answer.
+        replay: Answers from such a file.
+    """
+
+    recorded: bool = False
+    url: str = ""
+    model: str = ""
+    record: Path | None = None
+    replay: Path | None = None
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is thought at all."""
+        return bool(self.recorded or self.url or self.replay)
+
+
+class Thinker:
+    """Has an engine think, and tells what came of it."""
+
+    def __init__(self, llm: LLM | None = None, replier: Replier | None = None) -> None:
+        """Choose the LLM, None for nobody; see `thinking`."""
+        self.llm, self._replier = llm, replier
+
+    def think(self, engine: MemoryEngine) -> None:
+        """Do all idle work that is due. Blocks.
+
+        Args:
+            engine: Whose; always the same one.
+        """
+        if self.llm is None:
+            return
+        if self._replier is not None:
+            self._replier.origin_of = lambda turn: _origin(engine, turn)
+        engine.store.flush(None)
+        engine.think([JOB])
+
+
+@contextmanager
+def thinking(choice: ThinkingChoice, folder: Path) -> Iterator[Thinker]:
+    """Prepare the LLM.
+
+    Args:
+        choice: Which.
+        folder: The data folder.
+
+    Yields:
+        What has an engine think.
+
+    Raises:
+        ConfigError: The URL is malformed.
+        EndpointRefusedError: The server is not on this machine.
+    """
+    if not choice:
+        yield Thinker()
+        return
+    with ExitStack() as stack:
+        replier, url = None, choice.url
+        if choice.recorded:
+            replier = Replier(read(folder))
+            url = stack.enter_context(serving(replier)).url
+        llm: LLM | None
+        if choice.replay:
+            llm = ReplayingLLM(choice.replay)
+        else:
+            llm = open_llm(ThinkingOptions(url=url, model=choice.model))
+        if choice.record and llm is not None:
+            llm = recording = RecordingLLM(llm, choice.record)
+            stack.callback(recording.close)
+        yield Thinker(llm, replier)
+
+
+def configured(config: Config) -> Config:
+    """Have an engine think only when it is told to, and at once.
+
+    Args:
+        config: The configuration.
+
+    Returns:
+        The same without a thread of its own, grace, or pauses.
+    """
+    idle = replace(
+        config.idle, enabled=False, grace_s=0.0, rest_s=0.05, backoff_s=0.05, on_battery=True
+    )
+    return replace(config, idle=idle)
+
+
+def noted(data: Dataset, folder: Path) -> Dataset:
+    """Keep the conversations of which every turn has a recorded text.
+
+    Args:
+        data: The data set.
+        folder: Its folder.
+
+    Returns:
+        The data set with fewer questions.
+    """
+    return datasets.of_conversations(data, read(folder).noted)
+
+
+def add_llm(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say who thinks.
+
+    Args:
+        parser: To add to.
+    """
+    parser.add_argument("--llm", choices=("none", "recorded"), default="none",
+                        help="recorded: answer the product's prompts from the data folder")  # fmt: skip
+    parser.add_argument(
+        "--llm-url", default="", help="an OpenAI-compatible server that answers them"
+    )
+    parser.add_argument("--llm-model", default="", help="its model (default: its first)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
+    parser.add_argument("--only-noted", action="store_true",
+                        help=f"only conversations in {NOTES}")  # fmt: skip
+
+
+def choice_of(options: argparse.Namespace) -> ThinkingChoice:
+    """Read the options of `add_llm`.
+
+    Args:
+        options: From the command line.
+
+    Returns:
+        Who thinks.
+    """
+    return ThinkingChoice(
+        recorded=options.llm == "recorded",
+        url=options.llm_url,
+        model=options.llm_model,
+        record=options.record,
+        replay=options.replay,
+    )
+
+
+def summary(engine: MemoryEngine) -> dict[str, Any]:
+    """Count what was thought.
+
+    Args:
+        engine: After it thought.
+
+    Returns:
+        ``contexts``, ``keys``, ``dead`` (tasks given up), and the idle counters.
+    """
+    with engine.store.snapshot() as snapshot:
+        scopes = snapshot.scopes()
+        made = {
+            "contexts": sum(1 for scope in scopes for _ in snapshot.contexts(scope)),
+            "keys": sum(1 for scope in scopes for _ in snapshot.keys(scope)),
+            "dead": len(list(snapshot.tasks(state="dead"))),
+        }
+    counts = engine.metrics.counts()
+    return made | {name: n for name, n in counts.items() if name.startswith("idle_")}
+
+
+def _origin(engine: MemoryEngine, turn: int) -> str:
+    with engine.store.snapshot() as snapshot:
+        said = snapshot.turn(turn)
+    return said.origin if said else ""

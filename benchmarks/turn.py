@@ -1,7 +1,7 @@
 """How long does a turn wait for its memories inside a real pipeline, at the pace of speech?
 
 Turns are spoken into Pipecat's user aggregator as a VAD, a recogniser and a turn detector would
-(``benchmarks/recognisers.py``: what they send, when, and what of it is shortened), pass the memory
+(``benchmarks/rig.py``: what they send, when, and what of it is shortened), pass the memory
 on their way to Pipecat's OpenAI service, and are answered by a scripted server in a process of its
 own. The wait is from the moment when the context reaches the memory until it leaves it: logging the
 turn, recall, packing, and writing the block. The store is made up (``stores.py``) and aged; each
@@ -40,8 +40,7 @@ from benchmarks import (
 )
 from benchmarks.common import percentiles
 from benchmarks.cores import Cores, cores
-from benchmarks.recognisers import RECOGNISERS
-from benchmarks.rig import Rig
+from benchmarks.rig import RECOGNISERS, Rig
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config

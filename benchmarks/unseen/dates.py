@@ -11,8 +11,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from benchmarks.unseen.lists import Row, language, zone_name
-from benchmarks.unseen.verdicts import Verdict, one
+from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.query.recall_gate import judge

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.unseen.lists import Row, language
-from benchmarks.unseen.verdicts import Verdict, one
+from benchmarks.unseen.lists import Row, Verdict, language, one
 from benchmarks.unseen.wording import same_phrase
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.extraction.mentions import Mention

@@ -3,7 +3,7 @@
 Diaries (``benchmarks/data/written``) say of every turn what a careful strong model would write about
 it, and what a small one. They are played through the real processor with the product's own client,
 parser and checks, without a model, with the good one, and with the sloppy one; then laws count what
-was kept, and questions are asked.
+was kept, and questions are laws.
 
     python -m benchmarks.written                              # all diaries and models
     python -m benchmarks.written --half tuned --llm good --wrong "facts kept"
@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks import common
 from benchmarks.tables import titled
-from benchmarks.written import asked
+from benchmarks.written import laws
 from benchmarks.written.diary import FOLDER, Diary, load_all
 from benchmarks.written.found import Found
 from benchmarks.written.laws import LAWS, Case, counts
@@ -77,7 +77,7 @@ def judge(played: Played) -> dict[str, list[Case]]:
     """Return the cases of all laws, and of the questions."""
     found = Found(played)
     made = {name: list(rule.check(found)) for name, rule in LAWS.items()}
-    return made | {"answered": asked.answered(played), "outdated": asked.outdated(played)}
+    return made | {"answered": laws.answered(played), "outdated": laws.outdated(played)}
 
 
 def measured(played: Played, cases: dict[str, list[Case]]) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def measured(played: Played, cases: dict[str, list[Case]]) -> dict[str, Any]:
         "laws": {name: counts(cases[name]) for name in LAWS},
         "questions": {
             **{name: counts(cases[name]) for name in ASKED},
-            "unanswerable": asked.unanswerable(played),
+            "unanswerable": laws.unanswerable(played),
         },
-        "economy": asked.economy(len(played.turns), asked.spent(played)),
+        "economy": laws.economy(len(played.turns), laws.spent(played)),
     }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def _economy(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for name, one in run["economy"]["jobs"].items():
             counts = {field: one[field] for field in ("calls", "in", "out")}
             jobs.setdefault(name, Counter()).update(counts)
-    return asked.economy(sum(run["economy"]["turns"] for run in runs), jobs)
+    return laws.economy(sum(run["economy"]["turns"] for run in runs), jobs)
 
 
 def print_wrong(played: Played, cases: dict[str, list[Case]], laws: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """The benchmarks' LLM without a model: recorded text through client, loop, store and index."""
 
-from benchmarks import common, datasets, quality, recorded_llm, thinking
-from benchmarks.thinking import ThinkingChoice
+from benchmarks import common, datasets, quality, recorded_llm
+from benchmarks.recorded_llm import ThinkingChoice
 from slowcat_memory.engine import MemoryEngine
 from tests.support import tiny_dataset as made_up
 
@@ -11,17 +11,17 @@ def think(folder, choice):
     data = datasets.load(folder)
     with (
         common.scratch() as store,
-        thinking.thinking(choice, folder) as thinker,
+        recorded_llm.thinking(choice, folder) as thinker,
     ):
         config = common.configuration(store, embedding={"kind": "none"})
-        engine = MemoryEngine(thinking.configured(config), llm=thinker.llm)
+        engine = MemoryEngine(recorded_llm.configured(config), llm=thinker.llm)
         try:
             run, _ = quality.answer_all(engine, data, thinker=thinker)
             with engine.store.snapshot() as snapshot:
                 origins = {turn.id: turn.origin for turn in snapshot.turns()}
                 contexts = {origins[int(c.memory[6:])]: c.text for c in snapshot.contexts("c")}
                 keys = [(origins[int(key.memory[6:])], key.text) for key in snapshot.keys("c")]
-            return contexts, keys, thinking.summary(engine), run
+            return contexts, keys, recorded_llm.summary(engine), run
         finally:
             engine.close()
 
@@ -56,5 +56,7 @@ def test_recorded_llm_outputs_stand_in_where_there_are_no_notes(tmp_path):
 def test_recorded_llm_only_noted_conversations_are_kept(tmp_path):
     folder = made_up.write(tmp_path / "data")
     data = datasets.load(folder)
-    assert thinking.noted(data, folder).questions == []
-    assert len(thinking.noted(data, made_up.write_notes(folder)).questions) == len(data.questions)
+    assert recorded_llm.noted(data, folder).questions == []
+    assert len(recorded_llm.noted(data, made_up.write_notes(folder)).questions) == len(
+        data.questions
+    )

@@ -13,9 +13,8 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import recognisers, turn
-from benchmarks.recognisers import RECOGNISERS
-from benchmarks.rig import Rig
+from benchmarks import rig, turn
+from benchmarks.rig import RECOGNISERS, Rig
 from slowcat_memory.testing.server import ScriptedServer
 
 TEXT = "what did I pay for the blue bicycle last week in the town"
@@ -30,8 +29,8 @@ def sent(name: str, seed: int = 1, revised: float = 0.0) -> list:
 
     async def scenario() -> None:
         kind = RECOGNISERS[name]
-        kind = recognisers.Recogniser(kind.interims, kind.late, revised)
-        await recognisers.speak(queue, TEXT, "Anna", kind, random.Random(seed))
+        kind = rig.Recogniser(kind.interims, kind.late, revised)
+        await rig.speak(queue, TEXT, "Anna", kind, random.Random(seed))
 
     asyncio.run(scenario())
     return frames
@@ -42,7 +41,7 @@ def no_pauses(monkeypatch):
     async def passes(seconds: float) -> None:
         assert 0 <= seconds < 1
 
-    monkeypatch.setattr(recognisers.asyncio, "sleep", passes)
+    monkeypatch.setattr(rig.asyncio, "sleep", passes)
     yield
     monkeypatch.undo()
 

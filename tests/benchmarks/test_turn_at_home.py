@@ -12,13 +12,13 @@ from benchmarks import (
     common,
     cores,
     corpus,
-    recognisers,
+    rig,
     server_process,
     stores,
     tier_questions,
     turn,
 )
-from benchmarks.recognisers import RECOGNISERS
+from benchmarks.rig import RECOGNISERS
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
 
@@ -59,8 +59,8 @@ def test_cores_are_busy_until_the_final_transcript(name: str, monkeypatch) -> No
     async def passes(seconds: float) -> None:
         assert 0 <= seconds < 1
 
-    monkeypatch.setattr(recognisers.asyncio, "sleep", passes)
-    speaking = recognisers.speak(
+    monkeypatch.setattr(rig.asyncio, "sleep", passes)
+    speaking = rig.speak(
         queue, "what did I pay for it", "Anna", RECOGNISERS[name], random.Random(1), Noted(log)
     )
     asyncio.run(speaking)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.unseen import __main__ as unseen
-from benchmarks.unseen import blocks, facts, lists, utterances, verdicts
+from benchmarks.unseen import blocks, facts, lists, utterances
 from benchmarks.unseen.__main__ import LISTS
 from slowcat_memory.records import Memory, Statement
 from slowcat_memory.runtime.recall.query import Recollection
@@ -73,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def figures(name: str, folder: Path) -> dict[str, Any]:
     wanted = next(one for one in unseen.LISTS if one.name == name)
-    return verdicts.results(unseen.judge(wanted, folder))
+    return lists.results(unseen.judge(wanted, folder))
 
 
 @pytest.mark.parametrize("name", [one.name for one in unseen.LISTS])

@@ -5,19 +5,28 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from loguru import logger
 from msgspec.structs import replace
 
 from benchmarks import common
-from benchmarks.lives.playing import memo_embedder
 from benchmarks.lives.playing.stage import Stage
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import LLM, QueryEmbedder
+from slowcat_memory.providers import (
+    LLM,
+    Embedded,
+    EmbedderOptions,
+    Encoded,
+    LocalEmbedder,
+    QueryEmbedder,
+    open_query_embedder,
+)
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock
 
@@ -112,7 +121,7 @@ def opened(
     logger.disable("pipecat")
     clock = FixedClock(first.astimezone(UTC) - timedelta(hours=5))
     if embedder is None and config.embedding.kind != "none":
-        embedder = memo_embedder.embedder(config.embedding)
+        embedder = _embedder(config.embedding)
     engine = MemoryEngine(config, clock=clock, embedder=embedder, llm=llm)
     try:
         yield Scene(engine, clock)
@@ -126,3 +135,40 @@ def scope_of(user: str) -> str:
     """Return a user's namespace: the name in plain letters."""
     plain = unicodedata.normalize("NFKD", user.lower())
     return "".join(one for one in plain if one.isascii() and one.isalnum()) or "user"
+
+
+class MemoEmbedder:
+    """Vectors of an embedder, each made once in a process: people repeat themselves."""
+
+    def __init__(self, embedder: LocalEmbedder) -> None:
+        self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
+        self.token_key, self.token_dim = embedder.token_key, embedder.token_dim
+        self._embedder = embedder
+        self._texts = dict[str, Embedded]()
+        self._queries = dict[str, Encoded]()
+
+    def encode_query(self, text: str) -> np.ndarray:
+        return self.encode_query_tokens(text).vector
+
+    def encode_query_tokens(self, text: str) -> Encoded:
+        if text not in self._queries:
+            self._queries[text] = self._embedder.encode_query_tokens(text)
+        return self._queries[text]
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        return self.encode_tokens(texts).vectors
+
+    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
+        for text in texts:
+            if text not in self._texts:
+                self._texts[text] = self._embedder.encode_tokens([text])
+        made = [self._texts[text] for text in texts]
+        vectors = [one.vectors for one in made] or [np.zeros((0, self.dim), np.float32)]
+        return Embedded(np.concatenate(vectors), [one.tokens[0] for one in made if one.tokens])
+
+
+@cache
+def _embedder(options: EmbedderOptions) -> MemoEmbedder | None:
+    """Return this process's embedder of a model; None if its model is not here."""
+    found, _ = open_query_embedder(options)
+    return MemoEmbedder(found) if isinstance(found, LocalEmbedder) else None
