@@ -35,7 +35,6 @@ from typing import Any
 from loguru import logger
 from msgspec import Struct
 from pipecat.frames.frames import Frame, LLMContextFrame
-from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from benchmarks import common
@@ -57,103 +56,43 @@ SCOPE, PAST = "user", 4  # sessions
 WRITTEN = 50  # turns that repeat nothing
 AGAIN = ("", "Once more, please. ", "I lost my notes. ", "Say that again tomorrow. ")
 
-# Where a block can stand in the LLM's context: stand-ins for what others do. Each asks the same engine for
-# the same user message with the same options, and differs from the others only in where the block goes
-# and whether it is ever taken away. None of them stores anything.
 
-
-class Placement(FrameProcessor):
-    """Recalls once for each new user message, and places the block."""
-
-    def __init__(self, engine: MemoryEngine, scope: str) -> None:
-        """Take the memory.
-
-        Args:
-            engine: What recalls.
-            scope: Whose memory.
-        """
-        super().__init__()
-        self._engine, self._scope = engine, scope
-        self._asked: Any = None
-        self._block: dict[str, str] | None = None
-
-    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """Place a block before a context reaches the LLM.
-
-        Args:
-            frame: Any frame.
-            direction: Where it goes.
-        """
-        await super().process_frame(frame, direction)
-        if isinstance(frame, LLMContextFrame) and direction is FrameDirection.DOWNSTREAM:
-            said = [m for m in frame.context.messages if self._is_said(m)]
-            if said and said[-1] is not self._asked:
-                self._asked = said[-1]
-                found = await self._engine.recall(said[-1]["content"], self._scope)
-                block = self._engine.pack(found).text
-                self.place(frame.context, {"role": "user", "content": block} if block else None)
-        await self.push_frame(frame, direction)
-
-    def _is_said(self, message: Any) -> bool:
-        return message.get("role") == "user" and not str(message["content"]).startswith(
-            "<memories>"
-        )
-
-    def place(self, context: LLMContext, block: dict[str, str] | None) -> None:
-        """Put a turn's block into the context.
-
-        Args:
-            context: The shared context, its last message the user's.
-            block: A message; None when nothing was recalled.
-        """
-        raise NotImplementedError
-
-    def _take_back(self, messages: list[Any]) -> list[Any]:
-        return [message for message in messages if message is not self._block]
-
-
-class Mem0Placement(Placement):
+class Mem0Placement(FrameProcessor):
     """As ``pipecat.services.mem0.Mem0MemoryService`` places what it finds, by default.
 
     It inserts a message at ``position=1`` of the context for each turn that finds anything, and takes
-    none away: blocks pile up near the top, the newest first, and everything below moves.
+    none away: blocks pile up near the top, the newest first, and everything below moves. This stand-in
+    asks our engine, for the same user messages with the same options, and stores nothing.
     """
 
-    def place(self, context: LLMContext, block: dict[str, str] | None) -> None:
-        """Insert at position 1."""
-        if block:
-            messages = list(context.messages)
-            messages.insert(min(1, len(messages)), block)
-            context.set_messages(messages)
+    def __init__(self, engine: MemoryEngine) -> None:
+        super().__init__()
+        self._engine = engine
+        self._asked: Any = None
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, LLMContextFrame) and direction is FrameDirection.DOWNSTREAM:
+            messages: list[Any] = list(frame.context.messages)
+            said = [m for m in messages if m.get("role") == "user" and not _is_block(m)]
+            if said and said[-1] is not self._asked:
+                self._asked = said[-1]
+                found = await self._engine.recall(said[-1]["content"], SCOPE)
+                if block := self._engine.pack(found).text:
+                    messages.insert(min(1, len(messages)), {"role": "user", "content": block})
+                    frame.context.set_messages(messages)
+        await self.push_frame(frame, direction)
 
 
-class AfterSystem(Placement):
-    """One block right after the system message, replaced at each turn."""
-
-    def place(self, context: LLMContext, block: dict[str, str] | None) -> None:
-        """Replace the block at the top."""
-        rest = self._take_back(list(context.messages))
-        self._block = block
-        context.set_messages([block, *rest] if block else rest)
+def _is_block(message: Any) -> bool:
+    return str(message["content"]).startswith("<memories>")
 
 
-class BeforeLastUser(Placement):
-    """One block as a message of its own before the user's last one, replaced at each turn."""
-
-    def place(self, context: LLMContext, block: dict[str, str] | None) -> None:
-        """Replace the block before the last message."""
-        rest = self._take_back(list(context.messages))
-        self._block = block
-        context.set_messages([*rest[:-1], block, rest[-1]] if block else rest)
-
-
-# Ours is a prefix inside the new user message, never touched again; for the others see their classes.
+# Ours is a prefix inside the new user message, never touched again.
 ARMS: dict[str, Arm | None] = {
     "no memory": None,
     "ours": lambda engine: HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE),
-    "Mem0's": lambda engine: Mem0Placement(engine, SCOPE),
-    "after system": lambda engine: AfterSystem(engine, SCOPE),
-    "before user": lambda engine: BeforeLastUser(engine, SCOPE),
+    "Mem0's": Mem0Placement,
 }
 REPLY_BEGINS = "<|im_start|>assistant\n"
 # A message that is nothing but a block goes with its frame; inside a message only the block goes.
@@ -385,6 +324,7 @@ def report(written: Mapping[str, Any]) -> str:
         )
         for result in written["results"]
         for name, arm in result["arms"].items()
+        if name in ARMS
     ]
     return f"Tokens:\n\n{table(columns, rows)}"
 

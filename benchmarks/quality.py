@@ -47,6 +47,7 @@ from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM
 from slowcat_memory.records import Turn
 
+DEPTH = 50  # hits a question
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
 SHOWN: dict[str, tuple[str, ...]] = {
     "turn": ("R@5", "R@10", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
@@ -59,28 +60,24 @@ SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside",
 
 def main() -> None:
     options = _arguments()
-    levels: list[Level] = ["turn", "session"] if options.level == "both" else [options.level]
     results = []
     for folder in datasets.find(options.data):
         data = datasets.load(folder)
         if options.only_noted:
             data = recorded_llm.noted(data, folder)
-        results.append(measure(data, levels, options, folder))
+        results.append(measure(data, options, folder))
     print(report({"results": results}))
     for result in results:
         print(f"{result['data']}: {result['seconds']} s; searches {result['search_ms']}", end="")
         print(f"; thought {result['thought']}" if result["thought"] else "")
-    common.write_json(options.json, {"k": options.k, "results": results})
+    common.write_json(options.json, {"k": DEPTH, "results": results})
 
 
-def measure(
-    data: Dataset, levels: list[Level], options: argparse.Namespace, source: Path
-) -> dict[str, Any]:
+def measure(data: Dataset, options: argparse.Namespace, source: Path) -> dict[str, Any]:
     """Answer a data set's questions by an engine of its own, and score the answers.
 
     Args:
         data: The data set.
-        levels: At which levels.
         options: From the command line.
         source: The data folder, where recorded answers are.
 
@@ -92,51 +89,43 @@ def measure(
     with common.scratch() as folder:
         config = common.configuration(folder, options.config, **sections)
         with (
-            recorded_llm.thinking(recorded_llm.choice_of(options), source) as thinker,
+            recorded_llm.thinking(
+                source,
+                recorded=options.llm == "recorded",
+                url=options.llm_url,
+                model=options.llm_model,
+                record=options.record,
+                replay=options.replay,
+            ) as thinker,
             opened(config, thinker.llm) as engine,
         ):
             blocks = offered.Offered()
-            run, ms = answer_all(
-                engine, data, options.k, options.limit, thinker=thinker, also=blocks.ask
-            )
+            run, ms = answer_all(engine, data, options.limit, thinker=thinker, also=blocks.ask)
             thought = recorded_llm.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key or "none"
-    judged = answered(data, run) if options.limit else data
-    told: dict[str, Any] = {
-        level: evaluate(judged, run, level) for level in levels_of(data, levels)
-    }
+    if options.limit:
+        data = replace(data, questions=[q for q in data.questions if q.id in run])
+    levels = levels_of(data)
     return {
         "data": data.name,
         "indexed": INDEXED,
         "vectors": vectors,
         "thought": thought,
-        "levels": told,
-        "offered": {
-            level: offered.evaluate(judged, blocks.blocks, level)
-            for level in levels_of(data, levels)
-        },
+        "levels": {level: evaluate(data, run, level) for level in levels},
+        "offered": {level: offered.evaluate(data, blocks.blocks, level) for level in levels},
         "search_ms": common.percentiles(ms),
         "seconds": round(time.perf_counter() - started, 1),
     }
 
 
-def levels_of(data: Dataset, levels: list[Level]) -> list[Level]:
-    """Leave out the session level where there are no sessions to tell apart.
-
-    Args:
-        data: The data set.
-        levels: The levels that are wanted.
-
-    Returns:
-        Those that mean something.
-    """
-    return [level for level in levels if level == "turn" or len(data.rank) > len(data.lists)]
+def levels_of(data: Dataset) -> list[Level]:
+    """Return the levels that mean something: that of sessions where there are some to tell apart."""
+    return ["turn", "session"] if len(data.rank) > len(data.lists) else ["turn"]
 
 
 def answer_all(
     engine: MemoryEngine,
     data: Dataset,
-    k: int = 50,
     limit: int = 0,
     *,
     thinker: Thinker = Thinker(),
@@ -147,7 +136,6 @@ def answer_all(
     Args:
         engine: An engine with an empty store.
         data: The data set; a conversation without questions is not told.
-        k: How many hits a question.
         limit: Only so many conversations; 0 for all.
         thinker: Does idle work on what was told before anything is asked.
         also: Asks each question once more in a way of its own, untimed.
@@ -173,7 +161,7 @@ def answer_all(
                     now = question.asked_at or last or engine.clock()
                     dialogue = dialogue_of(question, now)
                     began = time.perf_counter()
-                    found = engine.search(question.text, scope, k, now=now, dialogue=dialogue)
+                    found = engine.search(question.text, scope, DEPTH, now=now, dialogue=dialogue)
                     ms.append((time.perf_counter() - began) * 1e3)
                     named = ("+".join(origins.of(engine, h.memory.sources)) for h in found.hits)
                     run[question.id] = [document for document in named if document]
@@ -207,19 +195,6 @@ def opened(config: Config, llm: LLM | None = None) -> Iterator[MemoryEngine]:
         raise ProviderError(report.source, hint=report.hint)
     with closing(MemoryEngine(recorded_llm.configured(config), llm=llm)) as engine:
         yield engine
-
-
-def answered(data: Dataset, run: Mapping[str, Any]) -> Dataset:
-    """Leave out what was not asked.
-
-    Args:
-        data: The data set.
-        run: By question id.
-
-    Returns:
-        The data set with the questions of the run.
-    """
-    return replace(data, questions=[question for question in data.questions if question.id in run])
 
 
 def report(written: Mapping[str, Any]) -> str:
@@ -267,11 +242,18 @@ def _arguments() -> argparse.Namespace:
         "--data", type=Path, required=True, action="append",
         help="folder in the uniform format, or of such folders; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--level", choices=("turn", "session", "both"), default="both")
-    parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
-    recorded_llm.add_llm(parser)
+    parser.add_argument("--llm", choices=("none", "recorded"), default="none",
+                        help="recorded: answer the product's prompts from the data folder")  # fmt: skip
+    parser.add_argument(
+        "--llm-url", default="", help="an OpenAI-compatible server that answers them"
+    )
+    parser.add_argument("--llm-model", default="", help="its model (default: its first)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
+    parser.add_argument("--only-noted", action="store_true",
+                        help=f"only conversations in {recorded_llm.NOTES}")  # fmt: skip
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     return parser.parse_args()
 

@@ -11,7 +11,6 @@ What was written comes in two forms. ``llm_notes.jsonl.gz``: one line a session 
 the data set's own grouping and no part of the note. A turn without either is answered by nothing.
 """
 
-import argparse
 import json
 import re
 from collections import defaultdict
@@ -132,28 +131,6 @@ def _lines(file: Path) -> list[dict[str, Any]]:
 # -------------------------------------------------------------------- idle work by an LLM
 
 
-class ThinkingChoice(Struct, frozen=True, kw_only=True):
-    """Which LLM thinks.
-
-    Attributes:
-        recorded: Answers come from the data folder's own files.
-        url: Of a server; "" for none.
-        model: Its model, "" for the first.
-        record: Keeps every prompt and answer.
-        replay: Answers from such a file.
-    """
-
-    recorded: bool = False
-    url: str = ""
-    model: str = ""
-    record: Path | None = None
-    replay: Path | None = None
-
-    def __bool__(self) -> bool:
-        """Tell whether anything is thought at all."""
-        return bool(self.recorded or self.url or self.replay)
-
-
 class Thinker:
     """Has an engine think, and tells what came of it."""
 
@@ -176,12 +153,24 @@ class Thinker:
 
 
 @contextmanager
-def thinking(choice: ThinkingChoice, folder: Path) -> Iterator[Thinker]:
-    """Prepare the LLM.
+def thinking(
+    folder: Path,
+    *,
+    recorded: bool = False,
+    url: str = "",
+    model: str = "",
+    record: Path | None = None,
+    replay: Path | None = None,
+) -> Iterator[Thinker]:
+    """Prepare the LLM; without one, nothing is thought at all.
 
     Args:
-        choice: Which.
         folder: The data folder.
+        recorded: Answers come from the data folder's own files.
+        url: Of a server.
+        model: Its model, "" for the first.
+        record: Keeps every prompt and answer.
+        replay: Answers from such a file.
 
     Yields:
         What has an engine think.
@@ -190,21 +179,17 @@ def thinking(choice: ThinkingChoice, folder: Path) -> Iterator[Thinker]:
         ConfigError: The URL is malformed.
         EndpointRefusedError: The server is not on this machine.
     """
-    if not choice:
-        yield Thinker()
-        return
     with ExitStack() as stack:
-        replier, url = None, choice.url
-        if choice.recorded:
-            replier = Replier(read(folder))
+        replier = Replier(read(folder)) if recorded else None
+        if replier:
             url = stack.enter_context(serving(replier)).url
-        llm: LLM | None
-        if choice.replay:
-            llm = ReplayingLLM(choice.replay)
-        else:
-            llm = open_llm(ThinkingOptions(url=url, model=choice.model))
-        if choice.record and llm is not None:
-            llm = recording = RecordingLLM(llm, choice.record)
+        llm: LLM | None = None
+        if replay:
+            llm = ReplayingLLM(replay)
+        elif url:
+            llm = open_llm(ThinkingOptions(url=url, model=model))
+        if record and llm is not None:
+            llm = recording = RecordingLLM(llm, record)
             stack.callback(recording.close)
         yield Thinker(llm, replier)
 
@@ -235,42 +220,6 @@ def noted(data: Dataset, folder: Path) -> Dataset:
         The data set with fewer questions.
     """
     return datasets.of_conversations(data, read(folder).noted)
-
-
-def add_llm(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say who thinks.
-
-    Args:
-        parser: To add to.
-    """
-    parser.add_argument("--llm", choices=("none", "recorded"), default="none",
-                        help="recorded: answer the product's prompts from the data folder")  # fmt: skip
-    parser.add_argument(
-        "--llm-url", default="", help="an OpenAI-compatible server that answers them"
-    )
-    parser.add_argument("--llm-model", default="", help="its model (default: its first)")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
-    parser.add_argument("--only-noted", action="store_true",
-                        help=f"only conversations in {NOTES}")  # fmt: skip
-
-
-def choice_of(options: argparse.Namespace) -> ThinkingChoice:
-    """Read the options of `add_llm`.
-
-    Args:
-        options: From the command line.
-
-    Returns:
-        Who thinks.
-    """
-    return ThinkingChoice(
-        recorded=options.llm == "recorded",
-        url=options.llm_url,
-        model=options.llm_model,
-        record=options.record,
-        replay=options.replay,
-    )
 
 
 def summary(engine: MemoryEngine) -> dict[str, Any]:

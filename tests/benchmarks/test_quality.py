@@ -58,7 +58,7 @@ def test_quality_a_leak_is_taken_out_and_counted(folder):
 
 def test_quality_items_of_a_list_are_no_talk(tmp_path):
     data = datasets.load(made_up.write_list(tmp_path / "list"))
-    assert data.lists == {"l/S1"} and quality.levels_of(data, ["turn", "session"]) == ["turn"]
+    assert data.lists == {"l/S1"} and quality.levels_of(data) == ["turn"]
     run = answer(data, tmp_path, vectors=False)
     assert run == {"q": []}  # by words alone: no item has any, and none has a neighbour's
 
