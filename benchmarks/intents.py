@@ -14,7 +14,6 @@ The JSON, by language: ``sentences``, and by list ``commands``, ``right`` (asks 
 ``lookalikes``, ``taken`` (those that ask surely).
 """
 
-import csv
 import random
 import re
 import tomllib
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import common, datasets
+from benchmarks import commands, common, datasets
 from benchmarks.lives.making.generate import generate
 from benchmarks.unseen import lists
 from slowcat_memory.core.commands.intent import READ, SURE, words_of
@@ -99,11 +98,10 @@ def _wordings(language: Language) -> Iterator[Example]:
 
 
 def _own(language: Language) -> Iterator[Example]:
-    with (DATA / "commands.tsv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if row["language"] == language.name:
-                shared = "_shared" * (row["kind"] == "remember" and row["shared"] == "1")
-                yield Example("own", row["sentence"], row["kind"] + shared or NONE)
+    for one in commands.sentences():
+        if one.language == language.name:
+            shared = "_shared" * (one.kind == "remember" and one.shared)
+            yield Example("own", one.text, one.kind + shared or NONE)
 
 
 def talk(language: Language, folders: Sequence[Path] = ()) -> list[Example]:

@@ -19,7 +19,7 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``k``, and
 ``results``, one a data folder: ``data``, ``indexed``,
 ``vectors``, ``levels`` (by level and by group of questions: each metric as a share, ``n``, ``leaks``),
-``offered`` (what is put before the LLM, by level and group; see benchmarks.offered),
+``offered`` (what is put before the LLM, by level and group; see benchmarks.scoring),
 ``thought`` (what idle work made; null without an LLM), ``search_ms``, ``seconds``.
 """
 
@@ -34,10 +34,10 @@ from typing import Any
 from msgspec.structs import replace
 from rich.progress import Progress
 
-from benchmarks import common, datasets, offered, recorded_llm
+from benchmarks import common, datasets, recorded_llm
 from benchmarks.datasets import Dataset, Question
 from benchmarks.recorded_llm import Thinker
-from benchmarks.scoring import ALL, Level, evaluate
+from benchmarks.scoring import ALL, Level, Offered, evaluate, evaluate_blocks
 from benchmarks.tables import percent, table
 from benchmarks.telling import Origins, dialogue_of, steps
 from slowcat_memory import providers, transfer
@@ -99,7 +99,7 @@ def measure(data: Dataset, options: argparse.Namespace, source: Path) -> dict[st
             ) as thinker,
             opened(config, thinker.llm) as engine,
         ):
-            blocks = offered.Offered()
+            blocks = Offered()
             run, ms = answer_all(engine, data, options.limit, thinker=thinker, also=blocks.ask)
             thought = recorded_llm.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key or "none"
@@ -112,7 +112,7 @@ def measure(data: Dataset, options: argparse.Namespace, source: Path) -> dict[st
         "vectors": vectors,
         "thought": thought,
         "levels": {level: evaluate(data, run, level) for level in levels},
-        "offered": {level: offered.evaluate(data, blocks.blocks, level) for level in levels},
+        "offered": {level: evaluate_blocks(data, blocks.blocks, level) for level in levels},
         "search_ms": common.percentiles(ms),
         "seconds": round(time.perf_counter() - started, 1),
     }
