@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from rich.table import Table
 
-from benchmarks.common import arguments, console, write_json
+from benchmarks.common import arguments, write_json
+from benchmarks.tables import titled
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.text.normalize import fingerprint
 
@@ -137,19 +137,21 @@ def measure(every: list[Sentence]) -> dict[str, Any]:
     }
 
 
-def _print(result: dict[str, Any]) -> None:
-    made = Table("sentences", "commands", "recognised", "look-alikes", "false alarms")
-    rows = {"all": result["all"]} | result["by_part"]
-    for name, row in (rows | result["by_language"] | result["by_kind"]).items():
-        made.add_row(
+def report(result: dict[str, Any]) -> str:
+    """Write the results as Markdown."""
+    rows = {"all": result["all"]} | result["by_part"] | result["by_language"] | result["by_kind"]
+    columns = ("sentences", "commands", "recognised", "look-alikes", "false alarms")
+    cells = [
+        (
             name.replace("_", " "),
-            str(row["commands"]),
+            row["commands"],
             f"{row['recognised']} ({row['recognised_share']:.1%})" if row["commands"] else "",
-            str(row["lookalikes"]) if row["lookalikes"] else "",
+            row["lookalikes"],
             f"{row['false_alarms']} ({row['false_alarm_share']:.1%})" if row["lookalikes"] else "",
         )
-    console.print(made)
-    console.print(f"{result['us_per_sentence']} µs a sentence")
+        for name, row in rows.items()
+    ]
+    return titled(f"{result['us_per_sentence']} µs a sentence", columns, cells)
 
 
 def main() -> None:
@@ -158,11 +160,11 @@ def main() -> None:
     args = parser.parse_args()
     every = sentences()
     result = measure(every)
-    _print(result)
+    print(report(result))
     for one in every:
         if one.part == args.wrong and not one.right:
             found = recognise(one.text, one.language, names=NAMES)
-            console.print(f"{one.kind or '-'}: {one.text}  →  {found}", markup=False)
+            print(f"{one.kind or '-'}: {one.text}  →  {found}")
     write_json(args.json, result)
 
 

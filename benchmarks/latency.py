@@ -66,7 +66,6 @@ Samples = dict[str, list[float]]
 WARM_UP = 50
 TAIL = 300  # turns since the last seal
 TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
-NOW = corpus.NOW
 BESIDE = {
     "beside_busy": "the first, beside a busy core",
     "during_build": "the first, while the index is built anew",
@@ -165,24 +164,28 @@ async def _conversation(
     await asyncio.to_thread(engine.drain)
     busy = await _beside_busy(engine, fifth)
     building = await _during_build(engine, sixth)
+    waits = {
+        "during_build": building,
+        "beside_busy": busy,
+        "inline": inline,
+        "but_embedding": rest,
+        "cpu": cpu,
+        "ahead": ahead,
+    }
+    late = {"idle": idle, "talk": talk, "flood": flood}
     return {
-        "during_build": percentiles(building),
-        "beside_busy": percentiles(busy),
-        "inline": percentiles(inline),
-        "but_embedding": percentiles(rest),
-        "cpu": percentiles(cpu),
+        **_all_percentiles(waits),
         "cpu_ratio": round(used / sum(inline), 3),
         "pauses": paused | {"reading": rhythms.reading()},
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
-        "ahead": percentiles(ahead),
-        "stages": {name: percentiles(ms) for name, ms in stages.items()},
-        "loop_lag": {
-            "idle": percentiles(idle),
-            "talk": percentiles(talk),
-            "flood": percentiles(flood),
-        },
+        "stages": _all_percentiles(stages),
+        "loop_lag": _all_percentiles(late),
         "store": await store_pace.measure(engine, exchanges, after=size + 4 * exchanges),
     }
+
+
+def _all_percentiles(samples: Samples) -> dict[str, dict[str, float]]:
+    return {name: percentiles(ms) for name, ms in samples.items()}
 
 
 async def ask(
@@ -192,19 +195,17 @@ async def ask(
     totals: list[float] = []
     parts: Samples = defaultdict(list)
     for place, text in enumerate(texts):
-        vector = None if vectors is None else vectors[place]
-        used, began = time.process_time(), time.perf_counter()
-        found = await engine.recall(text, corpus.SCOPE, now=NOW, vector=vector)
-        recalled = time.perf_counter()
-        engine.pack(found, NOW)
-        ended = time.perf_counter()
-        totals.append((ended - began) * 1e3)
-        parts["cpu"].append((time.process_time() - used) * 1e3)
-        parts["but_embedding"].append(totals[-1] - found.timings.get("embed", 0.0))
-        for name, ms in found.timings.items():
+        one = await rhythms.timed(engine, text, None if vectors is None else vectors[place])
+        timings = one.found.timings
+        totals.append(one.ms)
+        for name, ms in {
+            "cpu": one.cpu,
+            "but_embedding": one.ms - timings.get("embed", 0.0),
+            **timings,
+            "pack": one.ms - one.recall,
+            "hop": one.recall - sum(timings.values()),
+        }.items():
             parts[name].append(ms)
-        parts["pack"].append((ended - recalled) * 1e3)
-        parts["hop"].append((recalled - began) * 1e3 - sum(found.timings.values()))
         await asyncio.sleep(0)
     return totals, parts
 
@@ -213,7 +214,7 @@ async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s:
     """Hold a conversation, faster than people do: recall, then store both halves."""
     fresh = store_pace.exchanges(len(texts), after)
     for text, exchange in zip(texts, fresh, strict=True):
-        engine.pack(await engine.recall(text, corpus.SCOPE, now=NOW), NOW)
+        await rhythms.timed(engine, text)
         for turn in exchange:
             engine.append(turn)
         await asyncio.sleep(pause_s)
@@ -248,11 +249,9 @@ async def _ask_tiers(
     right: dict[str, int] = defaultdict(int)
     for together in zip(*asked.values(), strict=True):
         for name, (text, turn) in zip(asked, together, strict=True):
-            began = time.perf_counter()
-            found = await engine.recall(text, corpus.SCOPE, now=NOW)
-            engine.pack(found, NOW)
-            waits[name].append((time.perf_counter() - began) * 1e3)
-            right[name] += any(turn in hit.memory.sources for hit in found.hits)
+            one = await rhythms.timed(engine, text)
+            waits[name].append(one.ms)
+            right[name] += any(turn in hit.memory.sources for hit in one.found.hits)
     return {
         name: percentiles(ms) | {"found": round(right[name] / len(ms), 3)}
         for name, ms in waits.items()

@@ -34,12 +34,12 @@ def opened(browser: Any, running: Running) -> tuple[float, float, int]:
 
 
 def main() -> None:
-    from playwright.sync_api import sync_playwright
-
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--size", type=int, default=100_000)
     asked.add_argument("--times", type=int, default=9)
     given = asked.parse_args()
+    from playwright.sync_api import sync_playwright
+
     found = next(filter(None, map(shutil.which, NAMES)), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         config = page_store(Path(folder) / "memory", given.size)

@@ -34,11 +34,11 @@ from typing import Any
 
 from loguru import logger
 from msgspec import Struct
-from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.frames.frames import Frame, LLMContextFrame
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from benchmarks import common
-from benchmarks.lives.model import Exchange, load
-from benchmarks.placements import AfterSystem, BeforeLastUser, Mem0Placement
+from benchmarks.lives.model import FOLDER, Exchange, load
 from benchmarks.tables import table
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.text.normalize import estimate_tokens
@@ -51,18 +51,48 @@ from slowcat_memory.testing.server import ScriptedServer
 Arm = Callable[[MemoryEngine], FrameProcessor]
 Message = dict[str, Any]
 
-DIARY = load(Path(__file__).parent / "data" / "diaries" / "nurse_on_nights.toml")
+DIARY = load(FOLDER / "nurse_on_nights.toml")
 SCOPE, PAST = "user", 4  # sessions
 WRITTEN = 50  # turns that repeat nothing
 AGAIN = ("", "Once more, please. ", "I lost my notes. ", "Say that again tomorrow. ")
 
-# Ours is a prefix inside the new user message, never touched again; for the others see their classes.
+
+class Mem0Placement(FrameProcessor):
+    """As ``pipecat.services.mem0.Mem0MemoryService`` places what it finds, by default.
+
+    It inserts a message at ``position=1`` of the context for each turn that finds anything, and takes
+    none away: blocks pile up near the top, the newest first, and everything below moves. This stand-in
+    asks our engine, for the same user messages with the same options, and stores nothing.
+    """
+
+    def __init__(self, engine: MemoryEngine) -> None:
+        super().__init__()
+        self._engine = engine
+        self._asked: Any = None
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, LLMContextFrame) and direction is FrameDirection.DOWNSTREAM:
+            messages: list[Any] = list(frame.context.messages)
+            said = [m for m in messages if m.get("role") == "user" and not _is_block(m)]
+            if said and said[-1] is not self._asked:
+                self._asked = said[-1]
+                found = await self._engine.recall(said[-1]["content"], SCOPE)
+                if block := self._engine.pack(found).text:
+                    messages.insert(min(1, len(messages)), {"role": "user", "content": block})
+                    frame.context.set_messages(messages)
+        await self.push_frame(frame, direction)
+
+
+def _is_block(message: Any) -> bool:
+    return str(message["content"]).startswith("<memories>")
+
+
+# Ours is a prefix inside the new user message, never touched again.
 ARMS: dict[str, Arm | None] = {
     "no memory": None,
     "ours": lambda engine: HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE),
-    "Mem0's": lambda engine: Mem0Placement(engine, SCOPE),
-    "after system": lambda engine: AfterSystem(engine, SCOPE),
-    "before user": lambda engine: BeforeLastUser(engine, SCOPE),
+    "Mem0's": Mem0Placement,
 }
 REPLY_BEGINS = "<|im_start|>assistant\n"
 # A message that is nothing but a block goes with its frame; inside a message only the block goes.
@@ -294,6 +324,7 @@ def report(written: Mapping[str, Any]) -> str:
         )
         for result in written["results"]
         for name, arm in result["arms"].items()
+        if name in ARMS
     ]
     return f"Tokens:\n\n{table(columns, rows)}"
 

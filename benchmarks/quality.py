@@ -19,159 +19,158 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``k``, and
 ``results``, one a data folder: ``data``, ``indexed``,
 ``vectors``, ``levels`` (by level and by group of questions: each metric as a share, ``n``, ``leaks``),
-``offered`` (what is put before the LLM, by level and group; see benchmarks.offered),
+``offered`` (what is put before the LLM, by level and group; see benchmarks.scoring),
 ``thought`` (what idle work made; null without an LLM), ``search_ms``, ``seconds``.
 """
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
-from benchmarks import common, datasets, offered, telling, thinking
-from benchmarks.datasets import Dataset
-from benchmarks.scoring import ALL, Level, evaluate
+from benchmarks import common, datasets, recorded_llm
+from benchmarks.datasets import Dataset, Question
+from benchmarks.recorded_llm import Thinker
+from benchmarks.scoring import ALL, Level, Offered, evaluate, evaluate_blocks
 from benchmarks.tables import percent, table
-from benchmarks.telling import Also, Rankings, Search, Teller, apart
-from benchmarks.thinking import Thinker, Unthinking
+from benchmarks.telling import Origins, dialogue_of, steps
 from slowcat_memory import providers, transfer
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM
+from slowcat_memory.records import Turn
 
+DEPTH = 50  # hits a question
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
 SHOWN: dict[str, tuple[str, ...]] = {
     "turn": ("R@5", "R@10", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
     "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10"),
 }
+Also = Callable[[MemoryEngine, Question, str, datetime], None]
+"""Asks an engine a question in a scope, at a time, and keeps what comes."""
 SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside", "tokens")
 
 
 def main() -> None:
     options = _arguments()
-    levels: list[Level] = ["turn", "session"] if options.level == "both" else [options.level]
     results = []
     for folder in datasets.find(options.data):
         data = datasets.load(folder)
         if options.only_noted:
-            data = thinking.noted(data, folder)
-        results.append(measure(data, levels, options, folder)[1])
+            data = recorded_llm.noted(data, folder)
+        results.append(measure(data, options, folder))
     print(report({"results": results}))
     for result in results:
         print(f"{result['data']}: {result['seconds']} s; searches {result['search_ms']}", end="")
         print(f"; thought {result['thought']}" if result["thought"] else "")
-    common.write_json(options.json, {"k": options.k, "results": results})
+    common.write_json(options.json, {"k": DEPTH, "results": results})
 
 
-def measure(
-    data: Dataset, levels: list[Level], options: argparse.Namespace, source: Path
-) -> tuple[Rankings, dict[str, Any]]:
+def measure(data: Dataset, options: argparse.Namespace, source: Path) -> dict[str, Any]:
     """Answer a data set's questions by an engine of its own, and score the answers.
 
     Args:
         data: The data set.
-        levels: At which levels.
         options: From the command line.
         source: The data folder, where recorded answers are.
 
     Returns:
-        The rankings, and what the JSON says about them.
+        What the JSON says about them.
     """
     sections: dict[str, Any] = {"embedding": {"kind": "none"}} if options.no_vectors else {}
     started = time.perf_counter()
     with common.scratch() as folder:
         config = common.configuration(folder, options.config, **sections)
         with (
-            thinking.thinking(thinking.choice_of(options), source) as thinker,
+            recorded_llm.thinking(
+                source,
+                recorded=options.llm == "recorded",
+                url=options.llm_url,
+                model=options.llm_model,
+                record=options.record,
+                replay=options.replay,
+            ) as thinker,
             opened(config, thinker.llm) as engine,
         ):
-            blocks = offered.Offered()
-            run, ms = answer_all(
-                engine, data, options.k, options.limit, thinker=thinker, also=blocks.ask
-            )
-            thought = thinking.summary(engine) if thinker.llm else None
+            blocks = Offered()
+            run, ms = answer_all(engine, data, options.limit, thinker=thinker, also=blocks.ask)
+            thought = recorded_llm.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key or "none"
-    judged = answered(data, run) if options.limit else data
-    told: dict[str, Any] = {
-        level: evaluate(judged, run, level) for level in levels_of(data, levels)
-    }
-    return run, {
+    if options.limit:
+        data = replace(data, questions=[q for q in data.questions if q.id in run])
+    levels = levels_of(data)
+    return {
         "data": data.name,
         "indexed": INDEXED,
         "vectors": vectors,
         "thought": thought,
-        "levels": told,
-        "offered": {
-            level: offered.evaluate(judged, blocks.blocks, level)
-            for level in levels_of(data, levels)
-        },
+        "levels": {level: evaluate(data, run, level) for level in levels},
+        "offered": {level: evaluate_blocks(data, blocks.blocks, level) for level in levels},
         "search_ms": common.percentiles(ms),
         "seconds": round(time.perf_counter() - started, 1),
     }
 
 
-def levels_of(data: Dataset, levels: list[Level]) -> list[Level]:
-    """Leave out the session level where there are no sessions to tell apart.
-
-    Args:
-        data: The data set.
-        levels: The levels that are wanted.
-
-    Returns:
-        Those that mean something.
-    """
-    return [level for level in levels if level == "turn" or len(data.rank) > len(data.lists)]
+def levels_of(data: Dataset) -> list[Level]:
+    """Return the levels that mean something: that of sessions where there are some to tell apart."""
+    return ["turn", "session"] if len(data.rank) > len(data.lists) else ["turn"]
 
 
 def answer_all(
     engine: MemoryEngine,
     data: Dataset,
-    k: int = 50,
     limit: int = 0,
     *,
-    search: Search | None = None,
-    thinker: Thinker = Unthinking(),
+    thinker: Thinker = Thinker(),
     also: Also | None = None,
-) -> tuple[Rankings, list[float]]:
+) -> tuple[dict[str, list[str]], list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
 
     Args:
         engine: An engine with an empty store.
         data: The data set; a conversation without questions is not told.
-        k: How many hits a question.
         limit: Only so many conversations; 0 for all.
-        search: Asks in place of ``engine.search``.
-        thinker: Does idle work on what was told.
-        also: Asks each question once more, untimed.
+        thinker: Does idle work on what was told before anything is asked.
+        also: Asks each question once more in a way of its own, untimed.
 
     Returns:
         Documents by question id, best first, and the milliseconds of each search.
     """
-    run: Rankings = {}
+    run: dict[str, list[str]] = {}
     ms: list[float] = []
+    origins = Origins()
     asked = {question.conversation for question in data.questions}
     every = (t for t in transfer.read(data.conversations, _complain) if t.conversation in asked)
     transcripts = list(every)[: limit or None]
-    total = sum(transcript.turns for transcript in transcripts)
-    with _progress() as bar:
-        task = bar.add_task(data.name, total=total)
-        for transcript in transcripts:
-            teller = Teller(engine, transcript, search or telling.search, thinker, also)
-            pending = data.asked(transcript.conversation)
-            for session in transcript.sessions:
-                due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
-                pending = [q for q in pending if q not in due]
-                teller.ask(due, k, run, ms)
-                for part in apart(session) if session.id in data.lists else (session,):
-                    teller.tell(part)
-                bar.advance(task, len(session.utterances))
-            teller.ask(pending, k, run, ms)
+    with Progress(console=common.console) as bar:
+        for transcript in bar.track(transcripts, description=data.name):
+            scope, last, fresh = datasets.scope_of(transcript.conversation), None, False
+            for due, sessions in steps(data, transcript):
+                if due and fresh:
+                    thinker.think(engine)
+                    engine.maintain("embed", scope)
+                    fresh = False
+                for question in due:
+                    now = question.asked_at or last or engine.clock()
+                    dialogue = dialogue_of(question, now)
+                    began = time.perf_counter()
+                    found = engine.search(question.text, scope, DEPTH, now=now, dialogue=dialogue)
+                    ms.append((time.perf_counter() - began) * 1e3)
+                    named = ("+".join(origins.of(engine, h.memory.sources)) for h in found.hits)
+                    run[question.id] = [document for document in named if document]
+                    if also:
+                        also(engine, question, scope, now)
+                for session in sessions:
+                    acks = transfer.ingest(engine, scope, session)
+                    times = [ack.event.at for ack in acks if isinstance(ack.event, Turn)]
+                    last, fresh = max([*times, *([last] if last else [])], default=None), True
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 
 
@@ -194,21 +193,8 @@ def opened(config: Config, llm: LLM | None = None) -> Iterator[MemoryEngine]:
         providers.export_model(config.embedding)
     if report.state == "missing":
         raise ProviderError(report.source, hint=report.hint)
-    with closing(MemoryEngine(thinking.configured(config), llm=llm)) as engine:
+    with closing(MemoryEngine(recorded_llm.configured(config), llm=llm)) as engine:
         yield engine
-
-
-def answered(data: Dataset, run: Mapping[str, Any]) -> Dataset:
-    """Leave out what was not asked.
-
-    Args:
-        data: The data set.
-        run: By question id.
-
-    Returns:
-        The data set with the questions of the run.
-    """
-    return replace(data, questions=[question for question in data.questions if question.id in run])
 
 
 def report(written: Mapping[str, Any]) -> str:
@@ -250,28 +236,24 @@ def _complain(*what: Any) -> None:
     common.console.print("unreadable:", *what)
 
 
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("turns"),
-        TimeElapsedColumn(),
-        console=common.console,
-    )
-
-
 def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     parser.add_argument(
         "--data", type=Path, required=True, action="append",
         help="folder in the uniform format, or of such folders; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--level", choices=("turn", "session", "both"), default="both")
-    parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
-    thinking.add_llm(parser)
+    parser.add_argument("--llm", choices=("none", "recorded"), default="none",
+                        help="recorded: answer the product's prompts from the data folder")  # fmt: skip
+    parser.add_argument(
+        "--llm-url", default="", help="an OpenAI-compatible server that answers them"
+    )
+    parser.add_argument("--llm-model", default="", help="its model (default: its first)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
+    parser.add_argument("--only-noted", action="store_true",
+                        help=f"only conversations in {recorded_llm.NOTES}")  # fmt: skip
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     return parser.parse_args()
 

@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from benchmarks import common, corpus
 from benchmarks.common import percentiles
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import Encoded
+from slowcat_memory.runtime.recall.query import Recollection
 
 PAUSES_MS = (50, 300)
 TOGETHER = 3  # recalls back to back in a round
@@ -44,13 +47,14 @@ async def after_pauses(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, 
     """
     waits: Samples = defaultdict(list)
     cpu: Samples = defaultdict(list)
-    left = iter(texts)
-    for _ in range(len(texts) // A_ROUND):
-        for pause in PAUSES_MS:
-            await asyncio.sleep(pause / 1e3)
-            await _ask(engine, next(left), waits[str(pause)], cpu[str(pause)])
-        for _ in range(TOGETHER):
-            await _ask(engine, next(left), waits["together"], cpu["together"])
+    rhythm = [*map(str, PAUSES_MS), *["together"] * TOGETHER]
+    for place, text in enumerate(texts[: len(texts) // A_ROUND * A_ROUND]):
+        name = rhythm[place % A_ROUND]
+        if name != "together":
+            await asyncio.sleep(int(name) / 1e3)
+        recall = await timed(engine, text)
+        waits[name].append(recall.ms)
+        cpu[name].append(recall.cpu)
     found: dict[str, Any] = {name: percentiles(ms) for name, ms in waits.items()}
     base = found["together"]["p50"]
     ratio = {
@@ -111,7 +115,7 @@ async def _alternate(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, An
         cpu, began = time.process_time(), time.perf_counter()
         await asyncio.sleep(WORKS_S)
         shares[name].append((time.process_time() - cpu) / (time.perf_counter() - began))
-        await _ask(engine, text, waits[name], [])
+        waits[name].append((await timed(engine, text)).ms)
     found = {name: percentiles(ms) for name, ms in waits.items()}
     ratio = {p: round(found["beside"][p] / found["alone"][p], 3) for p in RATIOS}
     share = {name: round(sum(each) / len(each), 3) for name, each in shares.items()}
@@ -122,9 +126,27 @@ async def _alternate(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, An
     }
 
 
-async def _ask(engine: MemoryEngine, text: str, waits: list[float], cpu: list[float]) -> None:
+class Timed(Struct, frozen=True):
+    """A recall and its block, with the milliseconds that they took.
+
+    Attributes:
+        ms: Until the block was there.
+        cpu: Of all threads, meanwhile.
+        recall: Of it, until recall returned.
+    """
+
+    found: Recollection
+    ms: float
+    cpu: float
+    recall: float
+
+
+async def timed(engine: MemoryEngine, text: str, vector: Encoded | None = None) -> Timed:
+    """Recall for a text and pack the block, as a turn does."""
     used, began = time.process_time(), time.perf_counter()
-    found = await engine.recall(text, corpus.SCOPE, now=corpus.NOW)
+    found = await engine.recall(text, corpus.SCOPE, now=corpus.NOW, vector=vector)
+    recalled = time.perf_counter()
     engine.pack(found, corpus.NOW)
-    waits.append((time.perf_counter() - began) * 1e3)
-    cpu.append((time.process_time() - used) * 1e3)
+    ended = time.perf_counter()
+    cpu = (time.process_time() - used) * 1e3
+    return Timed(found, (ended - began) * 1e3, cpu, (recalled - began) * 1e3)

@@ -1,20 +1,146 @@
-"""A conversation through a real pipeline whose memory is timed from outside."""
+"""A conversation by speech through a real pipeline, whose memory is timed from outside.
+
+Recognisers send frames at the pace of speech, with their mistakes. A *streaming* one sends interim
+transcripts while somebody speaks, every 150 to 300 ms and a little behind, and the final one soon
+after; the turn ends later, when the turn detector has thought about it. *Streaming, late* is the worst
+of these: its final transcript ends the turn. A *segmented* one (Whisper) sends nothing before the final
+transcript, which ends the turn.
+
+Only the last half second of a turn is played at its pace, with the interim transcripts that fall
+into it; what was said before that is in the first of them. Pauses during which nothing is done are
+shortened. A recogniser on this machine computes, too: a streaming one while somebody speaks, a
+segmented one between the silence and the final transcript, which then takes ``COMPUTES_S``.
+"""
 
 import asyncio
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
-from pipecat.frames.frames import Frame, LLMContextFrame
+from msgspec import Struct
+from pipecat.frames.frames import (
+    Frame,
+    InterimTranscriptionFrame,
+    LLMContextFrame,
+    TranscriptionFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
 from pipecat.processors.frame_processor import FrameProcessor
+from pipecat.utils.time import time_now_iso8601
 
 from benchmarks.cores import Cores
-from benchmarks.recognisers import Recogniser, speak
 from slowcat_memory.testing.headless import HeadlessConversation
 
+WORD_S = 0.3  # two hundred words a minute
+BEHIND_S = 0.1  # what an interim transcript lacks
+INTERIM_S = (0.15, 0.3)
+PLAYED_S = 0.5
+SILENCE_S = 0.2  # until a VAD is sure
+FINAL_S = (0.02, 0.12)  # after that
+COMPUTES_S = (0.25, 0.75)  # after that, for a segmented one on this machine: a small Whisper
+DETECTOR_S = 0.25  # what Pipecat's Smart Turn takes on two cores, after the silence
+MISHEARD = "and"
 PERSON = "Anna"
 ANSWERED_S = 20.0
+
+Queue = Callable[[Frame], Awaitable[None]]
+
+
+class Recogniser(Struct, frozen=True):
+    """A kind of recogniser.
+
+    Attributes:
+        interims: Whether it sends interim transcripts.
+        late: Whether the final one comes last, and ends the turn.
+        revised: Share of turns of which the final one changes a word.
+    """
+
+    interims: bool
+    late: bool
+    revised: float = 0.15
+
+
+RECOGNISERS = {
+    "streaming": Recogniser(interims=True, late=False),
+    "streaming, late": Recogniser(interims=True, late=True),
+    "segmented": Recogniser(interims=False, late=True),
+}
+
+
+async def speak(
+    queue: Queue,
+    text: str,
+    who: str,
+    recogniser: Recogniser,
+    chance: random.Random,
+    cores: Cores | None = None,
+) -> None:
+    """Say a turn: the frames of VAD, recogniser and turn detector.
+
+    Args:
+        queue: Takes frames.
+        text: The words.
+        who: Says them.
+        recogniser: Hears them.
+        chance: Of pauses and mistakes.
+        cores: What it keeps busy until the final transcript; None for a recogniser elsewhere.
+    """
+    await queue(VADUserStartedSpeakingFrame(start_secs=SILENCE_S))
+    words = text.split()
+    if cores and recogniser.interims:
+        cores.work()
+    if recogniser.interims:
+        heard = _misheard(words, chance) if chance.random() < recogniser.revised else words
+        for said, pause in interims(heard, chance):
+            await queue(InterimTranscriptionFrame(said, who, time_now_iso8601()))
+            await asyncio.sleep(pause)
+    computes = cores is not None and not recogniser.interims
+    if computes:
+        await asyncio.sleep(PLAYED_S + SILENCE_S)  # it hears this much, and does nothing yet
+    wait = chance.uniform(*(COMPUTES_S if computes else FINAL_S))
+    ended = VADUserStoppedSpeakingFrame(stop_secs=SILENCE_S)
+    if recogniser.late:
+        await queue(ended)
+        if cores:
+            cores.work()
+        await asyncio.sleep(DETECTOR_S if recogniser.interims else wait)
+    else:
+        await asyncio.sleep(wait)
+    written = f"{text[0].upper()}{text[1:]}."
+    if cores:
+        cores.rest()
+    await queue(TranscriptionFrame(written, who, time_now_iso8601(), finalized=True))
+    if not recogniser.late:  # what ends the turn here is that the VAD and the detector are done
+        await asyncio.sleep(DETECTOR_S - wait)
+        await queue(ended)
+
+
+def interims(words: Sequence[str], chance: random.Random) -> Iterator[tuple[str, float]]:
+    """Make the interim transcripts of the end of a turn.
+
+    Args:
+        words: The turn's, as they are heard.
+        chance: Of pauses.
+
+    Yields:
+        What was said so far, and the seconds until the next, the last one's until the VAD is sure.
+    """
+    at = -PLAYED_S  # before the last word ends
+    while at < SILENCE_S:
+        pause = chance.uniform(*INTERIM_S)
+        lacking = max(0.0, BEHIND_S - at) / WORD_S
+        said = words[: max(1, len(words) - round(lacking))]
+        yield " ".join(said), min(pause, SILENCE_S - at)
+        at += pause
+
+
+def _misheard(words: Sequence[str], chance: random.Random) -> list[str]:
+    """Put another word in the place of one of the last three."""
+    heard = list(words)
+    heard[-1 - chance.randrange(min(3, len(heard)))] = MISHEARD
+    return heard
 
 
 class Rig:

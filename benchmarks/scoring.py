@@ -1,4 +1,4 @@
-"""Recall metrics of a ranking.
+"""Recall of a ranking, and precision of what is offered.
 
 A document is a turn id, or several joined by "+" (a chunk of several turns). *Gold* is the set of
 turns that answer a question; at session level it is a set of sessions, and each document counts as the
@@ -16,15 +16,32 @@ protocol of LongMemEval (Wu et al. 2024).
 
 Questions without gold are left out, and so is the category "adversarial". A document from a session
 that is not before the question's is a leak: it is taken out of the ranking, and counted.
+
+*Offered*: a ranking's recall does not show what is put before the LLM beside the answer. Each question is asked
+once more as a turn asks it (gate, floor, share of the best, "nothing is remembered", packing), and the
+memories of its block are compared with the set's gold.
+
+- ``precision``: gold memories / memories, over all blocks together;
+- ``recall``: share of a question's gold in its block, mean over the questions; ``hit``: any of it;
+- ``offered``, ``beside``: memories a question, and those of them that are not gold;
+- ``empty``: share of the questions with a block without memories; ``tokens``: mean size of a block.
+
+At session level a memory is gold if it is from a gold session.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate
 from typing import Literal
 
+from msgspec import Struct
+
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
+from benchmarks.telling import Origins, dialogue_of
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.runtime.recall.query import Query
 
 Run = Mapping[str, Sequence[str]]
 Level = Literal["turn", "session"]
@@ -83,19 +100,37 @@ def evaluate(data: Dataset, run: Run, level: Level = "turn") -> dict[str, dict[s
         Means by ``ALL``, ``LOW`` (when the data lists such questions) and category (when there are
         two or more): the metrics, ``n``, and the sum of ``leaks``.
     """
+    every = {
+        question.id: scores
+        for question in data.questions
+        if (scores := score(question, run.get(question.id, ()), data, level))
+    }
+    return {name: _means(some) for name, some in by_group(data, every).items()}
+
+
+def by_group(
+    data: Dataset, scores: Mapping[str, dict[str, float]]
+) -> dict[str, list[dict[str, float]]]:
+    """Group the scores of questions, without adversarial ones.
+
+    Args:
+        data: The data set.
+        scores: By question id.
+
+    Returns:
+        By ``ALL``, ``LOW`` (when the data lists such questions) and category (when there are two).
+    """
     groups: dict[str, list[dict[str, float]]] = defaultdict(list)
     kinds: dict[str, list[dict[str, float]]] = defaultdict(list)
     for question in data.questions:
-        scores = score(question, run.get(question.id, ()), data, level)
-        if scores is None or question.category == ADVERSARIAL:
-            continue
-        groups[ALL].append(scores)
-        kinds[question.category].append(scores)
-        if question.id in data.low_overlap:
-            groups[LOW].append(scores)
+        if question.id in scores and question.category != ADVERSARIAL:
+            groups[ALL].append(scores[question.id])
+            kinds[question.category].append(scores[question.id])
+            if question.id in data.low_overlap:
+                groups[LOW].append(scores[question.id])
     if len(kinds) > 1:
         groups |= dict(sorted(kinds.items()))
-    return {name: _means(groups[name]) for name in sorted(groups, key=lambda n: n != ALL)}
+    return {name: groups[name] for name in sorted(groups, key=lambda name: name != ALL)}
 
 
 def _allowed(
@@ -138,3 +173,73 @@ def _gain(found: Sequence[int], gold: int) -> float:
 def _means(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
     means = {name: sum(s[name] for s in scores) / len(scores) for name in METRICS}
     return {**means, "n": len(scores), "leaks": sum(s["leaks"] for s in scores)}
+
+
+# -------------------------------------------------------------------- what is offered
+
+
+class Block(Struct, frozen=True):
+    """The turns of each memory in a question's block, best first, and the block's tokens."""
+
+    memories: tuple[tuple[str, ...], ...]
+    tokens: int
+
+
+class Offered:
+    """The blocks of questions, by question id."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[str, Block] = {}
+        self._origins = Origins()
+
+    def ask(self, engine: MemoryEngine, question: Question, scope: str, at: datetime) -> None:
+        """Ask a question as a turn does, without a deadline, and keep its block."""
+        query = Query(
+            text=question.text, scope=scope, now=at, dialogue=dialogue_of(question, at), local=True
+        )
+        packed = engine.pack(engine.wiring.retrieval.answer(query), at)
+        turns = (tuple(self._origins.of(engine, hit.memory.sources)) for hit in packed.hits)
+        self.blocks[question.id] = Block(tuple(turns), packed.tokens)
+
+
+def evaluate_blocks(
+    data: Dataset, blocks: Mapping[str, Block], level: Level = "turn"
+) -> dict[str, dict[str, float]]:
+    """Score blocks by group of questions.
+
+    Returns:
+        The measures and ``n`` by ``ALL``, ``LOW`` and category, as in benchmarks.scoring.
+    """
+    every = {
+        question.id: _score_block(data, blocks[question.id], gold, level)
+        for question in data.questions
+        if (gold := question.evidence if level == "turn" else question.sessions)
+        and question.id in blocks
+    }
+    return {name: _block_means(some) for name, some in by_group(data, every).items()}
+
+
+def _score_block(
+    data: Dataset, block: Block, gold: frozenset[str], level: Level
+) -> dict[str, float]:
+    named = [
+        turns if level == "turn" else tuple(data.session_of[turn] for turn in turns)
+        for turns in block.memories
+    ]
+    right = [bool(gold.intersection(names)) for names in named]
+    covered = gold & frozenset[str]().union(*named)
+    return {
+        "gold": float(sum(right)),
+        "offered": float(len(right)),
+        "beside": float(len(right) - sum(right)),
+        "recall": len(covered) / len(gold),
+        "hit": float(bool(covered)),
+        "empty": float(not right),
+        "tokens": float(block.tokens),
+    }
+
+
+def _block_means(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    means = {name: sum(s[name] for s in scores) / len(scores) for name in scores[0]}
+    precision = means.pop("gold") / means["offered"] if means["offered"] else 0.0
+    return {"precision": precision, **means, "n": len(scores)}

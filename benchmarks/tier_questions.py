@@ -1,7 +1,7 @@
 """Questions whose answer lies in the hot, the warm or the cold tier of an aged store."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from benchmarks import common, corpus
 from slowcat_memory.core.retention.tiering import TIERS, WARM
@@ -66,15 +66,12 @@ def questions(turns: Sequence[Turn], count: int, seed: int) -> list[tuple[str, i
     return list(made.items())
 
 
-def of_store(
-    engine: MemoryEngine, count: int, tiers: Iterable[str] = NAMES
-) -> dict[str, list[tuple[str, int]]]:
+def of_store(engine: MemoryEngine, count: int) -> dict[str, list[tuple[str, int]]]:
     """Return so many questions for each tier of an engine's aged store.
 
     Args:
         engine: Open; its scope is that of made-up stores.
         count: How many questions for each tier.
-        tiers: Of ``NAMES``.
 
     Returns:
         By the tier's name; see ``questions``.
@@ -83,4 +80,4 @@ def of_store(
         turns = list(snapshot.turns(corpus.SCOPE))
     config = engine.config
     parts = tiered(turns, config.memory.hot_cache_size, config.tiers.warm)
-    return {name: questions(parts[name], count, common.SEED) for name in tiers}
+    return {name: questions(parts[name], count, common.SEED) for name in NAMES}

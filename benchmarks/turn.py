@@ -1,16 +1,14 @@
 """How long does a turn wait for its memories inside a real pipeline, at the pace of speech?
 
 Turns are spoken into Pipecat's user aggregator as a VAD, a recogniser and a turn detector would
-(``benchmarks/recognisers.py``: what they send, when, and what of it is shortened), pass the memory
+(``benchmarks/rig.py``: what they send, when, and what of it is shortened), pass the memory
 on their way to Pipecat's OpenAI service, and are answered by a scripted server in a process of its
 own. The wait is from the moment when the context reaches the memory until it leaves it: logging the
 turn, recall, packing, and writing the block. The store is made up (``stores.py``) and aged; each
 conversation has fifty turns, and no question is asked twice.
 
 - *one core*, *both cores*: as at home. The recogniser keeps so many cores busy until its final
-  transcript (``benchmarks/cores.py``), and 0.3 to 5 s lie between two turns (``--pause``);
-- *hot*, *warm*, *cold*: the same, of questions whose answer lies in that tier of the store;
-- *Mem0's*: Pipecat's own service for mem0, with a client that stands in (``mem0_service.py``).
+  transcript (``benchmarks/cores.py``), and 0.3 to 5 s lie between two turns (``--pause``).
 
 With a deadline of 10 ms, as by default, and without idle work. All figures are milliseconds unless
 they say otherwise.
@@ -26,34 +24,28 @@ that found ``nothing``, and ``wasted`` recalls a turn.
 import asyncio
 import random
 import shutil
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
-from pipecat.processors.frame_processor import FrameProcessor
 
 from benchmarks import (
     common,
     corpus,
-    mem0_service,
     server_process,
     stores,
-    tier_questions,
 )
 from benchmarks.common import percentiles
 from benchmarks.cores import Cores, cores
-from benchmarks.recognisers import RECOGNISERS
-from benchmarks.rig import Rig
+from benchmarks.rig import RECOGNISERS, Rig
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.recall.query import PrefetchOptions
 
-Memory = Callable[[MemoryEngine], FrameProcessor]
 CONVERSATION = 50  # turns; then another begins
 WARM_UP = 5  # turns that are not counted, in each conversation
 UNDER_MS, DEADLINE_MS = 1.0, 10.0
@@ -66,31 +58,17 @@ FATES = {
 }
 
 
-def ours(engine: MemoryEngine) -> FrameProcessor:
-    return HybridContextualMemoryProcessor(engine=engine, user_id=corpus.SCOPE)
-
-
-def mem0(engine: MemoryEngine) -> FrameProcessor:
-    return mem0_service.service(engine, corpus.SCOPE)
-
-
 class Arm(Struct, frozen=True, kw_only=True):
     """One way of having the conversation.
 
     Attributes:
         recogniser: Of ``RECOGNISERS``.
-        ahead: Whether recall may begin while the user speaks.
-        memory: What stands between the user aggregator and the LLM.
         cores: How many the recogniser keeps busy.
-        tier: Where the answers lie; "" for anywhere.
         share: Of ``--turns``.
     """
 
     recogniser: str
-    ahead: bool = True
-    memory: Memory = ours
     cores: int = 1
-    tier: str = ""
     share: float = 0.4
 
 
@@ -99,11 +77,6 @@ ARMS = {
     "both cores: segmented": Arm(recogniser="segmented", cores=2),
     "one core: streaming": Arm(recogniser="streaming"),
     "one core: streaming, late": Arm(recogniser="streaming, late"),
-    **{
-        f"one core: segmented, {tier}": Arm(recogniser="segmented", tier=tier)
-        for tier in tier_questions.NAMES
-    },
-    "one core: Mem0's": Arm(recogniser="segmented", ahead=False, memory=mem0),
 }
 
 
@@ -128,11 +101,13 @@ def main() -> None:
     arms = {}
     with common.scratch() as folder:
         config = stores.build(folder / "made", options.size, options.tail, options.cache)
-        asked = prepare(config, options.turns, {ARMS[name].tier for name in options.arms})
+        engine = MemoryEngine(config)
+        engine.upkeep.age()
+        engine.close()
         for name in options.arms:
             turns = max(1, round(ARMS[name].share * options.turns))
             pause_s = tuple(options.pause)
-            arms[name] = measure(name, config, folder / "store", turns, asked, pause_s)
+            arms[name] = measure(name, config, folder / "store", turns, pause_s)
             print(f"{name}: {arms[name]['wait']} {arms[name]['stages']}")
     written = {"memories": options.size, "turns": options.turns, "pause_s": options.pause}
     written["arms"] = arms
@@ -140,34 +115,11 @@ def main() -> None:
     common.write_json(options.json, written)
 
 
-def prepare(made: Config, turns: int, tiers: Set[str]) -> dict[str, list[str]]:
-    """Age a store, and make questions for it.
-
-    Args:
-        made: Opens it.
-        turns: How many count, at most.
-        tiers: Where answers are to lie; "" for anywhere.
-
-    Returns:
-        Questions by tier, enough for so many turns; no two of a tier are alike.
-    """
-    count = turns + WARM_UP * -(-turns // CONVERSATION)
-    engine = MemoryEngine(made)
-    try:
-        engine.upkeep.age()
-        made_up = tier_questions.of_store(engine, count, tiers - {""})
-    finally:
-        engine.close()
-    asked = {name: [text for text, _ in each] for name, each in made_up.items()}
-    return asked | {"": corpus.questions(count, common.SEED)}
-
-
 def measure(
     name: str,
     made: Config,
     path: Path,
     turns: int,
-    asked: dict[str, list[str]],
     pause_s: tuple[float, float] = PAUSE_S,
 ) -> dict[str, Any]:
     """Measure one arm.
@@ -177,7 +129,6 @@ def measure(
         made: Opens the store, which stays as it is.
         path: Where a copy of it may be.
         turns: How many turns count.
-        asked: From ``prepare``.
         pause_s: Before a turn, shortest and longest.
 
     Returns:
@@ -185,24 +136,18 @@ def measure(
     """
     arm = ARMS[name]
     shutil.copytree(made.folder, path)
-    config = replace(
-        made,
-        memory=replace(made.memory, path=str(path)),
-        prefetch=PrefetchOptions(enabled=arm.ahead),
-    )
-    engine = MemoryEngine(config)
+    engine = MemoryEngine(replace(made, memory=replace(made.memory, path=str(path))))
     try:
         engine.prepare(corpus.SCOPE)
         engine.drain()
         with server_process.serving() as url, cores(arm.cores) as busy:
             talk = Talk(name, engine, url, busy, pause_s)
-            waits, counts = asyncio.run(talk.hold(asked[arm.tier], turns))
+            waits, counts = asyncio.run(talk.hold(turns))
         common.refuse_failures(engine.metrics)
     finally:
         engine.close()
         shutil.rmtree(path)
-    found = figures(waits, counts)
-    return found | ({"prefetch": shares(counts, len(waits))} if arm.ahead else {})
+    return figures(waits, counts) | {"prefetch": shares(counts, len(waits))}
 
 
 def figures(waits: Sequence[float], counts: dict[str, int]) -> dict[str, Any]:
@@ -256,11 +201,12 @@ class Talk:
         self._url, self._busy, self._pause_s = url, busy, pause_s
         self._chance = random.Random(f"{common.SEED}/{name}")
 
-    async def hold(self, texts: Sequence[str], turns: int) -> tuple[list[float], dict[str, int]]:
+    async def hold(self, turns: int) -> tuple[list[float], dict[str, int]]:
         """Hold conversations; how long the turns that count waited, and what was counted meanwhile."""
         waits: list[float] = []
         counts: dict[str, int] = {}
-        left = iter(texts)
+        count = turns + WARM_UP * -(-turns // CONVERSATION)
+        left = iter(corpus.questions(count, common.SEED))
         for first in range(0, turns, CONVERSATION):
             count = min(CONVERSATION, turns - first)
             with common.console.status(f"{self._name}: {first} of {turns} turns"):
@@ -274,7 +220,8 @@ class Talk:
 
     async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[float]]:
         """Hold one conversation; the counters after its warm-up, and the waits from then on."""
-        rig = Rig(self._url, self._arm.memory(self._engine))
+        memory = HybridContextualMemoryProcessor(engine=self._engine, user_id=corpus.SCOPE)
+        rig = Rig(self._url, memory)
         heard = RECOGNISERS[self._arm.recogniser], self._chance, self._busy
         async with rig.talk:
             await rig.say(texts[:WARM_UP], *heard)
@@ -299,10 +246,9 @@ def report(written: Mapping[str, Any]) -> str:
         )
         for name, arm in arms.items()
     ]
-    ahead = {name: arm["prefetch"] for name, arm in arms.items() if "prefetch" in arm}
     fates = [
-        (name, *(percent(told[how]) for how in FATES), told["wasted"])
-        for name, told in ahead.items()
+        (name, *(percent(arm["prefetch"][how]) for how in FATES), arm["prefetch"]["wasted"])
+        for name, arm in arms.items()
     ]
     return "\n\n".join(
         (

@@ -26,6 +26,7 @@ from typing import Any
 from benchmarks import common, corpus, stores
 from benchmarks.common import percentiles
 from benchmarks.cores import cores
+from benchmarks.rhythms import timed
 from slowcat_memory import providers
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.memory import FACT
@@ -108,10 +109,8 @@ async def _recall_during(
 ) -> list[Recall]:
     running, recalls = asyncio.create_task(work), list[Recall]()
     while not running.done():
-        text, began = next(texts), time.perf_counter()
-        found = await engine.recall(text, SCOPE, now=corpus.NOW)
-        engine.pack(found, corpus.NOW)
-        recalls.append(((time.perf_counter() - began) * 1e3, found.stage))
+        one = await timed(engine, next(texts))
+        recalls.append((one.ms, one.found.stage))
         await asyncio.sleep(PAUSE_S)
     await running
     return recalls

@@ -4,6 +4,7 @@ Generated lives and hand-written diaries are the same `Life`, so one player and 
 A diary is a TOML file with these fields (``load``).
 """
 
+from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
@@ -22,6 +23,7 @@ Kind = Literal[
     "command",  # a voice command
 ]
 Outcome = Literal["happened", "moved", "cancelled", "open"]
+FOLDER = Path(__file__).parents[1] / "data" / "diaries"
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,3 +157,9 @@ def load(path: Path) -> Life:
     if used - known:
         raise ValueError(f"{path.name}: no claims {', '.join(sorted(used - known))}")
     return life
+
+
+def diaries(folder: Path = FOLDER) -> Iterator[Life]:
+    """Yield the hand-written diaries of a folder by name: lives of two to four weeks."""
+    for path in sorted(folder.glob("*.toml")):
+        yield load(path)

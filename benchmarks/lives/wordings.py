@@ -77,11 +77,6 @@ class Wordings(Struct, frozen=True):
         """Return the id and the text of a wording of a kind."""
         return rng.choice(self.sentences[kind])
 
-    def time(self, rng: random.Random, past: bool, kinds: Sequence[str] = ()) -> TimeWords:
-        """Return an expression for a day of the past or of the future, of one of some kinds."""
-        fit = [one for one in self.times if one.looks(past) and (not kinds or one.kind in kinds)]
-        return rng.choice(fit)
-
 
 def halved(rows: Sequence[Any], half: Half) -> list[Any]:
     """Return every second row, from the first for "tuned"."""

@@ -5,7 +5,7 @@ that changes, so that the machine's mood is the same for all. *search* includes 
 by our query embedder (all-MiniLM-L6-v2, int8, 1.6 ms on a quiet core), which is given to everybody;
 *without embedding* has the vector at hand. Ours is ``engine.recall`` on an event loop, thread hop
 included. *after a pause* is as search, 300 ms after whatever came before, as a person's turn comes.
-*cpu* is what all threads of this process compute during a search. *add* is one turn at a time until a
+*add* is one turn at a time until a
 search finds it, with the vector at hand (ours: until it is on disk and found by its words); *with
 embedding*, until its vector is in as well.
 
@@ -19,8 +19,7 @@ network.
 
 The JSON: ``results``, one entry a peer: ``peer``, ``memories``, ``add``, ``search`` (each n, p50, p95,
 p99, max in ms), ``recall_at_10`` (null without ``--data``); and ``search_without_embedding``,
-``search_after_pause``, ``cpu`` (of ``search``), ``cpu_without_embedding``, ``add_with_embedding``,
-``recall_data``, ``recall_n``, ``disk_mb``, ``packages``, ``note``.
+``search_after_pause``, ``add_with_embedding``, ``recall_data``, ``recall_n``, ``disk_mb``, ``packages``, ``note``.
 """
 
 import argparse
@@ -46,7 +45,6 @@ SEARCHES = {
     "search_without_embedding": "ahead",
     "search_after_pause": "after a pause",
 }
-SPENDS = {"cpu": "CPU a search", "cpu_without_embedding": "CPU, ahead"}
 PAUSE_S = 0.3
 
 
@@ -144,9 +142,7 @@ def _race(
     return {
         name: {
             **{figure: percentiles(ms) for figure, ms in added[name].items()},
-            **{figure: percentiles(made.waits[name]) for figure, made in found.items()},
-            "cpu": percentiles(found["search"].cpu[name]),
-            "cpu_without_embedding": percentiles(found["search_without_embedding"].cpu[name]),
+            **{figure: percentiles(made[name]) for figure, made in found.items()},
             "disk_mb": _disk_mb(folder / name),
         }
         for name in names
@@ -167,7 +163,6 @@ def report(written: Mapping[str, Any]) -> str:
         "",
         *(f"{name}, {p}" for name in SEARCHES.values() for p in ("p50", "p99")),
         "search, over ours",
-        *SPENDS.values(),
         "add p50",
         "add with vector",
         "disk MB",
@@ -178,7 +173,6 @@ def report(written: Mapping[str, Any]) -> str:
             result["peer"],
             *(result[way][p] for way in SEARCHES for p in ("p50", "p99")),
             " / ".join(f"{result['search'][p] / ours['search'][p]:.2f}" for p in ("p50", "p99")),
-            *(result[figure]["p50"] for figure in SPENDS),
             result["add"]["p50"],
             result["add_with_embedding"]["p50"],
             result["disk_mb"],

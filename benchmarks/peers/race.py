@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct
 
 from benchmarks import common
 from benchmarks.peers.stores import Item, K, Peer
@@ -49,18 +48,6 @@ def add(peers: Mapping[str, Peer], items: Sequence[Item], embed: Embed) -> dict[
     return made
 
 
-class Searched(Struct, frozen=True):
-    """What searches took, in milliseconds by peer.
-
-    Attributes:
-        waits: How long each search kept its caller waiting.
-        cpu: What the threads of this process computed meanwhile.
-    """
-
-    waits: Samples
-    cpu: Samples
-
-
 def search(
     peers: Mapping[str, Peer],
     texts: Sequence[str],
@@ -68,8 +55,8 @@ def search(
     *,
     ahead: bool = False,
     pause_s: float = 0.0,
-) -> Searched:
-    """Time searching.
+) -> Samples:
+    """Time searching; return milliseconds by peer.
 
     Args:
         peers: By name, filled.
@@ -78,18 +65,16 @@ def search(
         ahead: Whether the vectors are at hand; else they are made while somebody waits.
         pause_s: Seconds of silence before each search of each peer.
     """
-    made = Searched({name: [] for name in peers}, {name: [] for name in peers})
+    made: Samples = {name: [] for name in peers}
     chance = random.Random(common.SEED)
     for place, text in enumerate(texts):
         vector = embed(text) if ahead else None
         for name in chance.sample(list(peers), len(peers)):
             if pause_s:
                 time.sleep(pause_s)
-            used = time.process_time()
             ms = _ask(peers[name], text, vector, embed)
             if place >= WARM_UP:
-                made.waits[name].append(ms)
-                made.cpu[name].append((time.process_time() - used) * 1e3)
+                made[name].append(ms)
     return made
 
 

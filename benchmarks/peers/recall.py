@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from benchmarks import common, corpus, datasets
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.peers.stores import Item, K, Peer, open_peer
-from benchmarks.telling import apart
+from benchmarks.telling import steps
 from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk, indexed_text
 from slowcat_memory.providers import QueryEmbedder
@@ -40,10 +40,10 @@ def recall(
         The share, and how many questions count.
     """
     shares = []
-    for place, steps in enumerate(conversations):
+    for place, told in enumerate(conversations):
         peer = open_peer(name, folder / str(place), embedder)
         try:
-            shares += [share for step in steps for share in _step(peer, step, embedder)]
+            shares += [share for step in told for share in _step(peer, step, embedder)]
         finally:
             peer.close()
     return round(sum(shares) / len(shares), 4), len(shares)
@@ -58,37 +58,25 @@ def _step(peer: Peer, step: Step, embedder: QueryEmbedder) -> Iterator[float]:
 
 
 def of_data(data: Dataset, embedder: QueryEmbedder) -> list[list[Step]]:
-    """Make steps of a data folder.
-
-    Args:
-        data: The data set; questions that nobody can score are left out.
-        embedder: For the vectors.
-
-    Returns:
-        Steps by conversation.
-    """
+    """Return the steps of a data folder by conversation, without questions that nobody can score."""
     scored = [q for q in data.questions if q.evidence and q.category != ADVERSARIAL]
-    made = []
-    for transcript in transfer.read(data.conversations):
-        pending = [q for q in scored if q.conversation == transcript.conversation]
-        if pending:
-            made.append(list(_steps(data, transcript, pending, embedder)))
-    return made
+    data = replace(data, questions=scored)
+    return [
+        list(_steps(data, transcript, embedder))
+        for transcript in transfer.read(data.conversations)
+        if data.asked(transcript.conversation)
+    ]
 
 
-def _steps(
-    data: Dataset, transcript: Transcript, pending: list[Question], embedder: QueryEmbedder
-) -> Iterator[Step]:
+def _steps(data: Dataset, transcript: Transcript, embedder: QueryEmbedder) -> Iterator[Step]:
     """Tell as much at once as is told between two questions."""
     told: list[Turn] = []
     scope = datasets.scope_of(transcript.conversation)
-    for session in transcript.sessions:
-        due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
-        pending = [q for q in pending if q not in due]
+    for due, sessions in steps(data, transcript):
         if due:
             yield embedded(told, embedder), due
             told = []
-        for part in apart(session) if session.id in data.lists else (session,):
+        for part in sessions:
             for said, at in zip(part.utterances, moments(part, UTC), strict=True):
                 told.append(
                     Turn(
@@ -101,7 +89,6 @@ def _steps(
                         origin=said.origin,
                     )
                 )
-    yield embedded(told, embedder), pending
 
 
 def made_up(count: int, after: int = 0) -> list[Turn]:

@@ -21,18 +21,17 @@ from loguru import logger
 
 from benchmarks import common
 from benchmarks.tables import titled
-from benchmarks.unseen import blocks, dates, facts, lists, utterances, verdicts
-from benchmarks.unseen.lists import HALVES
-from benchmarks.unseen.verdicts import JudgedList, Verdict
+from benchmarks.unseen import blocks, dates, facts, lists, utterances
+from benchmarks.unseen.lists import HALVES, JudgedList, Verdict, each
 
 STATEMENTS = "language class case said speaker sentence facts also forbidden"
 LISTS = tuple(
     JudgedList(name=name, columns=columns, judge=judge)
     for name, columns, judge in (
-        ("commands", "language kind argument sentence", utterances.commands),
-        ("lookalikes", "language sentence", utterances.lookalikes),
-        ("gate", "language needs sentence", utterances.gate),
-        ("time", "language said sentence first last kind", dates.time),
+        ("commands", "language kind argument sentence", each(utterances.commands)),
+        ("lookalikes", "language sentence", each(utterances.lookalikes)),
+        ("gate", "language needs sentence", each(utterances.gate)),
+        ("time", "language said sentence first last kind", each(dates.time)),
         ("facts", "language case said speaker sentence facts", facts.facts),
         ("statements", STATEMENTS, facts.facts),
         ("traps", "language case sentence forbidden", facts.traps),
@@ -76,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         show_wrong(judged)
     written = {
         "seconds": seconds,
-        "lists": {name: verdicts.results(some) for name, some in judged.items()},
+        "lists": {name: lists.results(some) for name, some in judged.items()},
     }
     common.write_json(SAVED if options.save else options.json, written)
 
@@ -102,10 +101,10 @@ def show(judged: dict[str, list[Verdict]]) -> None:
     """Print one table of all figures, in percent with the number of items behind it."""
     rows: list[tuple[Any, ...]] = []
     for name, some in judged.items():
-        for half, group, members in verdicts.groups(some):
+        for half, group, members in lists.groups(some):
             told = [
                 f"{figure} {100 * value['share']:.1f} ({value['of']:.0f})"
-                for figure, value in verdicts.figures(members).items()
+                for figure, value in lists.figures(members).items()
             ]
             rows.append((name, half, group, len(members), "; ".join(told)))
     print(titled("unseen inputs, %", ("list", "half", "group", "n", "figures (of)"), rows))
@@ -114,7 +113,7 @@ def show(judged: dict[str, list[Verdict]]) -> None:
 def show_wrong(judged: dict[str, list[Verdict]]) -> None:
     """Print the failing rows of the half "tuned", and what came out."""
     for name, some in judged.items():
-        for verdict in verdicts.wrong(some):
+        for verdict in lists.wrong(some):
             row = verdict.row
             said = row.get("sentence") or row.get("heard") or row.get("question") or "-"
             line = f"{name}: {said}  →  {verdict.came_out}"

@@ -16,8 +16,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from benchmarks.unseen.homes import Home, home, real_embedder
-from benchmarks.unseen.lists import Row, language, zone_name
-from benchmarks.unseen.verdicts import Verdict, one
+from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from benchmarks.unseen.wording import stems
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Hit

@@ -11,8 +11,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from benchmarks.unseen.lists import Row, language, zone_name
-from benchmarks.unseen.verdicts import Verdict, one
+from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.query.recall_gate import judge
@@ -26,12 +25,8 @@ WORST_FIRST: tuple[Outcome, ...] = ("wrong", "near", "exact")
 NEAR_FACTOR = 3  # times as many days as meant
 
 
-def time(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def time(row: Row) -> Verdict:
     """Judge the days found: an event's by what dates facts, a question's by the query's reading."""
-    return [_time(row) for row in rows]
-
-
-def _time(row: Row) -> Verdict:
     kind, zone = row["kind"], ZoneInfo(zone_name(row))
     said = datetime.fromisoformat(row["said"]).replace(tzinfo=zone)
     if kind == "none":

@@ -20,8 +20,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from benchmarks.unseen.homes import facts_of, home
-from benchmarks.unseen.lists import Row, language, zone_name
-from benchmarks.unseen.verdicts import Verdict, one
+from benchmarks.unseen.lists import Row, Verdict, language, one, zone_name
 from benchmarks.unseen.wording import contains, stems
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import dedup
-from benchmarks.unseen.lists import Row, language
-from benchmarks.unseen.verdicts import Verdict, one
+import numpy as np
+
+from benchmarks.unseen.lists import Row, Verdict, language, one
 from benchmarks.unseen.wording import same_phrase
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.extraction.mentions import Mention
@@ -14,6 +14,7 @@ from slowcat_memory.core.graph.entity_index import EntityIndex
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.idle.jobs.options import FactsOptions
+from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 
 AGENT_NAMES = ("Slowcat", "Slow Cat", "Assistant")
 # What the lists call the kinds of commands that the product carries out; a kind that is not among
@@ -67,12 +68,8 @@ def _asked_about(row: Row) -> str:
     return KINDS.get(meant.kind, "") if meant else ""
 
 
-def commands(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def commands(row: Row) -> Verdict:
     """Judge spoken commands: kinds and arguments, other kinds done, and missed ones noticed."""
-    return [_command(row) for row in rows]
-
-
-def _command(row: Row) -> Verdict:
     kind, argument = recognised(row)
     right = kind == row["kind"]
     asked = kind == NEAR_MISS and _asked_about(row) == row["kind"]
@@ -92,23 +89,15 @@ def _command(row: Row) -> Verdict:
     return Verdict(row, marks, wrong, came_out)
 
 
-def lookalikes(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def lookalikes(row: Row) -> Verdict:
     """Judge sentences that are no command: carried out, or asked back about."""
-    return [_lookalike(row) for row in rows]
-
-
-def _lookalike(row: Row) -> Verdict:
     kind, argument = recognised(row)
     marks = {"taken": one(kind not in ("", NEAR_MISS)), "asked back": one(kind == NEAR_MISS)}
     return Verdict(row, marks, bool(kind), f"{kind}({argument})")
 
 
-def gate(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+def gate(row: Row) -> Verdict:
     """Judge which utterances are looked up."""
-    return [_gated(row) for row in rows]
-
-
-def _gated(row: Row) -> Verdict:
     query = judge(row["sentence"], language(row)).query
     if row["needs"] == "yes":
         return Verdict(row, {"looked up": one(query)}, not query, "skipped")
@@ -120,8 +109,14 @@ def entities(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 
     Embeds names if the model is present.
     """
-    similar = dedup.cosine()[0]
+    similar = cosine()
     return [_pair(row, similar) for row in rows]
+
+
+def cosine() -> Similarity | None:
+    """Return the cosine of two texts by the embedding model; None where there is none."""
+    embedder = open_query_embedder(EmbedderOptions())[0]
+    return embedder and (lambda *texts: float(np.dot(*embedder.encode(texts))))
 
 
 def _pair(row: Row, similar: Similarity | None) -> Verdict:

@@ -3,7 +3,7 @@
 Diaries (``benchmarks/data/written``) say of every turn what a careful strong model would write about
 it, and what a small one. They are played through the real processor with the product's own client,
 parser and checks, without a model, with the good one, and with the sloppy one; then laws count what
-was kept, and questions are asked.
+was kept, and questions are laws.
 
     python -m benchmarks.written                              # all diaries and models
     python -m benchmarks.written --half tuned --llm good --wrong "facts kept"
@@ -19,12 +19,14 @@ seconds, ``laws`` (``n``, ``hits``, their ``share``, and ``by`` group), ``questi
 
 import argparse
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import common
-from benchmarks.written import asked
+from benchmarks.tables import titled
+from benchmarks.written import laws
 from benchmarks.written.diary import FOLDER, Diary, load_all
 from benchmarks.written.found import Found
 from benchmarks.written.laws import LAWS, Case, counts
@@ -75,7 +77,7 @@ def judge(played: Played) -> dict[str, list[Case]]:
     """Return the cases of all laws, and of the questions."""
     found = Found(played)
     made = {name: list(rule.check(found)) for name, rule in LAWS.items()}
-    return made | {"answered": asked.answered(played), "outdated": asked.outdated(played)}
+    return made | {"answered": laws.answered(played), "outdated": laws.outdated(played)}
 
 
 def measured(played: Played, cases: dict[str, list[Case]]) -> dict[str, Any]:
@@ -87,9 +89,9 @@ def measured(played: Played, cases: dict[str, list[Case]]) -> dict[str, Any]:
         "laws": {name: counts(cases[name]) for name in LAWS},
         "questions": {
             **{name: counts(cases[name]) for name in ASKED},
-            "unanswerable": asked.unanswerable(played), "tokens": asked.block_tokens(played),
+            "unanswerable": laws.unanswerable(played),
         },
-        "economy": asked.economy(played),
+        "economy": laws.economy(len(played.turns), laws.spent(played)),
     }  # fmt: skip
 
 
@@ -121,25 +123,12 @@ def added(every: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _economy(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    turns = sum(run["economy"]["turns"] for run in runs) or 1
-    jobs: dict[str, dict[str, Any]] = {}
+    jobs: dict[str, Counter[str]] = {}
     for run in runs:
         for name, one in run["economy"]["jobs"].items():
-            total = jobs.setdefault(name, {"calls": 0, "in": 0, "out": 0})
-            for field in total:
-                total[field] += one[field]
-    return {
-        "turns": turns,
-        "jobs": {name: _per_turn(one, turns) for name, one in sorted(jobs.items())},
-        "all": _per_turn(
-            {field: sum(one[field] for one in jobs.values()) for field in ("calls", "in", "out")},
-            turns,
-        ),
-    }
-
-
-def _per_turn(one: dict[str, Any], turns: int) -> dict[str, Any]:
-    return one | {f"{name}_per_turn": round(one[name] / turns, 1) for name in ("in", "out")}
+            counts = {field: one[field] for field in ("calls", "in", "out")}
+            jobs.setdefault(name, Counter()).update(counts)
+    return laws.economy(sum(run["economy"]["turns"] for run in runs), jobs)
 
 
 def print_wrong(played: Played, cases: dict[str, list[Case]], laws: Sequence[str]) -> None:
@@ -156,28 +145,24 @@ def print_wrong(played: Played, cases: dict[str, list[Case]], laws: Sequence[str
 
 
 def show(written: dict[str, Any]) -> None:
-    """Print a table for each half, as markdown."""
+    """Print a table for each half."""
     for half, models in written["by_half"].items():
         if models:
-            print(f"\n## {half}\n")
-            for row in rows(models):
-                print(f"| {' | '.join(row)} |")
+            print(titled(half, ("", *models), list(rows(models))), "\n")
 
 
 def rows(models: dict[str, Any]) -> Iterator[list[str]]:
     """Yield the rows of a table: a column for each model."""
-    yield ["", *models]
-    yield ["---"] * (len(models) + 1)
-    for name in LAWS:
-        each = [models[mode]["laws"][name] for mode in models]
-        yield [name, *map(_cell, each)]
-        for group in sorted({group for one in each for group in one.get("by", ())}):
-            yield [f"- {group}", *(_cell(one.get("by", {}).get(group)) for one in each)]
-    for name, text in (("answered", "answer in the block"), ("outdated", "old without new")):
-        each = [models[mode]["questions"][name] for mode in models]
+    named = [("laws", name, name) for name in LAWS]
+    named += [
+        ("questions", "answered", "answer in the block"),
+        ("questions", "outdated", "old without new"),
+    ]
+    for part, name, text in named:
+        each = [models[mode][part][name] for mode in models]
         yield [text, *map(_cell, each)]
         for group in sorted({group for one in each for group in one.get("by", ())}):
-            yield [f"- {group}", *(_cell(one["by"].get(group)) for one in each)]
+            yield [f"- {group}", *(_cell(one.get("by", {}).get(group)) for one in each)]
     yield ["no answer: says so / silent / unrelated", *(" / ".join(map(str, models[mode]["questions"]["unanswerable"].values())) for mode in models)]  # fmt: skip
     for job in sorted({job for mode in models for job in models[mode]["economy"]["jobs"]}):
         yield [f"{job}: calls, tokens in, out a turn", *(_spent(models[mode]["economy"]["jobs"].get(job)) for mode in models)]  # fmt: skip

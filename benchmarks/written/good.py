@@ -5,21 +5,23 @@ so a prompt of other words, or one that asks for several things at once, is answ
 diary does not know is left empty.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from benchmarks.recorded_llm import statements
 from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
-from benchmarks.written.merging import Pairs
 from benchmarks.written.shown import Line, Reader, Shown, Spot, overlap
+from slowcat_memory.core.extraction.predicates import sentence
 from slowcat_memory.core.text.normalize import fingerprint
 
 FEW_WORDS = {"en": "{} talks to {}.", "de": "{} spricht mit {}."}
 OF_ITEM = frozenset({"needs", "otherwise", "id"})
+ALIKE = 0.6  # share of words from which a text is taken for a fact
+_PAIR = re.compile(r"^(\d+)[.):]? (older|newer)\b[^:]*: (.*)$", re.M)
 SUMMARY_FIELDS = ("topics", "entities", "tone", "relationship")
 
 
@@ -245,3 +247,100 @@ def _nothing(field: str) -> Any:
 
 def _empty(rule: dict[str, Any]) -> Any:
     return {"array": [], "object": {}, "string": "", "boolean": False}.get(rule.get("type", ""), 0)
+
+
+def statements(
+    facts: list[dict[str, Any]], relations: dict[str, dict[str, Any]]
+) -> list[tuple[dict[str, Any], str]]:
+    """Return facts and relations that were written apart in the form of one reply.
+
+    Args:
+        facts: Of one turn.
+        relations: Of the same turn, by a key.
+
+    Returns:
+        The facts, each with the predicate and object of the relation that it states, then the
+        other relations as facts; each with the relation's key, "" for none.
+    """
+    rest, made = dict(relations), list[tuple[dict[str, Any], str]]()
+    for fact in facts:
+        key = next((key for key, one in rest.items() if _states(fact, one)), "")
+        related = rest.pop(key, {})
+        parts = ("predicate", "object", "over")
+        made.append((fact | {name: related[name] for name in parts if name in related}, key))
+    for key, one in rest.items():
+        text = sentence(one["subject"], one["predicate"], one["object"])
+        made.append(({"type": "person", "content": text, "confidence": "high"} | one, key))
+    return made
+
+
+def _states(fact: dict[str, Any], relation: dict[str, Any]) -> bool:
+    """Return whether a fact is about a relation's subject, names its object, and quotes its words."""
+    same = fingerprint(fact["subject"]) == fingerprint(relation["subject"])
+    quotes = (fingerprint(fact["quote"]), fingerprint(relation.get("quote", "")))
+    near = quotes[0] in quotes[1] or quotes[1] in quotes[0]
+    named = f" {fingerprint(relation['object'])} " in f" {fingerprint(fact['content'])} "
+    return same and near and named
+
+
+# -------------------------------------------------------------------- pairs of facts
+
+
+class PairVerdict(Struct, frozen=True):
+    """A pair, by the ids of its facts ("" for unknown), and the good answer."""
+
+    older: str
+    newer: str
+    same: bool
+    text: str = ""
+
+
+class Pairs:
+    """Answers pairs of facts."""
+
+    def __init__(self, diary: Diary) -> None:
+        self._texts = {fact.content: id for id, (_, fact) in diary.facts().items()}
+        self._texts |= {one.text: one.newer for one in diary.same if one.text}
+        self._joins = {frozenset((one.older, one.newer)): one.text for one in diary.same}
+        self._replaced = dict[str, set[str]]()
+        for one in diary.changes:
+            self._replaced.setdefault(one.older, set()).add(one.newer)
+
+    def of(self, user: str) -> Iterator[tuple[int, PairVerdict]]:
+        """Yield the numbers of the pairs in a prompt, each with its answer."""
+        shown: dict[int, dict[str, str]] = {}
+        for number, which, text in _PAIR.findall(user):
+            shown.setdefault(int(number), {})[which] = text
+        for number, one in shown.items():
+            yield number, self.verdict(one.get("older", ""), one.get("newer", ""))
+
+    def verdict(self, older: str, newer: str) -> PairVerdict:
+        """Return the answer for two texts."""
+        one, other = self.fact_of(older), self.fact_of(newer)
+        pair = frozenset((one, other))
+        if pair in self._joins:
+            return PairVerdict(one, other, True, self._joins[pair])
+        same = bool(one) and (
+            one == other or self.replaces(one, other) or self.replaces(other, one)
+        )
+        return PairVerdict(one, other, same)
+
+    def replaces(self, older: str, newer: str) -> bool:
+        """Return whether a fact takes another's place, at once or by steps."""
+        found, left = set[str](), [older]
+        while left:
+            for id in self._replaced.get(left.pop(), set()) - found:
+                found.add(id)
+                left.append(id)
+        return newer in found
+
+    def fact_of(self, text: str) -> str:
+        """Return the id of the fact that a text is: equal, else most of its words; "" for none."""
+        words = set(fingerprint(text).split())
+        scored = [(_jaccard(words, set(fingerprint(one).split())), id) for one, id in self._texts.items()]  # fmt: skip
+        score, id = max(scored, default=(0.0, ""))
+        return id if score >= ALIKE else ""
+
+
+def _jaccard(one: set[str], other: set[str]) -> float:
+    return len(one & other) / len(one | other) if one | other else 0.0

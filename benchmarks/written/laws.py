@@ -3,17 +3,20 @@
 A law's ``wanted`` says whether that should happen (a right item is kept) or not (a wrong one is).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.written.diary import Fact, first_day
+from benchmarks.written.diary import Fact, Question, first_day
 from benchmarks.written.found import KEPT, Found, coverage, said
 from benchmarks.written.good import Piece
+from benchmarks.written.play import Answer, Played
 from benchmarks.written.server import Call
 from slowcat_memory.core.extraction.grounding import sentences
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Memory
 
 DAMAGES = frozenset({"shifted", "too long", "copied example"})  # wrong items that a damage makes
@@ -47,22 +50,14 @@ def _case(found: Found, piece: Piece, group: str = "") -> Case:
     return Case(f"{piece.key}: {said(piece)}", stored is not None, group, stored or "")
 
 
-def facts_kept(found: Found) -> Iterator[Case]:
-    """Right facts are kept."""
-    for piece in _given(found.played.calls, "fact"):
-        yield _case(found, piece)
+def _kept(*kinds: str) -> Law:
+    """Return the law that right items of some kinds are kept."""
 
+    def check(found: Found) -> Iterator[Case]:
+        for piece in _given(found.played.calls, *kinds):
+            yield _case(found, piece, piece.kind if len(kinds) > 1 else "")
 
-def entities_kept(found: Found) -> Iterator[Case]:
-    """Right entities and relations are kept."""
-    for piece in _given(found.played.calls, "entity", "relation"):
-        yield _case(found, piece, piece.kind)
-
-
-def contexts_kept(found: Found) -> Iterator[Case]:
-    """Right contexts are kept."""
-    for piece in _given(found.played.calls, "context"):
-        yield _case(found, piece)
+    return check
 
 
 def questions_kept(found: Found) -> Iterator[Case]:
@@ -115,14 +110,6 @@ def right_beside_wrong(found: Found) -> Iterator[Case]:
     ]
     for piece in _given(mixed, "fact", "entity", "relation", "context"):
         yield _case(found, piece, piece.kind)
-
-
-def right_in_damaged(found: Found) -> Iterator[Case]:
-    """Right items in a damaged reply are kept."""
-    for damage in sorted({call.damage for call in found.played.calls} - {""}):
-        own = [call for call in found.played.calls if call.damage == damage]
-        for piece in _given(own, *ITEMS, "summary"):
-            yield _case(found, piece, damage)
 
 
 def orders_leaked(found: Found) -> Iterator[Case]:
@@ -203,16 +190,6 @@ def changes_superseded(found: Found) -> Iterator[Case]:
             yield Case(f"{older.text} -> {newer.text}", _over(older) and not turned)
 
 
-def repeats_joined(found: Found) -> Iterator[Case]:
-    """Of two facts that say the same, one is left."""
-    facts = found.played.diary.facts()
-    for pair in found.played.diary.same:
-        older, newer = (found.of_fact(*facts[id]) for id in (pair.older, pair.newer))
-        if older and newer:
-            one = older.id == newer.id or _over(older) or _over(newer)
-            yield Case(f"{older.text} = {newer.text}", one)
-
-
 def wrongly_merged(found: Found) -> Iterator[Case]:
     """Of two facts that both hold, one took the other's place."""
     facts = found.played.diary.facts()
@@ -236,21 +213,19 @@ class Rule(Struct, frozen=True):
 
 
 LAWS: dict[str, Rule] = {
-    "facts kept": Rule(facts_kept, True),
-    "entities and relations kept": Rule(entities_kept, True),
-    "contexts kept": Rule(contexts_kept, True),
+    "facts kept": Rule(_kept("fact"), True),
+    "entities and relations kept": Rule(_kept("entity", "relation"), True),
+    "contexts kept": Rule(_kept("context"), True),
     "questions and notes kept": Rule(questions_kept, True),
     "summaries kept": Rule(summaries_kept, True),
     "blocks kept": Rule(blocks_kept, True),
     "wrong kept": Rule(wrong_kept, False),
     "shifted contexts kept": Rule(shifted_kept, False),
     "right beside wrong kept": Rule(right_beside_wrong, True),
-    "right in damaged replies kept": Rule(right_in_damaged, True),
     "orders leaked": Rule(orders_leaked, False),
     "read aloud brought up": Rule(read_aloud_brought_up, False),
     "dates wrong": Rule(dates_wrong, False),
     "changes superseded": Rule(changes_superseded, True),
-    "repeats joined": Rule(repeats_joined, True),
     "wrongly merged": Rule(wrongly_merged, False),
 }
 
@@ -267,3 +242,83 @@ def counts(cases: Sequence[Case]) -> dict[str, Any]:
 def _share(cases: Sequence[Case]) -> dict[str, Any]:
     hits = sum(case.hit for case in cases)
     return {"n": len(cases), "hits": hits, "share": round(hits / len(cases), 4) if cases else None}
+
+
+# -------------------------------------------------------------------- questions, and what was asked of a model
+
+
+def answered(played: Played) -> list[Case]:
+    """Return whether each question's answer is in its block: a gold turn, and the words."""
+    cases = list[Case]()
+    for question, answer in zip(played.diary.questions, played.answers, strict=True):
+        if question.gold:
+            group = "changed" if question.changed else "lasting"
+            right = cites(played, answer, question.gold) and has_words(answer.block, question)
+            cases.append(Case(question.text, right, group, answer.block))
+    return cases
+
+
+def outdated(played: Played) -> list[Case]:
+    """Return whether the block for a changed answer has the old statement without the new one."""
+    cases = list[Case]()
+    for question, answer in zip(played.diary.questions, played.answers, strict=True):
+        if question.gold and question.old:
+            new = cites(played, answer, question.gold)
+            cases.append(
+                Case(
+                    question.text, cites(played, answer, question.old) and not new, "", answer.block
+                )
+            )
+    return cases
+
+
+def unanswerable(played: Played) -> dict[str, int]:
+    """Count what is offered where nothing is known: it says so, is silent, or tells other things."""
+    found = Counter(says_so=0, silent=0, unrelated=0)
+    for question, answer in zip(played.diary.questions, played.answers, strict=True):
+        if not question.gold:
+            kind = "says_so" if answer.unknown else "silent" if not answer.block else "unrelated"
+            found[kind] += 1
+    return dict(found)
+
+
+def cites(played: Played, answer: Answer, exchanges: Sequence[str]) -> bool:
+    """Return whether a memory from one of some exchanges is offered."""
+    return bool(set(map(played.exchange, answer.cited)) & set(exchanges))
+
+
+def has_words(block: str, question: Question) -> bool:
+    """Return whether all words of an answer are in a block, in one of their forms."""
+    text = f" {fingerprint(block)} "
+    return all(
+        any(f" {fingerprint(form)} " in text for form in entry.split("|"))
+        for entry in question.words
+    )
+
+
+def economy(turns: int, jobs: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return calls and tokens by job and in all, with the tokens for each logged turn.
+
+    Args:
+        turns: That were logged.
+        jobs: ``calls`` and tokens ``in`` and ``out`` by job.
+    """
+    fields = ("calls", "in", "out")
+    whole = {field: sum(one[field] for one in jobs.values()) for field in fields}
+    each = {
+        name: dict(one)
+        | {f"{way}_per_turn": round(one[way] / (turns or 1), 1) for way in ("in", "out")}
+        for name, one in {**dict(sorted(jobs.items())), "all": whole}.items()
+    }
+    return {"turns": turns, "all": each.pop("all"), "jobs": each}
+
+
+def spent(played: Played) -> dict[str, dict[str, int]]:
+    """Return calls and tokens by job."""
+    jobs = dict[str, dict[str, int]]()
+    for call in played.calls:
+        one = jobs.setdefault(call.job, {"calls": 0, "in": 0, "out": 0})
+        one["calls"] += 1
+        one["in"] += call.tokens_in
+        one["out"] += call.tokens_out
+    return jobs

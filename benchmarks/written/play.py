@@ -6,28 +6,20 @@ the next; the questions are asked last, and are not stored.
 
 import asyncio
 import time as wall
-import unicodedata
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 
-from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks import common
-from benchmarks.lives.playing import memo_embedder
-from benchmarks.lives.playing.player import CONSIDERS_S, LANGUAGES, MORNING, NEVER
+from benchmarks.lives.playing.scene import CONSIDERS_S, MORNING, Scene, configuration, opened
 from benchmarks.lives.playing.stage import Stage
 from benchmarks.written.diary import BETWEEN_TURNS, Conversation, Diary
 from benchmarks.written.server import Call, Mode, thinking
-from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.config import Config
 from slowcat_memory.core.memory import turn_of
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import LLM, QueryEmbedder
+from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Context, Key, Memory
-from slowcat_memory.testing import FixedClock
 
 LAST = ("blocks",)  # written again after every other job
 
@@ -98,72 +90,33 @@ def play(
         replay: Answers from such a file.
     """
     began = wall.perf_counter()
-    config = configuration(diary, folder, vectors)
-    if embedder is None and vectors:
-        embedder = memo_embedder.embedder(config.embedding)
-    logger.disable("slowcat_memory")
-    logger.disable("pipecat")
-    try:
-        with thinking(diary, mode, record, replay) as thinker:
-            played = _run(diary, mode, config, embedder, thinker.llm)
-            calls = tuple(thinker.server.calls) if thinker.server else ()
-            failed = thinker.server.failed if thinker.server else ()
-    finally:
-        logger.enable("slowcat_memory")
-        logger.enable("pipecat")
-    if failed:
-        raise failed[0]
-    return replace(played, calls=calls, seconds=wall.perf_counter() - began)
-
-
-def configuration(diary: Diary, folder: Path, vectors: bool = True) -> Config:
-    """Return the defaults of a user with a name, without a deadline and without waits."""
-    config = common.configuration(
-        folder,
-        memory={"user_name": diary.user, "agent_name": diary.agent, "time_zone": diary.zone,
-                "user_id": scope_of(diary), "language": LANGUAGES[diary.language]},
-        recall={"deadline_ms": 10_000.0, "warn_ms": 10_000.0},
-        embedding={} if vectors else {"kind": "none"},
-        sessions={"resume_grace_s": 0.0, "silence_s": 86_400.0},
-        idle={"enabled": False, "grace_s": 0.0, "rest_s": 0.001, "backoff_s": 0.001,
-              "on_battery": True, "tokens_per_hour": 0},
+    memory = {"agent_name": diary.agent, "time_zone": diary.zone}
+    config = configuration(
+        folder, diary.user, diary.language, vectors=vectors, memory=memory,
+        idle={"tokens_per_hour": 0},
     )  # fmt: skip
-    return replace(config, prefetch=replace(config.prefetch, enabled=False))
-
-
-def scope_of(diary: Diary) -> str:
-    """Return the user's namespace: the name in plain letters."""
-    plain = unicodedata.normalize("NFKD", diary.user.lower())
-    return "".join(one for one in plain if one.isascii() and one.isalnum()) or "user"
-
-
-def _run(
-    diary: Diary, mode: Mode, config: Config, embedder: QueryEmbedder | None, llm: LLM | None
-) -> Played:
     first = diary.aware(diary.conversations[0].at)
-    clock = FixedClock(first.astimezone(UTC) - timedelta(hours=5))
-    engine = MemoryEngine(config, clock=clock, embedder=embedder, llm=llm)
-    try:
-        return asyncio.run(_Player(diary, mode, engine, clock).play())
-    finally:
-        engine.close()
+    with (
+        thinking(diary, mode, record, replay) as thinker,
+        opened(config, first, llm=thinker.llm, embedder=embedder) as scene,
+    ):
+        played = asyncio.run(_Player(diary, mode, scene).play())
+    if thinker.server and thinker.server.failed:
+        raise thinker.server.failed[0]
+    calls = tuple(thinker.server.calls) if thinker.server else ()
+    return replace(played, calls=calls, seconds=wall.perf_counter() - began)
 
 
 class _Player:
     """One diary under way."""
 
-    def __init__(self, diary: Diary, mode: Mode, engine: MemoryEngine, clock: FixedClock) -> None:
-        self._diary, self._mode, self._engine, self._clock = diary, mode, engine, clock
-        self._scope = scope_of(diary)
-        self._jobs = [job.name for job in engine.idle.jobs if job.name not in NEVER]
+    def __init__(self, diary: Diary, mode: Mode, scene: Scene) -> None:
+        self._diary, self._mode, self._scene, self._engine = diary, mode, scene, scene.engine
         self._turns = dict[int, tuple[str, str]]()
-        self._heads, self._logged = list[str](), 0
+        self._heads = list[str]()
 
     async def play(self) -> Played:
-        memory = HybridContextualMemoryProcessor(
-            engine=self._engine, user_id=self._scope, llm_is_local=True
-        )
-        async with Stage(memory, "") as stage:
+        async with self._scene.stage() as stage:
             for conversation in self._diary.conversations:
                 await self._talk(stage, conversation)
             self._move_to(self._diary.asked_at)
@@ -178,53 +131,39 @@ class _Player:
         self._heads.append(await stage.memory.session_context())
         for one in conversation.turns:
             await stage.exchange(one.user, one.agent)
-            self._clock.advance(BETWEEN_TURNS.total_seconds())
+            self._scene.clock.advance(BETWEEN_TURNS.total_seconds())
         stage.hang_up()
         self._engine.flush(5.0)
-        self._place(conversation)
-        self._clock.advance(CONSIDERS_S)
+        for turn, place in self._scene.placed([one.user for one in conversation.turns]):
+            role = "user" if turn.role == "user" else "agent"
+            self._turns[turn.id] = (conversation.turns[place].id, role)
+        self._scene.clock.advance(CONSIDERS_S)
         await self._think(stage)
 
     async def _think(self, stage: Stage) -> None:
+        jobs = [one for one in self._scene.jobs if one not in LAST]
+        await self._scene.think(stage, jobs, [*LAST])
         self._engine.flush(5.0, indexed=True)
-        self._engine.set_activity(stage.activities, busy=False)
-        for jobs in ([one for one in self._jobs if one not in LAST], [*LAST]):
-            await asyncio.to_thread(self._engine.idle.until_done, jobs, None, 0.0)
-        self._engine.flush(5.0, indexed=True)
-
-    def _place(self, conversation: Conversation) -> None:
-        """Note which exchange each new turn belongs to, by what the user says."""
-        place, every = 0, conversation.turns
-        with self._engine.snapshot() as snapshot:
-            turns = list(snapshot.turns(self._scope, after=self._logged))
-        for turn in turns:
-            if turn.role == "user":
-                later = range(place, len(every))
-                place = next((n for n in later if every[n].user == turn.text), place)
-            role = "user" if turn.role == "user" else "agent"
-            self._turns[turn.id] = (every[place].id, role)
-        self._logged = max((turn.id for turn in turns), default=self._logged)
 
     async def _kept(self) -> Played:
         answers = [await self._answer(question.text) for question in self._diary.questions]
         with self._engine.snapshot() as snapshot:
             return Played(
                 diary=self._diary, mode=self._mode, turns=self._turns, answers=tuple(answers),
-                memories=tuple(snapshot.memories(self._scope)),
-                contexts=tuple(snapshot.contexts(self._scope)),
-                keys=tuple(snapshot.keys(self._scope)), heads=tuple(self._heads),
+                memories=tuple(snapshot.memories(self._scene.scope)),
+                contexts=tuple(snapshot.contexts(self._scene.scope)),
+                keys=tuple(snapshot.keys(self._scene.scope)), heads=tuple(self._heads),
                 dead=tuple(task.id for task in snapshot.tasks(state="dead")),
             )  # fmt: skip
 
     async def _answer(self, question: str) -> Answer:
-        found = await self._engine.recall(question, self._scope, local=True)
+        found = await self._engine.recall(question, self._scene.scope, local=True)
         packed = found.packed or self._engine.pack(found)
         cited = frozenset(id for hit in packed.hits for id in _turns_of(hit.memory))
         return Answer(packed.text, cited, found.unknown)
 
     def _move_to(self, local: datetime) -> None:
-        at = self._diary.aware(local)
-        self._clock.advance(max(0.0, (at - self._clock.now).total_seconds()))
+        self._scene.move_to(self._diary.aware(local))
 
 
 def _turns_of(memory: Memory) -> Iterator[int]:

@@ -1,6 +1,5 @@
 """Puts a model behind the product's own client: text over HTTP, the real parser, the real checks."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks.recorded_llm import serving
 from benchmarks.written.damage import DAMAGES, NO_FAULT, pieces, possible, text_of
 from benchmarks.written.diary import Diary
 from benchmarks.written.good import GoodModel, Piece, Reply, Request
@@ -17,6 +15,7 @@ from benchmarks.written.sloppy import EVERY, SloppyModel
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
+from tests.support.scripted_server import serving
 
 CONTEXT_TOKENS = 8192  # what the server is said to read
 Mode = Literal["none", "good", "sloppy"]
@@ -128,8 +127,8 @@ def thinking(
         yield Thinker()
         return
     server = ModelServer(diary, mode)
-    with serving(server) as url:
-        llm: LLM | None = open_llm(ThinkingOptions(url=url, context_tokens=CONTEXT_TOKENS))
+    with serving(server) as web:
+        llm = open_llm(ThinkingOptions(url=web.url, context_tokens=CONTEXT_TOKENS))
         assert llm is not None
         if record is None:
             yield Thinker(llm, server)
@@ -139,8 +138,3 @@ def thinking(
             yield Thinker(recording, server)
         finally:
             recording.close()
-
-
-def describe(call: Call) -> str:
-    """Return a call in lines, for reports."""
-    return f"{call.job} ({call.damage or 'whole'}): {json.dumps(call.text, ensure_ascii=False)}"

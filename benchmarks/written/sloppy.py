@@ -10,9 +10,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import asdict, replace
 
-from benchmarks.recorded_llm import statements
 from benchmarks.written.diary import Conversation, Exchange, Wrong
-from benchmarks.written.good import GoodModel, Piece, Reply, Request, own_turns
+from benchmarks.written.good import GoodModel, Piece, Reply, Request, own_turns, statements
 from benchmarks.written.shown import Shown
 
 EVERY = 3  # one prompt of so many is damaged

@@ -9,10 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks import life as cli
-from benchmarks.lives.diaries import diaries
 from benchmarks.lives.judging.oracle import LAWS, beyond, judge
 from benchmarks.lives.making.generate import generate
-from benchmarks.lives.model import Exchange, Life, Session
+from benchmarks.lives.model import Exchange, Life, Session, diaries
 from benchmarks.lives.playing.player import Played, play
 from benchmarks.lives.playing.record import Seen
 from benchmarks.lives.playing.truthful import TruthfulLLM

@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import common, datasets, offered, quality, scoring
-from benchmarks.offered import Block
+from benchmarks import common, datasets, quality, scoring
+from benchmarks.scoring import Block
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
@@ -58,7 +58,7 @@ def test_quality_a_leak_is_taken_out_and_counted(folder):
 
 def test_quality_items_of_a_list_are_no_talk(tmp_path):
     data = datasets.load(made_up.write_list(tmp_path / "list"))
-    assert data.lists == {"l/S1"} and quality.levels_of(data, ["turn", "session"]) == ["turn"]
+    assert data.lists == {"l/S1"} and quality.levels_of(data) == ["turn"]
     run = answer(data, tmp_path, vectors=False)
     assert run == {"q": []}  # by words alone: no item has any, and none has a neighbour's
 
@@ -130,18 +130,18 @@ def blocks_of(data: datasets.Dataset, gold: int, others: int) -> dict[str, Block
 
 
 def test_offered_precision_counts_the_memories_of_all_blocks(data: datasets.Dataset) -> None:
-    got = offered.evaluate(data, blocks_of(data, gold=1, others=3))["all"]
+    got = scoring.evaluate_blocks(data, blocks_of(data, gold=1, others=3))["all"]
     assert got["precision"] == pytest.approx(0.25)
     assert (got["beside"], got["offered"], got["hit"], got["empty"]) == (3.0, 4.0, 1.0, 0.0)
 
 
 def test_offered_a_block_is_what_a_turn_would_get(data: datasets.Dataset, tmp_path: Path) -> None:
     config = common.configuration(tmp_path / "store", embedding={"kind": "none"})
-    engine, blocks = MemoryEngine(config), offered.Offered()
+    engine, blocks = MemoryEngine(config), scoring.Offered()
     try:
         quality.answer_all(engine, data, also=blocks.ask)
     finally:
         engine.close()
     assert set(blocks.blocks) == {question.id for question in data.questions}
-    got = offered.evaluate(data, blocks.blocks)["all"]
+    got = scoring.evaluate_blocks(data, blocks.blocks)["all"]
     assert 0 < got["precision"] <= 1 and got["offered"] <= config.pack.memories

@@ -13,11 +13,8 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import mem0_service, recognisers, turn
-from benchmarks.recognisers import RECOGNISERS
-from benchmarks.rig import Rig
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing import memory_config
+from benchmarks import rig, turn
+from benchmarks.rig import RECOGNISERS, Rig
 from slowcat_memory.testing.server import ScriptedServer
 
 TEXT = "what did I pay for the blue bicycle last week in the town"
@@ -32,8 +29,8 @@ def sent(name: str, seed: int = 1, revised: float = 0.0) -> list:
 
     async def scenario() -> None:
         kind = RECOGNISERS[name]
-        kind = recognisers.Recogniser(kind.interims, kind.late, revised)
-        await recognisers.speak(queue, TEXT, "Anna", kind, random.Random(seed))
+        kind = rig.Recogniser(kind.interims, kind.late, revised)
+        await rig.speak(queue, TEXT, "Anna", kind, random.Random(seed))
 
     asyncio.run(scenario())
     return frames
@@ -44,7 +41,7 @@ def no_pauses(monkeypatch):
     async def passes(seconds: float) -> None:
         assert 0 <= seconds < 1
 
-    monkeypatch.setattr(recognisers.asyncio, "sleep", passes)
+    monkeypatch.setattr(rig.asyncio, "sleep", passes)
     yield
     monkeypatch.undo()
 
@@ -92,18 +89,6 @@ def test_turn_the_rig_times_what_stands_in_the_way(memory, least, monkeypatch):
     assert least or max(waits) < 29
 
 
-def test_turn_pipecats_own_service_searches_our_store(tmp_path):
-    engine = MemoryEngine(memory_config(tmp_path / "memory"))
-    try:
-        engine.remember("My dog is called Max", "anna")
-        service = mem0_service.service(engine, "anna")
-        found = service.memory_client.search(query="my dog", filters={}, top_k=3, threshold=0.1)
-        assert found == {"results": [{"memory": "My dog is called Max"}]}
-        assert type(service).__module__ == "pipecat.services.mem0.memory"
-    finally:
-        engine.close()
-
-
 def test_turn_what_became_of_what_was_begun():
     counts = {"prefetch_begun": 20, "prefetch_stood": 7, "prefetch_vector": 1, "prefetch_redone": 1}
     told = turn.shares(counts, 10)
@@ -132,7 +117,6 @@ WRITTEN = {
                 "wasted": 1.5,
             },
         },
-        "Mem0's": {"wait": WAIT, "under_1_ms": 0.0, "in_time": 0.0, "stages": {}},
     },
 }
 

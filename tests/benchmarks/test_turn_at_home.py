@@ -12,13 +12,13 @@ from benchmarks import (
     common,
     cores,
     corpus,
-    recognisers,
+    rig,
     server_process,
     stores,
     tier_questions,
     turn,
 )
-from benchmarks.recognisers import RECOGNISERS
+from benchmarks.rig import RECOGNISERS
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
 
@@ -59,8 +59,8 @@ def test_cores_are_busy_until_the_final_transcript(name: str, monkeypatch) -> No
     async def passes(seconds: float) -> None:
         assert 0 <= seconds < 1
 
-    monkeypatch.setattr(recognisers.asyncio, "sleep", passes)
-    speaking = recognisers.speak(
+    monkeypatch.setattr(rig.asyncio, "sleep", passes)
+    speaking = rig.speak(
         queue, "what did I pay for it", "Anna", RECOGNISERS[name], random.Random(1), Noted(log)
     )
     asyncio.run(speaking)
@@ -126,8 +126,7 @@ def test_server_process_answers_and_ends_with_its_block() -> None:
 @pytest.mark.slow
 def test_turn_an_arm_at_home_has_its_documented_shape(tmp_path, model_config) -> None:
     config = stores.build(tmp_path / "made", 300, 40, None)
-    asked = turn.prepare(config, 3, {""})
     name = "one core: segmented"
-    found = turn.measure(name, config, tmp_path / "copy", 3, asked, (0.05, 0.1))
+    found = turn.measure(name, config, tmp_path / "copy", 3, (0.05, 0.1))
     assert found["wait"]["n"] == 3 and sum(found["stages"].values()) == 3
     assert {"prefetch", "under_1_ms", "in_time"} <= set(found)

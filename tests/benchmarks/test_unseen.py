@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import dedup
 from benchmarks.unseen import __main__ as unseen
-from benchmarks.unseen import blocks, facts, lists, utterances, verdicts
+from benchmarks.unseen import blocks, facts, lists, utterances
 from benchmarks.unseen.__main__ import LISTS
 from slowcat_memory.records import Memory, Statement
 from slowcat_memory.runtime.recall.query import Recollection
@@ -64,7 +63,7 @@ EXPECTED: dict[str, dict[str, float]] = {  # of the half "tuned": right rows and
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hash words in place of the model, which would make the figures depend on the machine."""
     monkeypatch.setattr(blocks, "real_embedder", lambda: HashEmbedder())
-    monkeypatch.setattr(dedup, "cosine", lambda: (None, ""))
+    monkeypatch.setattr(utterances, "cosine", lambda: None)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def figures(name: str, folder: Path) -> dict[str, Any]:
     wanted = next(one for one in unseen.LISTS if one.name == name)
-    return verdicts.results(unseen.judge(wanted, folder))
+    return lists.results(unseen.judge(wanted, folder))
 
 
 @pytest.mark.parametrize("name", [one.name for one in unseen.LISTS])

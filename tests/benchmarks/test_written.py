@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from benchmarks.written import __main__ as cli
 from benchmarks.written import reach
 from benchmarks.written.damage import DAMAGES, possible
-from benchmarks.written.diary import FOLDER, check, load
+from benchmarks.written.diary import FOLDER, load
 from benchmarks.written.good import GoodModel, Request
 from benchmarks.written.laws import LAWS, counts
 from benchmarks.written.play import Played, play
@@ -21,6 +21,7 @@ from benchmarks.written.sloppy import SloppyModel
 from slowcat_memory.core.facts.prompt import FactsReply
 from slowcat_memory.providers.llm.server import schema_of
 from tests.support import tiny_diary
+from tests.support.diary_faults import check
 
 RECORD = """Conversation of Monday 2026-11-09, 19:05. Who speaks: Nadia, Juno.
 === record 1 ===

@@ -13,10 +13,9 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks.life import MEMORY, counts, sums
-from benchmarks.lives.diaries import diaries
 from benchmarks.lives.judging.oracle import LIMITS, beyond, judge
 from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
-from benchmarks.lives.model import Life
+from benchmarks.lives.model import Life, diaries
 from benchmarks.lives.playing.player import Played, play
 from benchmarks.lives.playing.truthful import TruthfulLLM
 from tests.harness.command import Harness, main

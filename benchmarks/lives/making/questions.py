@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -30,34 +31,26 @@ class Asked(Struct, frozen=True):
     answer: str = ""
 
 
-def state(slot: str, kind: str) -> Question:
-    """Return the question for what holds of an exclusive slot."""
+def held(
+    slot: str, kind: str, last: int = 1, *, ended: bool = False, alone: bool = False
+) -> Question:
+    """Return the question for the last claims that hold of a slot.
+
+    Args:
+        last: How many.
+        ended: Whether those that are over must not be offered.
+        alone: Whether it is also asked where only these are.
+    """
 
     def ask(b: Builder) -> Asked | None:
-        now, over = b.current(slot), b.over(slot)
-        return _asked(b, kind, {}, [now] if now else [], over) if now or over else None
+        now, over = b.holding(slot)[-last:], b.over(slot) if ended else []
+        return _asked(b, kind, {}, now, over) if now or (alone and over) else None
 
     return ask
 
 
-def several(slot: str, kind: str) -> Question:
-    """Return the question for all that holds of an open slot."""
-
-    def ask(b: Builder) -> Asked | None:
-        now, over = b.holding(slot), b.over(slot)
-        return _asked(b, kind, {}, now[-2:], over) if now else None
-
-    return ask
-
-
-def latest(slot: str, kind: str) -> Question:
-    """Return the question for the latest of a slot whose claims do not end each other."""
-
-    def ask(b: Builder) -> Asked | None:
-        now = b.holding(slot)
-        return _asked(b, kind, {}, now[-1:], []) if now else None
-
-    return ask
+state = partial(held, ended=True, alone=True)  # of an exclusive slot
+several = partial(held, last=2, ended=True)
 
 
 def home_past(b: Builder) -> Asked | None:
@@ -139,12 +132,21 @@ def matter(b: Builder) -> Asked | None:
     return _asked(b, "q_matter", matter_words(b, claim.value), [claim], over)
 
 
-def other_home(b: Builder) -> Asked | None:
-    return _other(b, "home", "q_other_home")
+def other(slot: str, kind: str) -> Question:
+    """Return the question for something of another person."""
 
+    def ask(b: Builder) -> Asked | None:
+        known = [
+            one
+            for one in b.claims.values()
+            if one.slot == slot and one.subject != "user" and one.id in b.said
+        ]
+        if not known:
+            return None
+        claim = b.rng.choice(known)
+        return _asked(b, kind, {"name": claim.subject}, [claim], [])
 
-def other_job(b: Builder) -> Asked | None:
-    return _other(b, "job", "q_other_job")
+    return ask
 
 
 def unknown(b: Builder) -> Asked | None:
@@ -156,10 +158,11 @@ QUESTIONS: tuple[tuple[Question, int], ...] = (
     (state("employer", "q_employer"), 4), (state("partner", "q_partner"), 4), (kin, 4), (pet, 4),
     (taste, 4), (state("diet", "q_diet"), 3), (several("allergy", "q_allergy"), 3),
     (several("condition", "q_condition"), 2), (several("hobby", "q_hobby"), 3),
-    (latest("goal", "q_goal"), 2), (latest("decision", "q_decision"), 2),
-    (state("phone", "q_phone"), 3), (state("car", "q_car"), 3), (latest("friend", "q_friend"), 2),
-    (latest("boss", "q_boss"), 2), (when_appointment, 8), (when_plan, 6), (when_event, 4),
-    (upcoming, 3), (matter, 4), (other_home, 3), (other_job, 2), (unknown, 4),
+    (held("goal", "q_goal"), 2), (held("decision", "q_decision"), 2),
+    (state("phone", "q_phone"), 3), (state("car", "q_car"), 3), (held("friend", "q_friend"), 2),
+    (held("boss", "q_boss"), 2), (when_appointment, 8), (when_plan, 6), (when_event, 4),
+    (upcoming, 3), (matter, 4), (other("home", "q_other_home"), 3),
+    (other("job", "q_other_job"), 2), (unknown, 4),
 )  # fmt: skip
 
 
@@ -198,15 +201,3 @@ def _planned(b: Builder, slot: str, table: str) -> tuple[dict, list[Claim], list
     row = next(row for row in b.words.tables[table] if row["name"] == claim.value)
     over = [one for one in every if one.value == claim.value and one.id in b.ended]
     return row, [one for one in now if one.value == claim.value], over
-
-
-def _other(b: Builder, slot: str, kind: str) -> Asked | None:
-    known = [
-        one
-        for one in b.claims.values()
-        if one.slot == slot and one.subject != "user" and one.id in b.said
-    ]
-    if not known:
-        return None
-    claim = b.rng.choice(known)
-    return _asked(b, kind, {"name": claim.subject}, [claim], [])
