@@ -8,9 +8,9 @@ import pytest
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.memories import edges, engine_of, ledger, remember, turns
+from tests.support.sessions import hold
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
@@ -167,10 +167,7 @@ def hosted(home):
 
 
 def visit(engine, clock, words="a quince for the road") -> None:
-    how = {"session": "visit", "scope": "guest"}
-    engine.append(SessionEdge(**how, kind="start", at=clock()))
-    engine.append(Turn(**how, speaker="eve", role="user", text=words, at=clock()))
-    engine.append(SessionEdge(**how, kind="end", at=clock(), reason="silence"))
+    hold(engine, "visit", [words], clock(), scope="guest", speaker="eve", reason="silence")
     engine.drain()
     engine.store.flush(None)
 

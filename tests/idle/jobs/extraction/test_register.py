@@ -8,9 +8,10 @@ import pytest
 
 from slowcat_memory.core.graph.build import names_of
 from slowcat_memory.core.validity import as_of
-from slowcat_memory.records import Forget, SessionEdge, Turn
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.entity_register import JOB, MONTH, T1, House, by_words, entity, related
+from tests.support.sessions import session
 
 
 @pytest.fixture
@@ -241,11 +242,7 @@ def test_register_nonsense_is_not_taken_down(house: House) -> None:
 
 
 def test_register_keep_the_job_contract(tmp_path: Path) -> None:
-    events = [
-        SessionEdge(session="s", scope="anna", kind="start", at=T1),
-        Turn(session="s", scope="anna", speaker="Anna", role="user", text=TALK[0], at=T1),
-        SessionEdge(session="s", scope="anna", kind="end", at=T1),
-    ]
+    events = session("s", TALK[:1], T1)
     check_job(JOB, events)
     check_job(JOB, events, llm=by_words(("Lisbon", {"facts": [
         related("Anna", "lives_in", "Lisbon", "I live in Lisbon")]})))  # fmt: skip
