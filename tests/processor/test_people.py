@@ -11,7 +11,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.memories import edges, engine_of, ledger, remember, turns
 from tests.support.sessions import hold
-from tests.support.stores import configured
+from tests.support.stores import household
 from tests.support.voice_pipeline import VoicePipeline, run
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}
@@ -24,12 +24,7 @@ QUESTION = "where is the bicycle kept"
 @pytest.fixture
 def home(tmp_path):
     """Anna's, Ben's and the household's memory of bicycles."""
-    config = configured(
-        tmp_path / "memory",
-        memory={"user_id": "anna"},
-        recall={"floor": 0.005},
-        people={"scopes": "each", "household": "home"},
-    )
+    config = household(tmp_path / "memory", floor=0.005)
     remember(config, ANNA, scope="anna", days=3)
     remember(config, BEN, scope="ben", days=4)
     with engine_of(config) as engine:
