@@ -78,13 +78,7 @@ def test_strays_a_spoken_number_is_the_written_one(line: str, right: str, wrong:
 
 @each_row("year", [2024, 2025, 2027])
 @each_row(
-    "line",
-    [
-        "one of the two firsts, second thing: I have three cats",
-        "I'm giving notice on the twelfth of November, that's the first step",
-        "first of all she's two and he's one",
-        "am zwölften November kündige ich, das ist der erste von zwei Schritten",
-    ],
+    "line", listed_texts("rules/grounding", "strays_small_numbers_move_no_date_to_another_year")
 )
 def test_strays_small_numbers_move_no_date_to_another_year(line: str, year: int) -> None:
     grounding = ground(spoken(line), UTC)

@@ -10,6 +10,7 @@ from slowcat_memory import MemoryEngine
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.rows import each_row, listed
 from tests.support.sessions import hold
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)
@@ -34,15 +35,9 @@ def ids(engine, text, **given):
     return [hit.memory.id for hit in engine.search(text, "anna", 10, **given).hits]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "first"),
-    [
-        ("what did we talk about last week?", "summary/week/2026-W20"),
-        ("what did we talk about on 13 May?", "summary/day/2026-05-13"),
-        ("catch me up", "summary/session/s20"),
-        ("what did we talk about today?", "summary/session/s20"),
-        ("worüber haben wir gesprochen?", "summary/session/s20"),
-    ],
+    listed("rules/overviews", "overviews_an_overview_begins_with_the_summary_of_its_time"),
 )
 def test_overviews_an_overview_begins_with_the_summary_of_its_time(engine, text, first):
     found = ids(engine, text)
