@@ -9,6 +9,7 @@ from slowcat_memory.config import KNOBS, PRESETS, Config, build, build_options, 
 from slowcat_memory.config.knobs import value_of
 from slowcat_memory.config.loader import default_file, file_to_read
 from slowcat_memory.errors import ConfigError
+from tests.support.rows import each_row, listed
 
 NO_FILE = {"SLOWCAT_CONFIG": ""}
 
@@ -73,23 +74,7 @@ def test_load_reads_the_default_place_and_says_so(
 # ------------------------------------------------------------------- what is wrong is named
 
 
-@pytest.mark.parametrize(
-    ("toml", "where", "hint"),
-    [
-        ("[recall]\ndeadline = 5", "recall.deadline", "recall.deadline_ms"),
-        ("[recall]\nmemry = 5", "recall.memry", "recall.memories"),
-        ("[recal]\nmemories = 5", "recal", "recall"),
-        ("[memory]\ndeadline_ms = 5", "memory.deadline_ms", "recall.deadline_ms"),
-        ("deadline_ms = 5", "deadline_ms", "recall.deadline_ms"),
-        ("[pack]\nmemories = 5", "pack.memories", "recall.memories"),
-        (
-            "[rank]\nhalf_life_days = 5",
-            "rank.half_life_days",
-            '"rank.half_life_days" under [expert]',
-        ),
-        ("[zzzzzz]", "zzzzzz", "config show --all"),
-    ],
-)
+@each_row(("toml", "where", "hint"), listed("config_faults", "a misspelt key"))
 def test_load_names_a_misspelt_key_and_the_nearest_one(
     tmp_path: Path, toml: str, where: str, hint: str
 ) -> None:
@@ -99,49 +84,7 @@ def test_load_names_a_misspelt_key_and_the_nearest_one(
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("toml", "message", "hint"),
-    [
-        (
-            '[recall]\ndeadline_ms = "soon"',
-            "recall.deadline_ms: Expected a decimal number, not text",
-            "",
-        ),
-        (
-            "[recall]\nmemories = 2.5",
-            "recall.memories: Expected a whole number, not a decimal number",
-            "",
-        ),
-        ("[memory]\npath = 5", "memory.path: Expected text, not a whole number", ""),
-        (
-            '[store]\ndurability = "x"',
-            "store.durability: Invalid enum value 'x'",
-            '"full", "relaxed"',
-        ),
-        ("memory = 5", "memory: expected a table, got 5", "[memory]"),
-        ("[recall]\nmemories = -1", "recall.memories: Expected a whole number >= 0", "It is 0 to"),
-        (
-            "[idle]\nfrom_hour = 25",
-            "idle.from_hour: Expected a whole number <= 23",
-            "It is 0 to 23",
-        ),
-        (
-            "[memory]\nhot_cache_size = -5",
-            "memory.hot_cache_size: Expected a whole number >= 1",
-            "It is 1 to",
-        ),
-        (
-            '[expert]\n"recall.floor" = 7',
-            "recall.floor: Expected a decimal number <= 1.0",
-            "It is 0 to 1",
-        ),
-        ("[jobs.facts]\nevery_s = -1", "jobs.facts.every_s: Expected a decimal number >= 1.0", ""),
-        ("[jobs.fact]\nevery_s = 1", "jobs.fact: there is no such job", "Did you mean facts?"),
-        ("[jobs.facts]\nevery = 1", "jobs.facts.every: no such key", "every_s"),
-        ("[expert.fuse]\ndens = 1", "expert.fuse.dens: no such option", "fuse.dense"),
-        ("expert = 3", "expert.: no such option", ""),
-    ],
-)
+@each_row(("toml", "message", "hint"), listed("config_faults", "a wrong value"))
 def test_load_names_a_wrong_value_and_its_range(
     tmp_path: Path, toml: str, message: str, hint: str
 ) -> None:
@@ -257,13 +200,3 @@ def test_options_are_explained_beside_the_code_that_they_tune() -> None:
         section = getattr(Config(), name)
         for option in getattr(section, "__struct_fields__", ()):
             assert f"\n        {option}: " in (type(section).__doc__ or ""), f"{name}.{option}"
-
-
-def test_loader_numeric_knobs_have_a_range() -> None:
-    from slowcat_memory.config.knobs import limits
-
-    kinds = {target: (kind, default) for target, kind, default in options()}
-    for knob in KNOBS:
-        kind, default = kinds[knob.target]
-        if isinstance(default, int | float) and not isinstance(default, bool):
-            assert limits(kind), knob.path

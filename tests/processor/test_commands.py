@@ -14,7 +14,7 @@ from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.store import Store
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
-from tests.support.memories import remember, turns
+from tests.support.memories import remember, residue, turns
 from tests.support.processors import EagerVoice, memory
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -63,11 +63,6 @@ def later(config, seconds: float = 3600.0) -> None:
         engine.drain()
 
 
-def residue(config, word: str) -> list[str]:
-    files = [file for file in config.folder.rglob("*") if file.is_file()]
-    return [file.name for file in files if word.encode() in file.read_bytes().lower()]
-
-
 @pytest.mark.parametrize("typed", [False, True])
 def test_commands_command_remember_is_answered_without_the_llm_and_asked_in_the_next_session(
     config, typed
@@ -100,9 +95,11 @@ def test_commands_command_forget_that_undo_and_erasing(config):
     assert commands(config) == [("forget_that", "undone")]
     converse(config, f"the {QUOKKA} sleeps", "forget that")
     later(config, 60)
-    assert residue(config, "sleeps"), "there is time for second thoughts"
+    assert residue(config.folder, "sleeps"), "there is time for second thoughts"
     later(config)
-    assert residue(config, "sleeps") == [] and residue(config, QUOKKA), "nothing else is gone"
+    assert residue(config.folder, "sleeps") == [] and residue(config.folder, QUOKKA), (
+        "nothing else is gone"
+    )
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
@@ -120,7 +117,7 @@ def test_commands_command_forget_everything_about_asks_first(config):
     later(config)
     left = [turn.text for turn in turns(config) if QUOKKA in turn.text]
     assert left == [f"what does my {QUOKKA} like"] or all("likes tea" not in t for t in left)
-    assert residue(config, f"{QUOKKA} likes tea") == []
+    assert residue(config.folder, f"{QUOKKA} likes tea") == []
 
 
 def test_commands_command_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(

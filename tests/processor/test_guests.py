@@ -7,9 +7,9 @@ from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.store import Store
-from tests.support.memories import remember, turns
+from tests.support.memories import remember, residue, turns
 from tests.support.processors import EagerVoice, Mark, aggregators, saw
-from tests.support.stores import configured
+from tests.support.stores import household
 from tests.support.voice_pipeline import VoicePipeline, run
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}
@@ -19,12 +19,7 @@ CODE = "zqxcode"
 
 @pytest.fixture
 def home(tmp_path):
-    config = configured(
-        tmp_path / "memory",
-        memory={"user_id": "anna"},
-        recall={"floor": 0.0},
-        people={"scopes": "each", "household": "home"},
-    )
+    config = household(tmp_path / "memory")
     remember(config, "Anna: My bicycle is kept in the cellar.", scope="anna", days=3)
     return config
 
@@ -52,11 +47,6 @@ def stored(config) -> tuple[list, list]:
         return [m for s in scopes for m in snapshot.memories(s)], list(snapshot.commands())
 
 
-def residue(config, word: str) -> list[str]:
-    files = [file for file in config.folder.rglob("*") if file.is_file()]
-    return [file.name for file in files if word.encode() in file.read_bytes().lower()]
-
-
 ORDERS = (
     f"remember that my code is {CODE}",
     f"remember for all of us that the code is {CODE}",
@@ -79,7 +69,7 @@ def test_guests_orders_are_each_refused_in_one_sentence_and_not_done(home):
     assert [words for words in refused if not words.startswith(REFUSED)] == []
     assert len(refused) == len(ORDERS) and len(requests) == 2
     assert stored(home) == ([], [])
-    assert not residue(home, CODE)
+    assert not residue(home.folder, CODE)
     assert [t.text for t in turns(home) if t.scope == "anna"][-2:] == ["good day", "Well."]
 
 
@@ -157,7 +147,7 @@ def test_guests_nobody_else_ends_off_the_record(home):
     )
     assert answers[1].startswith("We stay off the record") and answers[2].startswith(REFUSED)
     assert answers[4] == "We are back on the record."
-    assert not residue(home, "zanzibar") and residue(home, "i like tea")
+    assert not residue(home.folder, "zanzibar") and residue(home.folder, "i like tea")
 
 
 @pytest.mark.parametrize("step", [-86400.0, 3600.0])
@@ -176,4 +166,4 @@ async def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, s
         clock.advance(step)
         await voice.exchange("my secret is zanzibar", user_id="s1")
     engine.close()
-    assert not residue(home, "zanzibar")
+    assert not residue(home.folder, "zanzibar")

@@ -9,10 +9,10 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.memories import edges, engine_of, ledger, remember, turns
-from tests.support.stores import configured
+from tests.support.sessions import hold
+from tests.support.stores import household
 from tests.support.voice_pipeline import VoicePipeline, run
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}
@@ -25,12 +25,7 @@ QUESTION = "where is the bicycle kept"
 @pytest.fixture
 def home(tmp_path):
     """Anna's, Ben's and the household's memory of bicycles."""
-    config = configured(
-        tmp_path / "memory",
-        memory={"user_id": "anna"},
-        recall={"floor": 0.005},
-        people={"scopes": "each", "household": "home"},
-    )
+    config = household(tmp_path / "memory", floor=0.005)
     remember(config, ANNA, scope="anna", days=3)
     remember(config, BEN, scope="ben", days=4)
     with engine_of(config) as engine:
@@ -168,10 +163,7 @@ def hosted(home):
 
 
 def visit(engine, clock, words="a quince for the road") -> None:
-    how = {"session": "visit", "scope": "guest"}
-    engine.append(SessionEdge(**how, kind="start", at=clock()))
-    engine.append(Turn(**how, speaker="eve", role="user", text=words, at=clock()))
-    engine.append(SessionEdge(**how, kind="end", at=clock(), reason="silence"))
+    hold(engine, "visit", [words], clock(), scope="guest", speaker="eve", reason="silence")
     engine.drain()
     engine.store.flush(None)
 

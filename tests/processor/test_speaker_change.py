@@ -6,7 +6,7 @@ from pipecat.frames.frames import LLMSummarizeContextFrame
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember
-from tests.support.stores import configured
+from tests.support.stores import household
 from tests.support.voice_pipeline import VoicePipeline, run
 
 SPEAKERS = {"s1": "anna", "s2": "ben"}
@@ -15,12 +15,7 @@ SECRET = "Zqxdoctor"
 
 @pytest.fixture
 def home(tmp_path):
-    config = configured(
-        tmp_path / "memory",
-        memory={"user_id": "anna"},
-        recall={"floor": 0.0},
-        people={"scopes": "each", "household": "home"},
-    )
+    config = household(tmp_path / "memory")
     remember(config, f"Anna: My therapist is called {SECRET}.", scope="anna", days=3)
     with engine_of(config) as engine:
         engine.remember(f"Anna sees {SECRET} on Mondays.", "anna", pinned=True)

@@ -23,33 +23,11 @@ from tests.support.processors import (
     memory,
     session_turns,
 )
+from tests.support.rows import listed_texts
 from tests.support.voice_pipeline import VoicePipeline, run
 
-EARLIER = (
-    "Anna: My dog is called Max.",
-    "Anna: Max likes to play fetch in the park.",
-    "Ben: My sister lives in Lisbon.",
-    "Anna: I am allergic to walnuts.",
-    "Ben: My car is an old red Volvo.",
-    "Anna: On Sundays I bake bread with my neighbour Ruth.",
-    "Assistant: Walnuts are in the pesto that you like.",
-    "Anna: My favourite tea is green tea with mint.",
-    "Ben: I play the cello in a quartet.",
-    "Anna: My birthday is in May.",
-)
-QUESTIONS = (
-    "what is my dog called",
-    "where does my sister live",
-    "what should I not eat",
-    "may I eat walnuts then",
-    "what is my car",
-    "and what does my dog Max like",
-    "who bakes bread with me on Sundays",
-    "which tea is my favourite tea",
-    "what do I play in the quartet",
-    "when is my birthday",
-    "is my dog called Max",
-)
+EARLIER = listed_texts("conversation", "said earlier")
+QUESTIONS = listed_texts("conversation", "asked")
 CANARIES = ("xylophonist", "quokkas", "bandicoot", "zeugma")
 
 

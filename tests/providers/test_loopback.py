@@ -4,6 +4,7 @@ import pytest
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers.loopback import check_loopback, host_and_port
+from tests.support.rows import each_row, listed, listed_texts
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
@@ -13,29 +14,13 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", answer)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://127.0.0.1:1234/v1",
-        "http://localhost:8080/v1",
-        "https://127.9.9.9",
-        "http://[::1]:1/v1",
-        "http://[::ffff:127.0.0.1]/v1",
-    ],
-)
+@each_row("url", listed_texts("rules/loopback", "check_loopback_this_machine_is_allowed"))
 def test_check_loopback_this_machine_is_allowed(url: str) -> None:
     check_loopback(url)
 
 
-@pytest.mark.parametrize(
-    "url, host",
-    [
-        ("http://192.0.2.7:1234/v1", "192.0.2.7"),
-        ("http://10.0.0.1/v1", "10.0.0.1"),
-        ("http://0.0.0.0:1234/v1", "0.0.0.0"),
-        ("http://[2001:db8::1]/v1", "2001:db8::1"),
-        ("http://127.0.0.1@192.0.2.7/v1", "192.0.2.7"),
-    ],
+@each_row(
+    ("url", "host"), listed("rules/loopback", "check_loopback_other_machines_are_refused_by_name")
 )
 def test_check_loopback_other_machines_are_refused_by_name(url: str, host: str) -> None:
     with pytest.raises(EndpointRefusedError, match=host) as caught:

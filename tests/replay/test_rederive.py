@@ -13,10 +13,11 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
-from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.replay.rederive import REPLAY, rederive
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note, say
+from tests.support.sessions import hold
 
 
 def answer(prompt: Prompt) -> dict[str, Any]:
@@ -113,12 +114,9 @@ def test_rederive_an_icebreaker_that_was_used_is_not_used_again(house: House) ->
 
 def _open_a_matter(engine: MemoryEngine, clock: FixedClock) -> None:
     """Log a session with an appointment two days ahead, and do idle work."""
-    said = {"session": "later", "scope": SCOPE}
     day = clock.now + timedelta(days=2)
     text = f"I have a dentist appointment on {day.day} {day:%B}."
-    engine.append(SessionEdge(**said, kind="start", at=clock.now))
-    engine.append(Turn(**said, speaker=USER, role="user", text=text, at=clock.now))
-    engine.append(SessionEdge(**said, kind="end", at=clock.now, reason="disconnect"))
+    hold(engine, "later", [text], clock.now, scope=SCOPE, speaker=USER, reason="disconnect")
     engine.drain()
     assert engine.think(OURS) == 0
 

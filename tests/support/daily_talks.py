@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Memory, SessionEdge, Turn
+from slowcat_memory.records import Memory
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.sessions import hold
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -70,28 +71,12 @@ class House:
         scope: str = "anna", speaker: str = "Anna",
     ) -> list[int]:  # fmt: skip
         """Add turns, at a time or now, one each minute."""
-        at = at or self.clock.now
-        edge = {"session": session, "scope": scope}
         with self.store.snapshot() as snapshot:
             kind = "resume" if snapshot.session(session) else "start"
-        self.store.append(SessionEdge(**edge, kind=kind, at=at))  # type: ignore[arg-type]
-        acks = [
-            self.store.append(
-                Turn(
-                    **edge,
-                    speaker=speaker,
-                    role="user",
-                    text=text,
-                    at=at + timedelta(minutes=n),
-                )  # fmt: skip
-            )
-            for n, text in enumerate(texts)
-        ]
-        if end:
-            over = at + timedelta(minutes=len(texts))
-            self.store.append(SessionEdge(**edge, kind="end", at=over, reason="silence"))
+        how = {"scope": scope, "speaker": speaker, "reason": "silence", "kind": kind, "ended": end}
+        turns = hold(self.store, session, texts, at or self.clock.now, step_s=60, **how)
         self.store.flush(None)
-        return [ack.event.id for ack in acks]
+        return turns
 
     def think(self, *jobs: Any, rounds: int = 2) -> int:
         """Do all idle work, for a week of daily plans."""

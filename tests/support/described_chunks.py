@@ -15,9 +15,10 @@ from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualiz
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import SessionEdge, Task, Turn, WriteBatch
+from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM
+from tests.support.sessions import hold
 
 GARDEN = [f"The {plant} in my garden is growing again" for plant in
           "oak rose fern moss hazel tulip lily maple birch cedar thyme basil".split()]  # fmt: skip
@@ -70,27 +71,12 @@ class House:
     def say(
         self, session: str, *texts: str, at: datetime = AT, end: bool = True, **more: Any
     ) -> list[int]:
-        scope = more.get("scope", "anna")
-        edge = {"session": session, "scope": scope}
         with self.store.snapshot() as snapshot:
             kind = "resume" if snapshot.session(session) else "start"
-        self.store.append(SessionEdge(**edge, kind=kind, at=at))
-        acks = [
-            self.store.append(
-                Turn(
-                    **{**edge, **more},
-                    speaker="Ada",
-                    role="user",
-                    text=text,
-                    at=at + timedelta(seconds=n),
-                )
-            )
-            for n, text in enumerate(texts)
-        ]
-        if end:
-            self.store.append(SessionEdge(**edge, kind="end", at=at + timedelta(minutes=5)))
+        how = {"step_s": 1, "speaker": "Ada", "kind": kind, "ended": end, **more}
+        turns = hold(self.store, session, texts, at, **how)
         self.store.flush(None)
-        return [ack.event.id for ack in acks]
+        return turns
 
     def plan(self) -> list[Task]:
         """Plan the job until its cursor stops; return the waiting tasks, in the loop's order."""

@@ -1,7 +1,6 @@
 """Engines with a clock of their own, conversations with them, and what they store."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import CommandEntry, SessionEdge, Turn
@@ -66,8 +65,3 @@ def commands(engine: MemoryEngine) -> list[CommandEntry]:
 def hide(engine: MemoryEngine, *turns: int, turn: int = 0) -> CommandEntry:
     chunks = [f"chunk/{id_}" for id_ in turns]
     return engine.wiring.undo_log.hide("forget_that", "anna", chunks, turns, turn, UNDO_S)
-
-
-def residue(folder: Path) -> list[str]:
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    return [file.name for file in files if WORD.encode() in file.read_bytes().lower()]

@@ -13,9 +13,10 @@ from slowcat_memory.core.validity import as_of
 from slowcat_memory.idle.jobs.extraction.facts import NAME, Facts
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Memory, SessionEdge, Turn
+from slowcat_memory.records import Memory
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import ScriptedLLM, think
+from tests.support.sessions import hold
 
 T1 = datetime(2025, 1, 6, 18, tzinfo=UTC)
 MONTH = timedelta(days=30)
@@ -63,17 +64,10 @@ class House:
 
     def say(self, *texts: str, at: datetime = T1, speaker: str = "Anna", role: Any = "user") -> int:
         self.sessions += 1
-        edge = {"session": f"s{self.sessions}", "scope": "anna"}
-        self.store.append(SessionEdge(**edge, kind="start", at=at))
-        acks = [
-            self.store.append(
-                Turn(**edge, speaker=speaker, role=role, text=text, at=at + timedelta(minutes=n))
-            )
-            for n, text in enumerate(texts)
-        ]
-        self.store.append(SessionEdge(**edge, kind="end", at=at + timedelta(hours=1)))
+        how = {"speaker": speaker, "role": role, "step_s": 60}
+        turns = hold(self.store, f"s{self.sessions}", texts, at, **how)
         self.store.flush(None)
-        return acks[-1].event.id
+        return turns[-1]
 
     def think(self, llm: Any = None, now: datetime | None = None, **options: Any) -> None:
         left = asyncio.run(

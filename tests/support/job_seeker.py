@@ -5,58 +5,15 @@ from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, SessionEdge, Statement, Turn, WriteBatch
+from tests.support.rows import listed
 
 SCOPE, USER, AGENT = "maya", "Maya", "Assistant"
 BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
 WEEK = timedelta(days=7)
 OURS = ["episodes", "bring_up", "profile", "blocks"]
 # What she says, and the agent's answers.
-SESSIONS: tuple[tuple[tuple[str, str], ...], ...] = (
-    (
-        (
-            "I lost my job at the bakery and I am really anxious about finding a new one.",
-            "I'm sorry to hear that. I'd suggest preparing three short stories about work you are proud of.",
-        ),
-        (
-            "I sent applications to Google and to Siemens, for a job as a planner in Munich.",
-            "That is a good beginning. Both will want to hear how you organise things.",
-        ),
-        ("I'm so nervous that I can hardly sleep.", "You could write down what worries you at night."),
-    ),
-    (
-        (
-            "Google answered: I have an interview at Google on 14 May, with two people from logistics.",
-            "Wonderful. You could practise the first minute out loud, in front of a mirror.",
-        ),
-        ("I am still worried that I will forget everything.", "Then keep a card with your three stories."),
-    ),
-    (
-        (
-            "The interview at Google went better than I thought, they liked the story about the oven.",
-            "So the three stories helped. How do you feel now?",
-        ),
-        (
-            "Hopeful, for the first time. Siemens turned me down, though, and I don't mind much.",
-            "That is quite a change from two weeks ago.",
-        ),
-    ),
-    (
-        (
-            "Google made me an offer, and I feel confident that I can do this job.",
-            "Congratulations, Maya. Ask them for the start date in writing.",
-        ),
-        ("What did you tell me to prepare at the very beginning?", "Three short stories."),
-    ),
-)  # fmt: skip
-SUMMARIES = (
-    ("Maya lost her job at the bakery and applied to Google and Siemens.", "job search; Google; Siemens",
-     "anxious", "She confided in the assistant for the first time."),
-    ("Maya was invited to an interview at Google on 14 May.", "Google interview", "anxious",
-     "She asked for exercises and took them up."),
-    ("Maya's interview at Google went well; Siemens turned her down.", "Google; Siemens", "hopeful",
-     "She told what had helped."),
-    ("Google made Maya an offer.", "Google offer", "confident", "She thanked the assistant as a partner."),
-)  # fmt: skip
+SESSIONS = tuple(tuple(map(tuple, listed("job_seeker", f"week {n}"))) for n in range(4))
+SUMMARIES = listed("job_seeker", "summaries")
 # Session, number of the turn in it, kind, text, other attributes.
 FACTS: tuple[tuple[int, int, str, str, dict[str, str]], ...] = (
     (0, 0, "fact/person", "Maya lost her job at the bakery.", {}),

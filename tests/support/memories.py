@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
@@ -60,3 +61,9 @@ def remember(config: Config, *lines: str, days: float = 3, scope: str = "user") 
             at += timedelta(seconds=10)
         edge = SessionEdge(session=session, scope=scope, kind="end", at=at, reason="silence")
         engine.append(edge)
+
+
+def residue(folder: Path, word: str) -> list[str]:
+    """Return the files of a memory that hold a word in lower case."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return [file.name for file in files if word.encode() in file.read_bytes().lower()]

@@ -34,6 +34,12 @@ def configured(path: Path, **sections: dict[str, Any]) -> Config:
     return build_options(values)
 
 
+def household(path: Path, floor: float = 0.0) -> Config:
+    """Configure a memory of Anna's, and of others at home."""
+    people = {"scopes": "each", "household": "home"}
+    return configured(path, memory={"user_id": "anna"}, recall={"floor": floor}, people=people)
+
+
 def build_in_a_fork(
     self: Build,
     module: str,

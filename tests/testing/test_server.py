@@ -8,6 +8,7 @@ from openai import APIStatusError, AsyncOpenAI
 
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall, parrot
+from tests.support.rows import each_row
 
 
 def client(server: ScriptedServer) -> AsyncOpenAI:
@@ -119,36 +120,26 @@ BLOCK = """<memories>
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
+@each_row(
+    ("texts", "answer"),
     [
-        ("What is my dog called?", "I remember (12 May): Anna said, “My dog is called Max.”"),
-        ("when do I fly to lisbon", "I remember (13 May): Ben said, “I am flying to Lisbon"),
-        ("Do you know whether I like tea?", "strong, without milk.”"),
+        ((BLOCK + "What is my dog called?",), "I remember (12 May): Anna said, “My dog is called Max.”"),
+        ((BLOCK + "when do I fly to lisbon",), "I remember (13 May): Ben said, “I am flying to Lisbon"),
+        ((BLOCK + "Do you know whether I like tea?",), "strong, without milk.”"),
+        ((BLOCK + "My dog is called Max.",), "I am listening."),
+        (("What is my dog called?",), "I don't know"),
+        ((BLOCK + "Hello.", "And what is my dog called?"), "Max"),
+        (("My dog is called Max.", "What is my dog called?"), "I don't know"),
     ],
-)
-def test_server_the_parrot_quotes_the_line_that_shares_most_with_the_question(question, answer):
-    assert answer in parrot(ask(BLOCK + question))
-
-
-def test_server_the_parrot_does_not_know_without_a_block():
-    assert parrot(ask("What is my dog called?")).startswith("I don't know")
-
-
-def test_server_the_parrot_does_not_answer_what_is_no_question():
-    assert parrot(ask(BLOCK + "My dog is called Max.")) == "I am listening."
+)  # fmt: skip
+def test_server_the_parrot_quotes_the_line_that_shares_most_with_the_question(texts, answer):
+    assert answer in parrot(ask(*texts))
 
 
 def test_server_the_parrot_quotes_the_newest_of_equal_lines():
     older, newer = "- Anna: my dog is called Max", "- Anna: my dog is called Rex"
     block = f"<memories>\n{older}\n{newer}\n</memories>\n"
     assert "Rex" in parrot(ask(block + "what is my dog called"))
-
-
-def test_server_the_parrot_sees_blocks_of_earlier_turns_but_not_what_was_only_said():
-    earlier = parrot(ask(BLOCK + "Hello.", "And what is my dog called?"))
-    assert "Max" in earlier
-    assert "Max" not in parrot(ask("My dog is called Max.", "What is my dog called?"))
 
 
 def test_server_the_parrot_trusts_the_line_next_to_the_question_if_it_is_told_to():

@@ -3,28 +3,10 @@
 import pytest
 
 from slowcat_memory.core.extraction.descriptions import Placed, misplaced
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
-TALK = [
-    ("Ida", "I have a viewing of the flat in Crookes on Tuesday.", "Ida views a flat in Crookes on Tuesday; housing."),
-    ("Otto", "Bring the payslips, they always want those.", "Otto advises Ida to bring payslips to the viewing."),
-    ("Ida", "My allotment flooded, all the leeks are gone.", "Ida's leeks on the allotment were lost in a flood; garden."),
-    ("Otto", "What a shame, leeks take so long.", "Otto is sorry about the leeks."),
-    ("Ida", "Grandad taught me to solder, I fixed the radio.", "Ida repaired the radio; her grandad taught her soldering."),
-    ("Otto", "Does it play again?", "Otto asks Ida whether the radio plays."),
-    ("Ida", "Yes, jazz, all evening.", "Ida answers Otto that the radio plays jazz all evening."),
-    ("Otto", "Sounds lovely.", "Otto talks to Ida."),
-    ("Ida", "The dentist pulled my wisdom tooth, two stitches.", "Ida lost a wisdom tooth at the dentist's and has 2 stitches."),
-    ("Otto", "Ouch. Soup for a week then.", "Otto suggests soup to Ida after the tooth."),
-]  # fmt: skip
-GERMAN = [
-    ("Ida", "am dienstag schau ich mir die wohnung in crookes an", "Ida besichtigt am Dienstag eine Wohnung in Crookes."),
-    ("Otto", "nimm die gehaltszettel mit", "Otto rät Ida, die Gehaltszettel mitzunehmen."),
-    ("Ida", "der schrebergarten stand unter wasser, der lauch ist hin", "Idas Lauch im Schrebergarten ist ertrunken."),
-    ("Otto", "wie schade um den lauch", "Otto bedauert Ida wegen des Lauchs."),
-    ("Ida", "opa hat mir löten beigebracht, das radio geht wieder", "Ida hat das Radio repariert; ihr Opa brachte ihr Löten bei."),
-    ("Otto", "das ist ja toll", "Otto spricht mit Ida."),
-]  # fmt: skip
+TALK = listed("placement", "a talk")
+GERMAN = listed("placement", "a German talk")
 
 
 def wrong(talk, texts: dict[int, str]) -> set[int]:

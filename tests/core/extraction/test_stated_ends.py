@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.slots import ends, implied_endings
@@ -42,15 +40,7 @@ def test_these_state_nothing_that_ends_or_works(text):
     assert not [one for one in read(text) if one.predicate in wrong]
 
 
-@pytest.mark.parametrize(
-    ("text", "day", "last"),
-    [
-        ("Ich hab vor einer Woche ein Zelt gekauft.", "2026-04-12", ""),
-        ("I bought a tent two weeks ago.", "2026-04-05", ""),
-        ("I have a driving lesson in two weeks.", "2026-05-03", "2026-05-06"),
-        ("I bought a tent last week.", "2026-04-06", "2026-04-12"),
-    ],
-)
+@each_row(("text", "day", "last"), listed("rules/stated_ends", "a_counted_week_names_its_day"))
 def test_a_counted_week_names_its_day(text, day, last):
     when = dated(text, turn(text), "", ground((turn(text),), UTC), UTC)
     assert (when.day, when.last) == (day, last)

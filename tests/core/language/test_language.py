@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core import language
 from slowcat_memory.core.blocks.rules import TONES
-from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, missing, of_any
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, missing
 from slowcat_memory.core.language.data import phrase_list, read_words, word_set
 from slowcat_memory.errors import ConfigError
 from tests.support.rows import each_row
@@ -177,9 +177,3 @@ def test_phrase_list_keeps_the_order_and_ignores_line_breaks() -> None:
 def test_read_words_finds_no_empty_list(language: str) -> None:
     sections = read_words(f"slowcat_memory.core.language.{language}")
     assert all(text.strip() for lists in sections.values() for text in lists.values())
-
-
-def test_of_any_leaves_out_languages_without_a_pattern() -> None:
-    assert of_any(lambda one: one.facts.possessives) == "my|our|meine?|unsere?"
-    german = next(one for one in LANGUAGES if one.name == "german")
-    assert of_any(lambda one: one.statements.oblique) == german.statements.oblique

@@ -17,15 +17,7 @@ def test_asks_overview_of_a_time_and_not_of_a_thing(asked, text):
     assert asks_overview(text) is (asked == "yes")
 
 
-@each_row(
-    ("text", "first"),
-    [
-        ("what did we talk about last week?", "week/2026-W20"),
-        ("what did we talk about yesterday?", "day/2026-05-19"),
-        ("what did we talk about on 8 May?", "day/2026-05-08"),
-        ("catch me up", "week/2026-W20"),
-    ],
-)
+@each_row(("text", "first"), listed("rules/overview", "names_of_a_time"))
 @each_row("zone", ["UTC", "Europe/Berlin", "Pacific/Honolulu"])
 def test_names_of_a_time(text, first, zone):
     there = ZoneInfo(zone)

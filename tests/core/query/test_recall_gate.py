@@ -57,14 +57,9 @@ def test_recall_gate_one_word_of_content_is_enough_to_look_it_up(
         assert word in judge(text, language).query
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "query"),
-    [
-        ("Hey there, good morning, do you remember Max?", "do you remember Max?"),
-        ("Hallo du, weißt du noch?", "Hallo du, weißt du noch?"),
-        ("hi, it's me again", "it's me again"),
-        ("okay, where is Max", "okay, where is Max"),
-    ],
+    listed("rules/recall_gate", "recall_gate_what_follows_a_greeting_is_looked_up"),
 )
 def test_recall_gate_what_follows_a_greeting_is_looked_up(said: str, query: str) -> None:
     assert judge(said).query == query

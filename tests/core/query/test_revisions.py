@@ -33,25 +33,12 @@ def test_other_matters_and_the_same_value_change_nothing(
 
 
 @each_row(
-    ("query", "text", "language", "missing"),
-    [
-        ("How much does the ramp cost?", "We're getting a ramp put in.", "english", 1.0),
-        ("how much does the ramp cost", "the ramp is ninety pounds", "english", 0.0),
-        ("How many aunts does Linda have?", "My cousin Linda sells boats.", "english", 1.0),
-        ("How many aunts does Linda have?", "Linda's aunt is called Jo.", "english", 0.0),
-        ("What time does the library close?", "I like our library.", "english", 1.0),
-        ("When did I buy the kayak?", "I bought a kayak.", "english", 0.0),
-        ("How much does a blue whale weigh?", "Whales are big.", "english", 0.0),
-        ("Wie viel kostet die Rampe?", "Wir bauen eine Rampe.", "german", 1.0),
-        ("wie viel kostet die rampe", "die rampe kostet neunzig euro", "german", 0.0),
-        ("Wann ist das Sommerfest?", "Das Sommerfest wird schön.", "german", 1.0),
-        ("wann ist das sommerfest", "das sommerfest ist am samstag", "german", 0.0),
-    ],
+    ("query", "text", "language", "missing"), listed("rules/revisions", "a question for a value")
 )
 def test_a_question_for_a_value_is_not_answered_without_one(
-    query: str, text: str, language: str, missing: float
+    query: str, text: str, language: str, missing: str
 ) -> None:
-    assert lacks_value(query, [text], language) == missing
+    assert lacks_value(query, [text], language) == float(missing)
 
 
 def test_a_value_of_something_else_counts_less() -> None:

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.memory_block import (
     CLOSE,
     OPEN,
@@ -216,11 +215,7 @@ def test_pack_puts_the_newer_of_one_matter_last() -> None:
         assert ["Rome." in lines[0], "dentist" in lines[1], "Oslo" in lines[2]] == [True] * 3
 
 
-def test_memory_line_marks_what_is_over() -> None:
-    over = hit("I live in Rome.", valid_to=datetime(2025, 3, 4, tzinfo=UTC)).memory
-    assert memory_line(over, NOW, UTC, 80) == "- (until March 2025) Anna: I live in Rome."
-    line = memory_line(over, NOW, UTC, 80, language=language_of("de"))
-    assert line == "- (bis März 2025) Anna: I live in Rome."
+def test_memory_line_does_not_mark_what_will_be_over() -> None:
     future = hit("I live in Rome.", valid_to=NOW + timedelta(days=1)).memory
     assert memory_line(future, NOW, UTC, 80).startswith("- (today)")
 

@@ -22,24 +22,10 @@ from slowcat_memory.providers.llm.server import (
 )
 from tests.support.faulty_llm_server import FaultServer, Scene
 from tests.support.llm_prompts import GOOD, PROMPT, Note
-from tests.support.rows import each_row
+from tests.support.rows import each_row, listed
 
 # What servers say of a prompt of some 9,000 tokens, when they have 4,096.
-REFUSALS = {
-    "llama.cpp": '{"error": {"message": "request (9013 tokens) exceeds the available context size '
-    '(4096 tokens), try increasing it", "type": "exceed_context_size_error", "n_ctx": 4096}}',
-    "llama-cpp-python": "Requested tokens (9013) exceed context window of 4096",
-    "vllm": "This model's maximum context length is 4096 tokens. However, you requested 9513 tokens "
-    "(9013 in the messages, 500 in the completion).",
-    "lm-studio": "The number of tokens to keep from the initial prompt is greater than the context "
-    "length (n_keep: 9013>= n_ctx: 4096). Try to load the model with a larger context length",
-    "lm-studio, older": "Trying to keep the first 9013 tokens when context the overflows. However, "
-    "the model is loaded with context length of only 4096 tokens, which is not enough.",
-    "ollama": "the input length exceeds the context length",
-    "ollama, newer": "prompt too long; exceeded max context length by 4917 tokens",
-    "tgi": "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9013 `inputs` tokens",
-    "nothing": "Context size has been exceeded.",
-}
+REFUSALS = dict(listed("server_errors", "a prompt that is too long"))
 
 
 class SmallServer(FaultServer):

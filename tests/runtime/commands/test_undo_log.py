@@ -16,7 +16,8 @@ from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer import read
 from slowcat_memory.transfer.export import export
-from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, residue, talk
+from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
+from tests.support.memories import residue
 
 
 def test_undo_log_hidden_is_not_found_and_undone_is(open_engine):
@@ -74,10 +75,10 @@ def test_undo_log_when_it_is_due_it_is_erased_with_the_order_and_its_answer(open
         engine, f"a {WORD} lives here", "nice", f"forget everything about {WORD}", f"{WORD}, gone"
     )
     hide(engine, first, reply, turn=order)
-    assert engine.eraser.erase_due() == 0 and residue(open_engine.folder)
+    assert engine.eraser.erase_due() == 0 and residue(open_engine.folder, WORD)
     open_engine.clock.now += timedelta(seconds=UNDO_S)
     assert engine.eraser.erase_due() == 1
-    assert residue(open_engine.folder) == []
+    assert residue(open_engine.folder, WORD) == []
     (entry,) = commands(engine)
     assert entry.state == "erased" and not (entry.hidden or entry.turns or entry.turn)
     assert engine.wiring.undo_log.undo(entry) is None
@@ -96,7 +97,7 @@ def test_undo_log_end_of_a_session_erases_what_is_due(open_engine):
             SessionEdge(session="s", scope="anna", kind="end", at=engine.clock(), reason="close")
         )
         engine.drain()
-        assert bool(residue(open_engine.folder)) is left
+        assert bool(residue(open_engine.folder, WORD)) is left
 
 
 CRASH = """
@@ -128,14 +129,14 @@ def test_undo_log_crash_leaves_no_forgetting_half_done(open_engine, moment):
     run = [sys.executable, "-c", code, str(open_engine.folder), moment]
     died = subprocess.run(run, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert died.returncode == 9
-    assert residue(open_engine.folder), "the crash came before the bytes were gone"
+    assert residue(open_engine.folder, WORD), "the crash came before the bytes were gone"
     engine = open_engine()
     assert found(engine, WORD) == []
     engine.close()
     open_engine.clock.now += timedelta(hours=1)
     engine = open_engine()
     engine.drain()
-    assert residue(open_engine.folder) == []
+    assert residue(open_engine.folder, WORD) == []
     assert [entry.state for entry in commands(engine)] == ["erased"]
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from slowcat_memory.runtime.conversation.transcripts import Transcripts, Voice
+from tests.support.rows import each_row, listed
 
 ANNA, BEN, EVE = Voice("anna", "Anna"), Voice("ben", "Ben"), Voice("anna", "Eve")
 
@@ -47,14 +48,12 @@ def test_transcripts_discard_keeps_what_waits_for_another_turn():
     assert len(transcripts) == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("muted", "text"),
-    [
-        ("no", "I want you to know my PIN is 4711"),
-        ("a", "I have a cat and a banana"),
-        ("no", "no"),
-        ("know my", "you know my PIN"),
-    ],
+    listed(
+        "rules/transcripts",
+        "transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_speaker",
+    ),
 )
 def test_transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_speaker(muted, text):
     transcripts = heard((BEN, muted), (ANNA, text))

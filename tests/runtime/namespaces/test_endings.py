@@ -10,6 +10,7 @@ from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import Endings, KnownFacts
+from tests.support.rows import each_row, listed
 
 DAY = timedelta(days=1)
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -90,14 +91,9 @@ def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     assert endings.of("chunk/1", MAY + 31 * DAY) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
-    [
-        ("I love coffee.", "I hate coffee."),
-        ("Ich mag Kaffee.", "Ich hasse Kaffee."),
-        ("My girlfriend is called Mia.", "My girlfriend is called Nora."),
-        ("I'm vegetarian.", "I'm vegan now."),
-    ],
+    listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
 )
 def test_opposites_and_partners_end_each_other_before_idle_work(before: str, after: str) -> None:
     endings = Endings()

@@ -1,16 +1,17 @@
 """A question that asks for an overview brings summaries; any other one brings none."""
 
 import contextlib
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.rows import each_row, listed
+from tests.support.sessions import hold
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)
 JOBS = ("session_summary", "window_summary", "meta_summary", "rollups", "topics")
@@ -24,19 +25,7 @@ def engine(tmp_path):
     with contextlib.closing(made):
         for day in (11, 13, 20):
             at = datetime(2026, 5, day, 9, tzinfo=UTC)
-            edge = {"session": f"s{day}", "scope": "anna"}
-            made.store.append(SessionEdge(**edge, kind="start", at=at))
-            for n, text in enumerate(SAID):
-                made.append(
-                    Turn(
-                        **edge,
-                        speaker="Anna",
-                        role="user",
-                        text=f"{text} It is the {day}th.",
-                        at=at + timedelta(minutes=n),
-                    )  # fmt: skip
-                )
-            made.store.append(SessionEdge(**edge, kind="end", at=at + timedelta(minutes=9)))
+            hold(made, f"s{day}", [f"{text} It is the {day}th." for text in SAID], at, step_s=60)
         made.store.flush(None)
         made.think(JOBS)
         yield made
@@ -46,15 +35,9 @@ def ids(engine, text, **given):
     return [hit.memory.id for hit in engine.search(text, "anna", 10, **given).hits]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "first"),
-    [
-        ("what did we talk about last week?", "summary/week/2026-W20"),
-        ("what did we talk about on 13 May?", "summary/day/2026-05-13"),
-        ("catch me up", "summary/session/s20"),
-        ("what did we talk about today?", "summary/session/s20"),
-        ("worüber haben wir gesprochen?", "summary/session/s20"),
-    ],
+    listed("rules/overviews", "overviews_an_overview_begins_with_the_summary_of_its_time"),
 )
 def test_overviews_an_overview_begins_with_the_summary_of_its_time(engine, text, first):
     found = ids(engine, text)

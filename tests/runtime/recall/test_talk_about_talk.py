@@ -3,14 +3,14 @@
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.sessions import hold
 
 MAY = datetime(2026, 5, 1, 9, tzinfo=UTC)
 ASKED = "Where did we get the scooter?"
@@ -29,15 +29,7 @@ class House:
         """Log a session; a pair is what Anna says and what the agent answers."""
         self.clock.advance(86_400)
         at = self.clock()
-        edge = {"session": f"s{at:%j}", "scope": "anna"}
-        self.engine.append(SessionEdge(**edge, kind="start", at=at))
-        for n, both in enumerate(said):
-            words = both if isinstance(both, tuple) else (both,)
-            for who, text in zip(("user", "assistant"), words, strict=False):
-                speaker = "Anna" if who == "user" else "Assistant"
-                when = at + timedelta(seconds=30 * n + 10 * (who == "assistant"))
-                self.engine.append(Turn(**edge, speaker=speaker, role=who, text=text, at=when))
-        self.engine.append(SessionEdge(**edge, kind="end", at=at + timedelta(minutes=9)))
+        hold(self.engine, f"s{at:%j}", said, at, step_s=15)
         self.engine.store.flush(None)
         self.engine.drain()
 

@@ -23,6 +23,7 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job
+from tests.support.sessions import hold
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 Row = dict[str, Any]
@@ -58,15 +59,9 @@ class House:
         """Have a session: returns the turns' log ids."""
         self.sessions += 1
         at = AT + timedelta(days=self.sessions)
-        edge = {"session": f"s{self.sessions}", "scope": "anna"}
-        self.store.append(SessionEdge(**edge, kind="start", at=at))
-        acks = [
-            self.store.append(Turn(**edge, speaker=speaker, role=role, text=text, at=at))
-            for text in texts
-        ]
-        self.store.append(SessionEdge(**edge, kind="end", at=at))
+        turns = hold(self.store, f"s{self.sessions}", texts, at, speaker=speaker, role=role)
         self.store.flush(None)
-        return [ack.event.id for ack in acks]
+        return turns
 
     def think(self, llm: Any = None, **options: Any) -> int:
         async def sleep(seconds: float) -> None:

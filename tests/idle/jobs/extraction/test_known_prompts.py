@@ -14,9 +14,10 @@ from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.idle_doubles import NOW, Rig
+from tests.support.sessions import hold
 
 FIRST = "my sister Hana works at Northlight, over in Leeds, and she has done so for nine good years"
 SECOND = (
@@ -58,15 +59,10 @@ class House(Rig):
         super().__init__(path, *jobs, parts={"llm": llm})
 
     def talk(self, session: str, text: str, days: int) -> int:
-        at, edge = NOW + timedelta(days=days), {"session": session, "scope": "anna"}
-        self.store.append(SessionEdge(**edge, kind="start", at=at))
-        ack = self.store.append(Turn(**edge, speaker="Mira", role="user", text=text, at=at))
-        self.store.append(
-            Turn(**edge, speaker="Juno", role="assistant", text="I see, and then?", at=at)
-        )
-        self.store.append(SessionEdge(**edge, kind="end", at=at))
+        said = [(text, "I see, and then?")]
+        turn, _ = hold(self.store, session, said, NOW + timedelta(days=days), speaker="Mira")
         self.store.flush(None)
-        return ack.event.id
+        return turn
 
     def memories(self, kind: str) -> list[Memory]:
         with self.store.snapshot() as snapshot:

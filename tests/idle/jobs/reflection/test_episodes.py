@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.sessions import hold
 
 MONDAY = datetime(2026, 11, 2, 18, tzinfo=UTC)
 SCOPE = "nora"
@@ -37,13 +37,8 @@ def _engine(path: Path, clock: FixedClock) -> MemoryEngine:
 
 def _say(engine: MemoryEngine, clock: FixedClock, evening: int) -> None:
     clock.now = MONDAY + timedelta(days=evening)
-    edge = {"session": f"s{evening}", "scope": SCOPE}
-    engine.append(SessionEdge(**edge, kind="start", at=clock.now))
-    for n, text in enumerate(EVENINGS[evening]):
-        at = clock.now + timedelta(minutes=n)
-        engine.append(Turn(**edge, speaker="Nora", role="user", text=text, at=at))
-        engine.append(Turn(**edge, speaker="Mo", role="assistant", text="I see.", at=at))
-    engine.append(SessionEdge(**edge, kind="end", at=at))
+    said = [(text, "I see.") for text in EVENINGS[evening]]
+    hold(engine, f"s{evening}", said, clock.now, step_s=30, scope=SCOPE, speaker="Nora")
     engine.store.flush(None)
 
 

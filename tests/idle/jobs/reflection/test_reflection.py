@@ -15,6 +15,7 @@ from slowcat_memory.idle.jobs.reflection.open_threads import BringUp, Profile
 from slowcat_memory.records import Forget, Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
+from tests.support.sessions import hold, session
 
 
 @pytest.fixture
@@ -54,14 +55,8 @@ def memories(engine: MemoryEngine, beginning: str = "") -> list[Memory]:
     "job", [Blocks(), Profile(), Episodes(), BringUp()], ids=lambda job: job.name
 )
 def test_reflection_they_keep_to_the_contract(job: Any) -> None:
-    events: list[Any] = [SessionEdge(session="s", scope=SCOPE, kind="start", at=begin(0))]
-    for n, (said, answered) in enumerate(SESSIONS[0] + SESSIONS[1]):
-        at = begin(0) + timedelta(minutes=n)
-        common: dict[str, Any] = {"session": "s", "scope": SCOPE, "at": at}
-        events.append(Turn(**common, speaker="Maya", role="user", text=said))
-        events.append(Turn(**common, speaker="Assistant", role="assistant", text=answered))
-    events.append(SessionEdge(session="s", scope=SCOPE, kind="end", at=at))
-    check_job(job, events)
+    said = SESSIONS[0] + SESSIONS[1]
+    check_job(job, session("s", said, begin(0), step_s=30, scope=SCOPE, speaker="Maya"))
 
 
 def test_reflection_the_head_is_the_same_all_through_a_session(
@@ -174,14 +169,9 @@ def test_reflection_an_icebreaker_comes_once_for_each_source(
 def converse(engine: MemoryEngine, clock: FixedClock, *said: str) -> None:
     """Say something in a session of its own, a day later, and let the jobs work."""
     clock.advance(86_400)
-    edge: dict[str, Any] = {"session": f"s{clock.now:%d%H}", "scope": SCOPE}
-    engine.append(SessionEdge(**edge, kind="start", at=clock.now))
-    for text in said:
-        clock.advance(30)
-        engine.append(Turn(**edge, speaker="Maya", role="user", text=text, at=clock.now))
-    engine.append(SessionEdge(**edge, kind="end", at=clock.now))
+    hold(engine, f"s{clock.now:%d%H}", said, clock.now, step_s=30, scope=SCOPE, speaker="Maya")
     engine.store.flush(None)
-    clock.advance(3600)
+    clock.advance(4000)
     engine.think(OURS)
 
 

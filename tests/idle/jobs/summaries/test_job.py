@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.errors import BadAnswerError, EndpointError
-from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.daily_talks import JOBS, MONDAY, reflection
+from tests.support.sessions import session
 
 BERLIN, HONOLULU = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Honolulu")
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
@@ -304,21 +305,7 @@ def test_job_summary_job_what_must_stay_here_is_not_told_to_an_llm_elsewhere(hou
 
 
 def events(turns: int = 30) -> list[Any]:
-    edge = {"session": "s", "scope": "anna"}
-    return [
-        SessionEdge(**edge, kind="start", at=MONDAY),
-        *(
-            Turn(
-                **edge,
-                speaker="Anna",
-                role="user",
-                text=f"I saw bird {n} in Lisbon.",
-                at=MONDAY + timedelta(minutes=n),
-            )  # fmt: skip
-            for n in range(turns)
-        ),
-        SessionEdge(**edge, kind="end", at=MONDAY + timedelta(minutes=turns)),
-    ]
+    return session("s", [f"I saw bird {n} in Lisbon." for n in range(turns)], MONDAY, step_s=60)
 
 
 @pytest.mark.parametrize("job", [JOBS[0], JOBS[1]], ids=lambda job: job.name)
