@@ -19,14 +19,16 @@ from slowcat_memory.core.disclosure import (
     disclose_all,
     disclose_found,
     is_derived_local,
+    may_read,
 )
 from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.core.summaries.summary import HISTORY
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.validity import as_of, held_at, order
-from slowcat_memory.engine.derived_search import TURNS, kinds_of
+from slowcat_memory.engine.derived_search import EMBEDDED, TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
@@ -230,14 +232,28 @@ class Search:
         )
         within = scan.within("", how.get("since"), how.get("until"))
         reader = wiring.reader(scope, local=local)
+        total = sum(turns.words.values()) or 1.0
+        words = {word: weight / total for word, weight in turns.words.items()}
+        likely = {hit.memory.id: hit.probability for hit in turns.hits}
         with wiring.store.snapshot() as snapshot:
-            stored = chain.from_iterable(snapshot.memories(scope, one) for one in kinds)
-            memories = (shown for one in stored if within(one) and (shown := disclose(one, reader)))
-            stays = partial(is_derived_local, find=snapshot.memory)
-            found = wiring.derived_search.rank(text, memories, turns.words, turns.hits, stays)
-            seen = (hit for hit in found if disclose_found(hit.memory, reader, snapshot.memory))
-            hits = list(islice(seen, k))
+            with wiring.catalogue(scope, snapshot) as catalogue:
+                rows = catalogue.ranked(kinds, words, likely)
+                current = (one for one in rows if _may_be_found(one[0], reader) and within(one[0]))
+                promising = list(islice(current, 2 * max(EMBEDDED, k)))
+            find = snapshot.memory
+            read = ((find(scope, row.id), own, behind) for row, own, behind in promising)
+            found = [
+                (shown, own, behind)
+                for one, own, behind in read
+                if one and one.text.strip() and (shown := disclose_found(one, reader, find))
+            ]
+            stays = partial(is_derived_local, find=find)
+            hits = wiring.derived_search.rank(text, found, snapshot, stays)[:k]
         return replace(turns, hits=hits, unknown=not hits)
+
+
+def _may_be_found(row: Memory, reader: Reader) -> bool:
+    return row.retired_at is None and HISTORY not in row.id and may_read(row, reader)
 
 
 def hotwords(wiring: EngineWiring, scope: str, n: int, *, local: bool) -> list[Hotword]:

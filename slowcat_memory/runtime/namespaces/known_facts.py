@@ -251,8 +251,8 @@ class Endings:
         self._facts: dict[str, _Stated] = {}
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
         self._written: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts by an LLM that hold
-        # By speaker, subject and slot: the chunk of the latest statement, and the statement.
-        self._latest: dict[tuple[str, str, Slot], tuple[str, Statement]] = {}
+        # By speaker and subject, by slot: the chunk of the latest statement, and the statement.
+        self._latest = defaultdict[tuple[str, str], dict[Slot, tuple[str, Statement]]](dict)
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
         self._read_to = 0  # log id of the latest turn that a fact was read from
         for fact in sorted(facts, key=lambda one: one.valid_from):
@@ -309,13 +309,14 @@ class Endings:
 
     def _end(self, turn: Turn, ending: Ended) -> None:
         """End the latest statements that a turn says are over."""
+        latest, predicates = self._latest[turn.speaker, fold(ending.subject)], ending.predicates
         gone = [
-            (key, chunk)
-            for key, (chunk, one) in self._latest.items()
-            if key[:2] == (turn.speaker, fold(ending.subject)) and ends(ending, one)
+            (slot, chunk)
+            for slot, (chunk, one) in latest.items()
+            if (not predicates or one.predicate in predicates) and ends(ending, one)
         ]
-        for key, chunk in gone:
-            del self._latest[key]
+        for slot, chunk in gone:
+            del latest[slot]
             if chunk != chunk_id(turn.id) and chunk not in self._ended:
                 self._heard[chunk] = Ending(turn.at, newer=chunk_id(turn.id))
 
@@ -324,9 +325,9 @@ class Endings:
         if not (predicate := canonical(one.predicate)):
             return ""
         new = Statement(subject=one.subject, predicate=predicate, object=one.object)
-        key = (speaker, fold(new.subject), slot_of(new))
-        before, old = self._latest.get(key, ("", new))
-        self._latest[key] = (chunk, new)
+        latest, slot = self._latest[speaker, fold(new.subject)], slot_of(new)
+        before, old = latest.get(slot, ("", new))
+        latest[slot] = (chunk, new)
         return before if before not in ("", chunk) and exclude(new, old) else ""
 
     def of(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
