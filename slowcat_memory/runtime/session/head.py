@@ -1,6 +1,6 @@
 """The context of a session for the system instruction: from the store, constant during it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta, tzinfo
 
@@ -11,7 +11,8 @@ from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, s
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.memory import BLOCK, NOTE, SESSION_SUMMARY, family
-from slowcat_memory.records import Disclosed, Memory, Session
+from slowcat_memory.core.validity import holds
+from slowcat_memory.records import Memory, Session
 from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers
 from slowcat_memory.store import Snapshot, Store
@@ -63,17 +64,18 @@ class Heads:
             with self._lend(scope, snapshot) as catalogue:
                 rows = self._chosen(catalogue, moment, last, going=going)
             memories = [
-                replace(shown, retired_at=None) if shown.retired_at else shown
+                replace(shown, retired_at=None)
                 for row in rows
                 if (one := snapshot.memory(scope, row.id))
                 and (shown := disclose_found(one, reader, snapshot.memory))
             ]
         icebreaker = self._icebreakers.for_session(scope, sessions, reader)
+        told = [one for one in memories if one.kind == SESSION_SUMMARY]
         start = SessionStart(
             moment=moment,
             talks=len(ended),
             last=last.last if last else None,
-            summary=_summary(memories),
+            summary=max(told, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None),
             memories=memories,
             icebreaker=icebreaker,
             user=self._users.of(scope),
@@ -85,17 +87,17 @@ class Heads:
     ) -> list[Memory]:
         """Return the rows of the memories that a context may be made of."""
         facts = catalogue.having(*(("kind", kind) for kind in DATED))
-        found = {one.id: one for one in facts if may_have_line(one, moment, self._zone)}
-        found |= {one.id: one for one in catalogue.having("/pinned", *_WHOLE)}
         summaries = catalogue.having(("kind", SESSION_SUMMARY)) if last else ()
-        found |= {one.id: one for one in summaries if last and _is_of(one, last)}
+        every = (
+            *(one for one in facts if may_have_line(one, moment, self._zone)),
+            *(one for one in summaries if last and _is_of(one, last)),
+            *catalogue.having("/pinned", *_WHOLE),
+        )
         return [
             one
-            for one in found.values()
+            for one in {one.id: one for one in every}.values()
             if _is_due(one, moment, going)
-            and (
-                one.valid_to is None or one.valid_to > self._clock() or one.kind == SESSION_SUMMARY
-            )
+            and holds(replace(one, retired_at=None), self._clock())
             and (one.retired_at is None or (going and _stood(one, moment, catalogue)))
         ]
 
@@ -133,11 +135,9 @@ def _stood(row: Memory, moment: datetime, catalogue: Catalogue) -> bool:
     What idle work supersedes during the session stays until its end; what a user retires is removed
     at once.
     """
-    if row.retired_at is None or row.retired_at <= moment:
-        return False
     alike = catalogue.having(("kind", row.kind))
-    newer = (one for one in alike if one.made or family(one.kind) == BLOCK)
-    return any(one.recorded_at == row.retired_at for one in newer)
+    newer = {one.recorded_at for one in alike if one.made or family(one.kind) == BLOCK}
+    return row.retired_at is not None and row.retired_at > moment and row.retired_at in newer
 
 
 def _is_due(memory: Memory, moment: datetime, going: bool) -> bool:
@@ -148,13 +148,8 @@ def _is_due(memory: Memory, moment: datetime, going: bool) -> bool:
     return memory.pinned or not going or (memory.recorded_at or memory.valid_from) <= moment
 
 
-def _summary(memories: Iterable[Disclosed]) -> Disclosed | None:
-    """Return the latest summary, of those made of a session's turns or, without sources, of its time."""
-    found = (m for m in memories if m.kind == SESSION_SUMMARY)
-    return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
-
-
 def _is_of(memory: Memory, session: Session) -> bool:
+    """Return whether a summary is of a session's turns or, without sources, of its time."""
     if memory.sources:
         return any(session.first_turn <= turn <= session.last_turn for turn in memory.sources)
     return session.started <= memory.valid_from <= (session.ended or session.last)
