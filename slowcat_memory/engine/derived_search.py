@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from slowcat_memory.core.catalogue import searched_text
+from slowcat_memory.core.disclosure import is_derived_local
 from slowcat_memory.core.facts.fact import is_fact, key_id
 from slowcat_memory.core.memory import EPISODE, FACT, NOTE, SUMMARY
 from slowcat_memory.core.ranking.offering import probability
@@ -18,7 +19,7 @@ from slowcat_memory.core.summaries.summary import KINDS
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.providers import sends_texts_away
-from slowcat_memory.records import Disclosed, Hit, Memory
+from slowcat_memory.records import Disclosed, Hit
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.store import Snapshot
 
@@ -57,40 +58,43 @@ class DerivedSearch:
         self._embedding = embedding
         self._vector: Callable[[str, str], np.ndarray] = lru_cache(KEPT_VECTORS)(self._embed)
 
-    def rank(
-        self,
-        query: str,
-        found: Sequence[Found],
-        snapshot: Snapshot,
-        stays: Callable[[Memory], bool],
-    ) -> list[Hit]:
-        """Return the memories that match, best first.
+    def rank(self, query: str, found: Sequence[Found], snapshot: Snapshot) -> list[Hit]:
+        """Return the memories that match, best first, without a text that is there already.
 
         Args:
             found: The most promising ones, best first.
-            stays: Returns whether a memory was made of local-only ones.
         """
-        promising = [one for one, _, _ in found[:EMBEDDED]]
-        if sends_texts_away(self._embedding.embedder):
-            promising = [one for one in promising if not (one.local_only or stays(one))]
-        cosines = self._cosines(query, promising, snapshot)
-        hits = [_hit(one, own, cosines.get(one.id), behind) for one, own, behind in found]
-        best = sorted(hits, key=lambda hit: -hit.score)
-        return _distinct(hit for hit in best if hit.score >= FAINT)
+        cosines = self._cosines(query, [one for one, _, _ in found], snapshot)
+        likely = probability(np.array([share for _, share, _ in found]), cosines)
+        hits = [
+            Hit(
+                memory=one,
+                score=round(OWN * own + (1 - OWN) * behind, 4),
+                probability=max(own, behind),
+                coverage=round(share, 4),
+                cosine=None if np.isnan(cosine) else cosine,
+            )
+            for (one, share, behind), own, cosine in zip(
+                found, likely.tolist(), cosines.tolist(), strict=True
+            )
+        ]
+        best = [hit for hit in sorted(hits, key=lambda hit: hit.score) if hit.score >= FAINT]
+        once = {fingerprint(hit.memory.text): hit for hit in best}  # of equal texts, the best hit
+        return sorted(once.values(), key=lambda hit: -hit.score)
 
-    def _cosines(
-        self, query: str, memories: Iterable[Disclosed], snapshot: Snapshot
-    ) -> dict[str, float]:
-        """Return the cosines of the query with memories; none without a model."""
+    def _cosines(self, query: str, memories: Sequence[Disclosed], snapshot: Snapshot) -> np.ndarray:
+        """Return the cosines of the query with memories; NaN for one that has none."""
+        cosines = np.full(len(memories), np.nan)
         asked = self._embedding.query(query) if self._embedding.query else None
         if asked is None:
-            return {}
-        space = self._embedding.space.key
-        cosines = dict[str, float]()
-        for one in memories:
+            return cosines
+        away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
+        for place, one in enumerate(memories[:EMBEDDED]):
+            if away and (one.local_only or is_derived_local(one, snapshot.memory)):
+                continue
             stored = snapshot.vector(space, one.scope, key_id(one)) if is_fact(one) else None
             values = stored.values if stored else self._vector(space, searched_text(one))
-            cosines[one.id] = float(values @ asked.vector)
+            cosines[place] = values @ asked.vector
         return cosines
 
     def _embed(self, key: str, text: str) -> np.ndarray:
@@ -100,23 +104,3 @@ class DerivedSearch:
     def forget(self) -> None:
         """Drop the kept vectors and their texts."""
         self._vector.cache_clear()  # type: ignore[attr-defined]  # of lru_cache
-
-
-def _hit(memory: Disclosed, share: float, cosine: float | None, behind: float) -> Hit:
-    vector = None if cosine is None else np.array([cosine])
-    own = float(probability(np.array([share]), vector)[0])
-    return Hit(
-        memory=memory,
-        score=round(OWN * own + (1 - OWN) * behind, 4),
-        probability=max(own, behind),
-        coverage=round(share, 4),
-        cosine=cosine,
-    )
-
-
-def _distinct(hits: Iterable[Hit]) -> list[Hit]:
-    """Leave out a text that is there already: by rule, a quiet week is its one day's."""
-    first: dict[str, Hit] = {}
-    for hit in hits:
-        first.setdefault(fingerprint(hit.memory.text), hit)
-    return list(first.values())

@@ -4,7 +4,6 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
@@ -15,10 +14,7 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.disclosure import (
     Reader,
-    disclose,
-    disclose_all,
     disclose_found,
-    is_derived_local,
     may_read,
 )
 from slowcat_memory.core.extraction.predicates import with_names
@@ -232,28 +228,26 @@ class Search:
         )
         within = scan.within("", how.get("since"), how.get("until"))
         reader = wiring.reader(scope, local=local)
-        total = sum(turns.words.values()) or 1.0
-        words = {word: weight / total for word, weight in turns.words.items()}
+        words, total = turns.words, sum(turns.words.values()) or 1.0
         likely = {hit.memory.id: hit.probability for hit in turns.hits}
         with wiring.store.snapshot() as snapshot:
             with wiring.catalogue(scope, snapshot) as catalogue:
-                rows = catalogue.ranked(kinds, words, likely)
-                current = (one for one in rows if _may_be_found(one[0], reader) and within(one[0]))
+                shares = {word: weight / total for word, weight in words.items()}
+                rows = catalogue.ranked(kinds, shares, likely)
+                readable = (one for one in rows if may_read(one[0], reader) and within(one[0]))
+                current = (
+                    one for one in readable if not one[0].retired_at and HISTORY not in one[0].id
+                )
                 promising = list(islice(current, 2 * max(EMBEDDED, k)))
-            find = snapshot.memory
-            read = ((find(scope, row.id), own, behind) for row, own, behind in promising)
             found = [
                 (shown, own, behind)
-                for one, own, behind in read
-                if one and one.text.strip() and (shown := disclose_found(one, reader, find))
+                for row, own, behind in promising
+                if (one := snapshot.memory(scope, row.id))
+                and one.text.strip()
+                and (shown := disclose_found(one, reader, snapshot.memory))
             ]
-            stays = partial(is_derived_local, find=find)
-            hits = wiring.derived_search.rank(text, found, snapshot, stays)[:k]
+            hits = wiring.derived_search.rank(text, found, snapshot)[:k]
         return replace(turns, hits=hits, unknown=not hits)
-
-
-def _may_be_found(row: Memory, reader: Reader) -> bool:
-    return row.retired_at is None and HISTORY not in row.id and may_read(row, reader)
 
 
 def hotwords(wiring: EngineWiring, scope: str, n: int, *, local: bool) -> list[Hotword]:
@@ -283,8 +277,8 @@ def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]
     turns = (turn for turn in snapshot.turns(scope) if not turn.aside)
     chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
     seen = set[str]()
-    for memory in chain(disclose_all(snapshot.memories(scope), reader), chunks):
-        if shown := disclose(memory, reader):
+    for memory in chain(snapshot.memories(scope), chunks):
+        if shown := disclose_found(memory, reader, snapshot.memory):
             seen |= _words_of(shown) & wanted
     return frozenset(seen)
 
@@ -352,12 +346,10 @@ def read_graph(
     from slowcat_memory.core.graph.unsourced_facts import graph_of
 
     reader = wiring.reader(scope, local=local)
-    kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
     with wiring.store.snapshot() as snapshot:
-        stored = chain.from_iterable(  # what is local-only follows from all
-            snapshot.memories(scope, kind) for kind in (kinds if local else ("",))
-        )
-        every = disclose_all(stored, reader)
+        find, kinds = snapshot.memory, (ENTITY, RELATION, FACT)
+        stored = chain(*(snapshot.memories(scope, f"{kind}/") for kind in kinds))
+        every = [shown for one in stored if (shown := disclose_found(one, reader, find))]
         entities = [one for one in every if family(one.kind) == ENTITY]
         related = [one for one in every if family(one.kind) == RELATION]
         related = list(_without_hidden_turns(snapshot, scope, related))

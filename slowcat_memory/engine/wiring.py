@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 
 from msgspec import structs
 
@@ -59,8 +59,7 @@ class EngineWiring:
         open_store: Callable[..., Store] | None = None,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
-        self._catalogues: dict[str, tuple[threading.Lock, WorkingSet]] = {}
-        self._lending = threading.Lock()
+        self._catalogues = lru_cache(CATALOGUES)(lambda scope: (threading.Lock(), WorkingSet()))
         self.metrics = metrics or Metrics()
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
@@ -126,11 +125,7 @@ class EngineWiring:
     @contextmanager
     def catalogue(self, scope: str, snapshot: Snapshot) -> Iterator[Catalogue]:
         """Lend a scope's catalogue, as new as a snapshot, to one thread at a time."""
-        with self._lending:
-            lock, views = self._catalogues.pop(scope, (threading.Lock(), WorkingSet()))
-            self._catalogues[scope] = lock, views
-            if len(self._catalogues) > CATALOGUES:
-                del self._catalogues[next(iter(self._catalogues))]
+        lock, views = self._catalogues(scope)
         with lock:
             yield views.view(Catalogue, snapshot, scope, self.tokenizer)
 
