@@ -70,7 +70,7 @@ class Heads:
                 and (shown := disclose_found(one, reader, snapshot.memory))
             ]
         icebreaker = self._icebreakers.for_session(scope, sessions, reader)
-        told = [one for one in memories if one.kind == SESSION_SUMMARY]
+        told = [m for m in memories if last and m.kind == SESSION_SUMMARY and _is_of(m, last)]
         start = SessionStart(
             moment=moment,
             talks=len(ended),
