@@ -21,7 +21,6 @@ from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
-from slowcat_memory.core.summaries.summary import HISTORY
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.validity import as_of, held_at, order
 from slowcat_memory.engine.derived_search import EMBEDDED, TURNS, kinds_of
@@ -234,11 +233,9 @@ class Search:
             with wiring.catalogue(scope, snapshot) as catalogue:
                 shares = {word: weight / total for word, weight in words.items()}
                 rows = catalogue.ranked(kinds, shares, likely)
-                readable = (one for one in rows if may_read(one[0], reader) and within(one[0]))
-                current = (
-                    one for one in readable if not one[0].retired_at and HISTORY not in one[0].id
-                )
-                promising = list(islice(current, 2 * max(EMBEDDED, k)))
+                current = (one for one in rows if not one[0].retired_at and within(one[0]))
+                readable = (one for one in current if may_read(one[0], reader))
+                promising = list(islice(readable, 2 * max(EMBEDDED, k)))
             found = [
                 (shown, own, behind)
                 for row, own, behind in promising
