@@ -4,7 +4,6 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
@@ -15,10 +14,8 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.disclosure import (
     Reader,
-    disclose,
-    disclose_all,
     disclose_found,
-    is_derived_local,
+    may_read,
 )
 from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
@@ -26,7 +23,7 @@ from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.validity import as_of, held_at, order
-from slowcat_memory.engine.derived_search import TURNS, kinds_of
+from slowcat_memory.engine.derived_search import EMBEDDED, TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
@@ -230,13 +227,23 @@ class Search:
         )
         within = scan.within("", how.get("since"), how.get("until"))
         reader = wiring.reader(scope, local=local)
+        words, total = turns.words, sum(turns.words.values()) or 1.0
+        likely = {hit.memory.id: hit.probability for hit in turns.hits}
         with wiring.store.snapshot() as snapshot:
-            stored = chain.from_iterable(snapshot.memories(scope, one) for one in kinds)
-            memories = (shown for one in stored if within(one) and (shown := disclose(one, reader)))
-            stays = partial(is_derived_local, find=snapshot.memory)
-            found = wiring.derived_search.rank(text, memories, turns.words, turns.hits, stays)
-            seen = (hit for hit in found if disclose_found(hit.memory, reader, snapshot.memory))
-            hits = list(islice(seen, k))
+            with wiring.catalogue(scope, snapshot) as catalogue:
+                shares = {word: weight / total for word, weight in words.items()}
+                rows = catalogue.ranked(kinds, shares, likely)
+                current = (one for one in rows if not one[0].retired_at and within(one[0]))
+                readable = (one for one in current if may_read(one[0], reader))
+                promising = list(islice(readable, 2 * max(EMBEDDED, k)))
+            found = [
+                (shown, own, behind)
+                for row, own, behind in promising
+                if (one := snapshot.memory(scope, row.id))
+                and one.text.strip()
+                and (shown := disclose_found(one, reader, snapshot.memory))
+            ]
+            hits = wiring.derived_search.rank(text, found, snapshot)[:k]
         return replace(turns, hits=hits, unknown=not hits)
 
 
@@ -267,8 +274,8 @@ def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]
     turns = (turn for turn in snapshot.turns(scope) if not turn.aside)
     chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
     seen = set[str]()
-    for memory in chain(disclose_all(snapshot.memories(scope), reader), chunks):
-        if shown := disclose(memory, reader):
+    for memory in chain(snapshot.memories(scope), chunks):
+        if shown := disclose_found(memory, reader, snapshot.memory):
             seen |= _words_of(shown) & wanted
     return frozenset(seen)
 
@@ -336,12 +343,10 @@ def read_graph(
     from slowcat_memory.core.graph.unsourced_facts import graph_of
 
     reader = wiring.reader(scope, local=local)
-    kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
     with wiring.store.snapshot() as snapshot:
-        stored = chain.from_iterable(  # what is local-only follows from all
-            snapshot.memories(scope, kind) for kind in (kinds if local else ("",))
-        )
-        every = disclose_all(stored, reader)
+        find, kinds = snapshot.memory, (ENTITY, RELATION, FACT)
+        stored = chain(*(snapshot.memories(scope, f"{kind}/") for kind in kinds))
+        every = [shown for one in stored if (shown := disclose_found(one, reader, find))]
         entities = [one for one in every if family(one.kind) == ENTITY]
         related = [one for one in every if family(one.kind) == RELATION]
         related = list(_without_hidden_turns(snapshot, scope, related))

@@ -1,14 +1,17 @@
 """Builds the components of an engine, in order."""
 
+import threading
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
 
 from msgspec import structs
 
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
+from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_guard import ClockGuard
@@ -16,6 +19,7 @@ from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
 from slowcat_memory.engine.others import OtherProcesses
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
@@ -30,9 +34,10 @@ from slowcat_memory.runtime.recall.query import RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session.head import Heads
 from slowcat_memory.runtime.session.icebreakers import Icebreakers
-from slowcat_memory.store import Store
+from slowcat_memory.store import Snapshot, Store
 
 RECALL = "recall"  # the activity of a recall
+CATALOGUES = 8  # scopes whose catalogues are kept, the latest used
 
 
 class EngineWiring:
@@ -54,6 +59,7 @@ class EngineWiring:
         open_store: Callable[..., Store] | None = None,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
+        self._catalogues = lru_cache(CATALOGUES)(lambda scope: (threading.Lock(), WorkingSet()))
         self.metrics = metrics or Metrics()
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
@@ -91,10 +97,11 @@ class EngineWiring:
         user = config.memory.user_name
         self.users = UserNames(self.store.snapshot, user)
         self.retrieval = self.retrieval_of(retrieval_options(config))
-        self.derived_search = DerivedSearch(self.embedding, self.tokenizer)
+        self.derived_search = DerivedSearch(self.embedding)
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self.heads = Heads(
             self.store,
+            self.catalogue,
             self.icebreakers,
             self.zone,
             clock,
@@ -114,6 +121,13 @@ class EngineWiring:
         )
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
+
+    @contextmanager
+    def catalogue(self, scope: str, snapshot: Snapshot) -> Iterator[Catalogue]:
+        """Lend a scope's catalogue, as new as a snapshot, to one thread at a time."""
+        lock, views = self._catalogues(scope)
+        with lock:
+            yield views.view(Catalogue, snapshot, scope, self.tokenizer)
 
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
         """Return who reads some namespaces, and under which names; see ``audience.reader_of``."""

@@ -34,7 +34,6 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.notes import note_id
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.errors import describe_error
-from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.mcp import arguments as given
 from slowcat_memory.mcp.seen import Call, Seen
 from slowcat_memory.records import Disclosed, Forget, Memory, WriteBatch
@@ -110,11 +109,10 @@ class Answers:
         self._tokens, self._summaries, self._agreed, self._code = tokens, summaries, agreed, code
         self._proposals: dict[tuple[str, str], Proposal] = {}  # the latest, by scope and code
         self._done: list[tuple[str, Callable[[], object]]] = []  # what it was, and its reverse
-        self._lock, self._views = Lock(), WorkingSet()
+        self._lock = Lock()
 
     def answer(self, tool: str, arguments: Any, seen: Seen) -> Answer:
         """Execute a call of one of ``TOOLS``; never raises."""
-        seen.views = self._views
         try:
             if not isinstance(arguments, Mapping):
                 raise Unclear("The arguments must be an object.")

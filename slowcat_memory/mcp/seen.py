@@ -5,18 +5,15 @@ memories reach nobody. Everything that a tool answers goes through ``Seen``; wha
 counted either.
 """
 
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from itertools import islice
-from operator import attrgetter
-from threading import Lock
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.disclosure import (
     Reader,
@@ -38,12 +35,10 @@ from slowcat_memory.core.memory import (
     types_of,
 )
 from slowcat_memory.core.render.head_blocks import PROFILE
-from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import held_at
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import SearchArguments
-from slowcat_memory.idle.working_set import WorkingSet
-from slowcat_memory.records import Disclosed, Hit, Session, Statement, Turn
+from slowcat_memory.records import Disclosed, Hit, Session, Turn
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
@@ -52,9 +47,6 @@ Test = Callable[[MemoryRecord], bool]
 ABOUT_USER = (PROFILE, f"{BLOCK}/human")
 LATEST_ROWS = 50  # of the ledger, which has those of every scope
 LEADS = 3  # turns of a conversation that say what it is about
-_PLACE = attrgetter("memory.pinned", "memory.valid_from", "memory.id")
-_WITHOUT_TEXTS = {"speaker": "", "text": "", "context": "", "facets": {}, "statement": Statement()}
-_LISTING = Lock()  # of the views in every ``WorkingSet`` here: calls run on several threads
 
 
 class View(Struct, frozen=True):
@@ -76,41 +68,9 @@ class View(Struct, frozen=True):
         return disclose_found(memory, self.reader, self.snapshot.memory)
 
 
-class BareRow(Struct, frozen=True):
-    """A memory without its texts, and the hashes of its words; lists leave out a ``hidden`` one."""
-
-    memory: MemoryRecord
-    words: frozenset[int]
-    hidden: bool
-
-
-class BareRows:
-    """What lists are chosen from. A view of a ``WorkingSet`` that outlives forgetting: no texts."""
-
-    beginnings = ("",)
-
-    def __init__(self, language: str) -> None:
-        self._tokenize = Tokenizer(language)
-        self._by_id: dict[str, BareRow] = {}
-        self._order = list[BareRow]()
-
-    def put(self, memory: MemoryRecord, snapshot: Snapshot) -> None:
-        self.drop(memory.id)
-        shown = family(memory.kind) == RELATION or (is_listed(memory) and searchable(memory))
-        hidden = is_uncertain(memory) or not shown
-        if not hidden or is_withheld(memory):
-            words = frozenset(map(hash, self._tokenize(f"{memory.speaker} {memory.text}")))
-            bare = replace(memory, **_WITHOUT_TEXTS)
-            self._by_id[memory.id] = row = BareRow(bare, words, hidden)
-            insort(self._order, row, key=_PLACE)
-
-    def drop(self, id: str) -> None:
-        if row := self._by_id.pop(id, None):
-            del self._order[bisect_left(self._order, _PLACE(row), key=_PLACE)]
-
-    def __iter__(self) -> Iterator[BareRow]:
-        """Yield the rows: pinned ones first, then the latest."""
-        return reversed(self._order)
+def _may_be_listed(row: MemoryRecord) -> bool:
+    shown = family(row.kind) == RELATION or (is_listed(row) and searchable(row))
+    return shown and not is_uncertain(row)
 
 
 class Talk(Struct, frozen=True):
@@ -157,16 +117,13 @@ class Seen:
 
     Attributes:
         private: Whether the LLM may know what is local-only: its notes are local-only then.
-        views: What lists are chosen from, kept from call to call.
     """
-
-    views: WorkingSet
 
     def __init__(self, call: Call) -> None:
         self.call, self.memory, self.scope, self.local = call, call.engine, call.scope, call.local
         self.private, self.config = call.private, call.engine.config
         self.language = language_of(self.config.memory.language)
-        self._words = Tokenizer(self.config.memory.language)
+        self._words = call.engine.wiring.tokenizer.for_queries()
 
     @property
     def now(self) -> datetime:
@@ -188,11 +145,14 @@ class Seen:
         how: SearchArguments = {"exclude": self.call.hidden, "local": self.local, "talk": True}
         how["floor"] = self.config.recall.floor
         hits = self.memory.search(what, self.scope, most, **how).hits
-        asked, names = self._hashes(what), mentions(what, self._words)
+        asked, names = set(self._words(what)), mentions(what, self._words)
         with self._view() as view:
-            hidden = (row.words for row in self._rows(view) if is_withheld(row.memory))
-            shares = (len(asked & words) / max(1, len(asked)) for words in hidden)
-            best = max(hits[0].coverage if hits else 0.0, *shares, 0.0)
+            with self._catalogue(view) as catalogue:
+                common = catalogue.common(asked)
+                hidden = [common[row.id] for row in catalogue.in_order() if is_withheld(row)]
+            best = max(
+                hits[0].coverage if hits else 0.0, max(hidden, default=0) / max(1, len(asked))
+            )
             every = view.snapshot.memories(self.scope, ICEBREAKER)
             queued = [one for one in every if one.retired_at is None and names(one.text)]
             meant = [hit.memory for hit in hits if hit.coverage >= best / 2]
@@ -207,35 +167,33 @@ class Seen:
             text: Only those that share words with it, those with most of them first; "" for all.
             related: Also relations.
         """
-        asked = self._hashes(text)
+        asked = self._words(text)
         with self._view() as view:
-            rows: Iterable[BareRow] = (
-                row
-                for row in self._rows(view)
-                if not row.hidden
-                and (asked & row.words or not text)
-                and (related or is_listed(row.memory))
-                and wanted(row.memory)
-            )
-            if text:
-                rows = sorted(rows, key=lambda row: -len(asked & row.words))
-            stored = (view.snapshot.memory(self.scope, row.memory.id) for row in rows)
+            with self._catalogue(view) as catalogue:
+                common = catalogue.common(asked)
+                rows = [
+                    row
+                    for row in reversed(catalogue.in_order())
+                    if (common[row.id] or not text)
+                    and (is_listed(row) or (related and family(row.kind) == RELATION))
+                    and _may_be_listed(row)
+                    and wanted(row)
+                ]
+            rows.sort(key=lambda row: (-common[row.id], not row.pinned))
+            stored = (view.snapshot.memory(self.scope, row.id) for row in rows)
             return list(islice(filter(None, map(view.show, stored)), most))
 
     def types(self) -> Counter[str]:
         """Return how many facts that hold there are of each type."""
         now = self.now
         with self._view() as view:
-            rows = (row.memory for row in self._rows(view) if not row.hidden)
+            with self._catalogue(view) as catalogue:
+                rows = [row for row in catalogue.in_order() if _may_be_listed(row)]
             shown = (one for one in rows if held_at(one, now) and view.show(one))
             return Counter(type_ for one in shown for type_ in types_of(one))
 
-    def _rows(self, view: View) -> list[BareRow]:
-        with _LISTING:
-            return list(self.views.view(BareRows, view.snapshot, self.scope, self._words.language))
-
-    def _hashes(self, text: str) -> frozenset[int]:
-        return frozenset(map(hash, self._words(text)))
+    def _catalogue(self, view: View) -> AbstractContextManager[Catalogue]:
+        return self.memory.wiring.catalogue(self.scope, view.snapshot)
 
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the block about them."""

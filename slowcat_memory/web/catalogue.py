@@ -1,223 +1,84 @@
-"""A scope's derived memories in order of time, as ids: what a view needs to choose 50 rows.
+"""Pages of a catalogue: some 50 rows, the newest first, each with its place as a cursor."""
 
-The store keeps memories by id, and ids are hashes. So the page's process reads each derived memory
-once, when a scope is first looked at, and from then on only those that changed; texts are not kept.
-Turns are not among them: the store has these in order.
-"""
-
-import threading
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
-
-from slowcat_memory.core.memory import ENTITY, FACT, QUARANTINED, READING, RELATION, family
-from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.catalogue import Catalogue, place
+from slowcat_memory.core.memory import ENTITY, FACT, QUARANTINED, RELATION, family
 from slowcat_memory.records import Memory
-from slowcat_memory.store import Snapshot
 
-Place = tuple[datetime, str]  # since when it is true, and its id
 PEOPLE = ("person", "pet")
 
 
-class Listed(Struct, frozen=True, kw_only=True, gc=False):
-    """What the catalogue keeps of a memory.
+def newest(
+    rows: Sequence[Memory],
+    wanted: Callable[[Memory], bool],
+    n: int,
+    after: str = "",
+    upto: datetime | None = None,
+) -> tuple[list[Memory], str]:
+    """Return the newest ``n`` rows that are wanted, and the cursor of the page behind them.
 
-    Attributes:
-        known: Since when it is believed.
-        subject: Of a relation, an entity's id; of a fact, the name folded.
-        object: Of a relation, an entity's id or a value.
-        name: Of an entity.
-        repeats: Whether it says the same as another fact.
+    Args:
+        rows: In the order of time.
+        after: A cursor, "" for the first page.
+        upto: Only what is true since this moment, or since before.
     """
-
-    id: str
-    kind: str
-    since: datetime
-    until: datetime | None
-    known: datetime
-    retired: datetime | None
-    subject: str = ""
-    object: str = ""
-    name: str = ""
-    repeats: bool = False
-    pinned: bool = False
-    muted: bool = False
-    local_only: bool = False
-
-    @property
-    def place(self) -> Place:
-        return self.since, self.id
-
-    @property
-    def family(self) -> str:
-        return family(self.kind)
-
-    def held(self, at: datetime) -> bool:
-        """Return whether it was true at a moment, by what is known now."""
-        end = self.until or self.retired
-        return self.since <= at and (end is None or end > at)
-
-    def believed(self, at: datetime) -> bool:
-        """Return whether it was believed at a moment."""
-        return self.known <= at and (self.retired is None or self.retired > at)
+    end = bisect_left(rows, place_of(after), key=place) if after else len(rows)
+    if upto is not None:
+        end = min(end, bisect_left(rows, (upto, "\U0010ffff"), key=place))
+    found: list[Memory] = []
+    for at in range(end - 1, -1, -1):
+        if wanted(rows[at]):
+            if len(found) == n:
+                return found, cursor_of(*place(found[-1]))
+            found.append(rows[at])
+    return found, ""
 
 
-def listed(memory: Memory) -> Listed:
-    facets, kind, said = memory.facets, family(memory.kind), memory.statement
-    return Listed(
-        id=memory.id,
-        kind=memory.kind,
-        since=memory.valid_from,
-        until=memory.valid_to,
-        known=memory.recorded_at or memory.valid_from,
-        retired=memory.retired_at,
-        subject=fold(said.subject) if kind == FACT else said.subject,
-        object=said.object if kind == RELATION else "",
-        name=facets.get("name", "") if kind == ENTITY else "",
-        repeats=facets.get("why") == "same",
-        pinned=memory.pinned,
-        muted=memory.muted,
-        local_only=memory.local_only,
-    )
+def counts(rows: Sequence[Memory]) -> Counter[str]:
+    """Return how many current memories there are of each kind."""
+    return Counter(one.kind for one in rows if is_current(one))
 
 
-class Catalogue:
-    """The derived memories of one scope, a view of a ``WorkingSet``. Safe to use from any thread.
+def people(
+    catalogue: Catalogue, n: int, after: str, *, every: bool
+) -> tuple[list[tuple[str, int]], str]:
+    """Return the ids of people with their numbers of relations, most first, and the next cursor.
 
-    Attributes:
-        read: How many rows were read so far.
+    Args:
+        after: The id of the last one of the page before.
+        every: Also places, things and topics.
     """
-
-    beginnings = ("",)
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._by_id: dict[str, Listed] = {}
-        self._order: list[Place] = []  # with those of what was dropped
-        self._is_sorted = True
-        self._around = defaultdict[str, set[str]](set)  # relations by the entities that they name
-        self.read = 0
-
-    def put(self, memory: Memory, snapshot: Snapshot) -> None:
-        with self._lock:
-            self.drop(memory.id)
-            self.read += 1
-            if family(memory.kind) == READING:
-                return
-            self._by_id[memory.id] = one = listed(memory)
-            self._order.append(one.place)
-            self._is_sorted = False
-            if one.family == RELATION:
-                for entity in (one.subject, one.object):
-                    self._around[entity].add(one.id)
-
-    def drop(self, id: str) -> None:
-        with self._lock:
-            if one := self._by_id.pop(id, None):
-                for entity in (one.subject, one.object):
-                    self._around[entity].discard(id)
-
-    # ------------------------------------------------------------------- pages
-
-    def page(
-        self,
-        wanted: Callable[[Listed], bool],
-        n: int,
-        after: str = "",
-        upto: datetime | None = None,
-    ) -> tuple[list[Listed], str]:
-        """Return the newest ``n`` that are wanted, and the cursor of the page behind them.
-
-        Args:
-            after: A cursor, "" for the first page.
-            upto: Only what is true since this moment, or since before.
-        """
-        with self._lock:
-            found: list[Listed] = []
-            for one in self._newest_first(after, upto):
-                if wanted(one):
-                    if len(found) == n:
-                        return found, cursor_of(*found[-1].place)
-                    found.append(one)
-            return found, ""
-
-    def _newest_first(self, after: str, upto: datetime | None) -> Iterator[Listed]:
-        if not self._is_sorted:
-            self._order.sort()
-            self._is_sorted = True
-        end, last = len(self._order), None
-        if after:
-            end = bisect_left(self._order, place_of(after))
-        if upto is not None:
-            end = min(end, bisect_left(self._order, (upto, "\U0010ffff")))
-        for at in range(end - 1, -1, -1):
-            place = self._order[at]
-            one = self._by_id.get(place[1])
-            if one is not None and one.place == place != last:  # others were dropped or put again
-                yield one
-            last = place
-
-    def span(self) -> tuple[datetime, datetime] | None:
-        """Return the first and the last time since when a fact is true; None without facts."""
-        with self._lock:
-            since = [one.since for one in self._newest_first("", None) if one.family == FACT]
-        return (since[-1], since[0]) if since else None
-
-    def counts(self) -> Counter[str]:
-        """Return how many current memories there are of each kind."""
-        with self._lock:
-            return Counter(one.kind for one in self._by_id.values() if is_current(one))
-
-    def get(self, id_: str) -> Listed | None:
-        with self._lock:
-            return self._by_id.get(id_)
-
-    # ------------------------------------------------------------------- people
-
-    def people(self, every: bool, n: int, after: str = "") -> tuple[list[tuple[Listed, int]], str]:
-        """Return people with their numbers of relations, most first, and the next page's cursor.
-
-        Args:
-            every: Also places, things and topics.
-            after: The id of the last one of the page before.
-        """
-        with self._lock:
-            known = [one for one in self._by_id.values() if one.family == ENTITY]
-            wanted = [one for one in known if one.retired is None and (every or _is_person(one))]
-            counted = [(one, len(self._about(one.id))) for one in wanted]
-        counted.sort(key=lambda pair: (-pair[1], fold(pair[0].name), pair[0].id))
-        start = next((i + 1 for i, (one, _) in enumerate(counted) if one.id == after), 0)
-        found = counted[start : start + n]
-        return found, found[-1][0].id if len(counted) > start + n else ""
-
-    def relations(self, entity: str) -> list[Listed]:
-        """Return the believed relations of an entity, the newest first."""
-        with self._lock:
-            return sorted(self._about(entity), key=lambda one: one.place, reverse=True)
-
-    def _about(self, entity: str) -> list[Listed]:
-        known = (self._by_id[id_] for id_ in self._around.get(entity, ()))
-        return [one for one in known if one.retired is None]
-
-    def facts_about(self, names: Iterable[str], n: int) -> list[Listed]:
-        """Return the newest facts whose subject has one of some names."""
-        wanted = frozenset(map(fold, names))
-        return self.page(lambda one: is_fact(one) and one.subject in wanted, n)[0]
+    known = catalogue.having(("kind", ENTITY))
+    wanted = [one for one in known if one.retired_at is None and (every or _is_person(one))]
+    counted = [(one, len(relations(catalogue, one.id))) for one in wanted]
+    ids = [(one.id, held) for one, held in sorted(counted, key=lambda of: (-of[1], place(of[0])))]
+    start = next((at + 1 for at, (id_, _) in enumerate(ids) if id_ == after), 0)
+    found = ids[start : start + n]
+    return found, found[-1][0] if len(ids) > start + n else ""
 
 
-def is_fact(one: Listed) -> bool:
+def relations(catalogue: Catalogue, entity: str) -> list[Memory]:
+    """Return the believed relations of an entity, the newest first."""
+    named = catalogue.having(("about", entity))
+    known = (one for one in named if family(one.kind) == RELATION and one.retired_at is None)
+    return sorted(known, key=place, reverse=True)
+
+
+def is_fact(one: Memory) -> bool:
     """Return whether it is a fact that may be shown: neither quarantined nor a repetition."""
-    return one.family == FACT and one.kind != QUARANTINED and not one.repeats
+    repeats = one.facets.get("why") == "same"
+    return family(one.kind) == FACT and one.kind != QUARANTINED and not repeats
 
 
-def is_current(one: Listed) -> bool:
-    return one.retired is None and one.kind != QUARANTINED
+def is_current(one: Memory) -> bool:
+    return one.retired_at is None and one.kind != QUARANTINED
 
 
-def _is_person(one: Listed) -> bool:
+def _is_person(one: Memory) -> bool:
     return one.kind.partition("/")[2] in PEOPLE
 
 
@@ -225,6 +86,6 @@ def cursor_of(at: datetime, id: str) -> str:
     return f"{at.isoformat()}|{id}"
 
 
-def place_of(cursor: str) -> Place:
+def place_of(cursor: str) -> tuple[datetime, str]:
     at, _, id = cursor.partition("|")
     return datetime.fromisoformat(at).astimezone(UTC), id

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any, TypeVar
 
@@ -11,15 +12,14 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import present_name, renamed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
-from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.records import Memory as Record
 from slowcat_memory.records import Session
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.catalogue import Catalogue
 from slowcat_memory.web.replies import Refusal
 
 WINDOW_S = 10.0  # for which an order to forget can be undone
@@ -156,7 +156,7 @@ class PageContext:
         self.undo = Undo()
         self._thinking, self._stop = threading.Lock(), threading.Event()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="slowcat-page")
-        self._views, self._viewing = WorkingSet(), threading.RLock()
+        self._viewing = threading.RLock()
         self._talks: dict[str, tuple[tuple[int, int], list[Session]]] = {}
 
     async def run(self, work: Callable[..., T], *args: Any) -> T:
@@ -224,11 +224,10 @@ class PageContext:
             raise Refusal(403, "This page shows one person's memory.")
         return check_scope(str(wanted))
 
-    def catalogue(self, scope: str, snapshot: Snapshot) -> Catalogue:
-        """Return a scope's catalogue, as new as a snapshot."""
-        with self._viewing:
-            self.talks(scope, snapshot)  # read at the same time
-            return self._views.view(Catalogue, snapshot, scope)
+    def catalogue(self, scope: str, snapshot: Snapshot) -> AbstractContextManager[Catalogue]:
+        """Lend a scope's catalogue, as new as a snapshot."""
+        self.talks(scope, snapshot)  # read at the same time
+        return self.memory.wiring.catalogue(scope, snapshot)
 
     def talks(self, scope: str, snapshot: Snapshot) -> list[Session]:
         """Return a scope's conversations, the latest spoken first; read again when one goes on."""

@@ -9,7 +9,7 @@ from typing import Any
 from slowcat_memory.core.graph.portrait import predicate_in_words
 from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family
 from slowcat_memory.records import Memory, Session, Turn
-from slowcat_memory.web.catalogue import Catalogue
+from slowcat_memory.store import Snapshot
 from slowcat_memory.web.context import PageContext
 
 JOBS = {  # what a job does, in words for "by which rule or model"
@@ -86,15 +86,15 @@ def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict
     }
 
 
-def relation_words(page: PageContext, memory: Memory, catalogue: Catalogue) -> dict[str, str]:
+def relation_words(page: PageContext, memory: Memory, snapshot: Snapshot) -> dict[str, str]:
     """Return a relation's two sides by name, and what it says of them."""
     said = page.present(memory).statement
     words = {"what": predicate_in_words(said.predicate)}
     for side in ("subject", "object"):
         named: str = getattr(said, side)
-        entity = catalogue.get(named)
-        name = entity.name if entity and entity.name else named
-        words[side] = page.name(memory.scope, name)
+        entity = snapshot.memory(memory.scope, named)
+        name = entity.facets.get("name", "") if entity else ""
+        words[side] = page.name(memory.scope, name or named)
     return words
 
 

@@ -72,6 +72,14 @@ def coming_facts(memories: Sequence[Memory], now: datetime, zone: tzinfo) -> lis
     return [memory for _, _, memory in sorted(near, key=lambda one: one[:2])]
 
 
+def may_have_line(row: Memory, now: datetime, zone: tzinfo) -> bool:
+    """Return whether a fact's kind and day allow a line; the rest depends on its words."""
+    days, today = _days(row), in_zone(now, zone).date()
+    if days is None:
+        return row.kind == THREAD
+    return row.kind in DATED and days[1] >= today - BEHIND and days[0] <= today + AHEAD
+
+
 def _standing(memories: Sequence[Memory], now: datetime) -> list[Memory]:
     """Return the facts that may have a day, also those that hold only from that day on."""
     both = (valid_of_kind(memories, "fact", at) for at in (now, now + AHEAD))

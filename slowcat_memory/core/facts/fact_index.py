@@ -184,31 +184,18 @@ class FactIndex:
         return found
 
     def _in_group(self, group: "_Group", new: Memory, options: MergeOptions) -> list[Near]:
-        own = self._group_of.get(new.id)
-        cosines = group.cosines(own.vector(new.id) if own else None)
-        alike = dict.fromkeys(self._alike(group, new, cosines, options))
-        nearest = dict.fromkeys(group.nearest(cosines, options.top_k, new))
-        shared = dict.fromkeys(self._sharing(group, new, options))
-        if cosines:
-            shared = {id: None for id in shared if id not in cosines}
-        ids = alike | nearest | shared
-        return [(group.facts[id], cosines.get(id)) for id in ids if id != new.id]
-
-    def _alike(
-        self, group: "_Group", new: Memory, cosines: dict[str, float], options: MergeOptions
-    ) -> Iterator[str]:
-        claim = claim_of(new)
-        predicate = claim.predicate
-        if not predicate:
-            return
-        every = group.by_predicate.get(predicate, {})
-        if is_functional(predicate):
-            yield from islice(reversed(every), MOST_SHARING)
-        else:
-            same = group.by_object.get((predicate, content(claim.object)), {})
-            yield from islice(reversed(same), MOST_SHARING)
-        near = [(cosines[id], id) for id in every if id in cosines and id != new.id]
-        yield from (id for _, id in sorted(near, reverse=True)[: options.fallback_top_k])
+        claim, own = claim_of(new), self._group_of.get(new.id)
+        cosines = group.cosines(new.id, own.vector(new.id) if own else None)
+        same = group.by_predicate.get(claim.predicate, {}) if claim.predicate else {}
+        alike, others = group.rows(same)
+        if not is_functional(claim.predicate):
+            same = group.by_object.get((claim.predicate, content(claim.object)), {})
+        found = dict.fromkeys(islice(reversed(same), MOST_SHARING))
+        found |= dict.fromkeys(group.nearest(cosines, alike, options.fallback_top_k))
+        found |= dict.fromkeys(group.nearest(cosines, others, options.top_k))
+        shared = self._sharing(group, new, options)
+        found |= {id: None for id in shared if group.cosine(id, cosines) is None}
+        return [(group.facts[id], group.cosine(id, cosines)) for id in found if id != new.id]
 
     def _sharing(self, group: "_Group", new: Memory, options: MergeOptions) -> Iterator[str]:
         words = set(self._tokenize(new.text))
@@ -230,21 +217,22 @@ class _Group:
         self.by_slot: dict[Slot, dict[str, None]] = {}
         self._vectors = np.zeros((0, 0), np.float32)
         self._rows: dict[str, int] = {}
-        self._used = 0  # rows of the matrix, those of removed facts included
+        self._ids: list[str] = []  # by row of the matrix, which is NaN for a removed fact
 
     def add(self, fact: Memory, words: Iterable[str], vector: np.ndarray | None) -> None:
         self.facts[fact.id] = fact
         for index, key in self._entries(fact, words):
             index.setdefault(key, {})[fact.id] = None
         if vector is not None:
-            self._rows[fact.id] = self._add_row(vector)
+            self._rows[fact.id] = self._add_row(fact.id, vector)
 
     def remove(self, id: str, words: Iterable[str]) -> None:
         for index, key in self._entries(self.facts.pop(id), words):
             index[key].pop(id, None)
             if not index[key]:
                 del index[key]
-        self._rows.pop(id, None)
+        if (row := self._rows.pop(id, None)) is not None:
+            self._vectors[row] = np.nan
 
     def frequency(self, word: str) -> int:
         return len(self.by_word.get(word, ()))
@@ -253,19 +241,33 @@ class _Group:
         row = self._rows.get(id)
         return None if row is None else self._vectors[row]
 
-    def cosines(self, vector: np.ndarray | None) -> dict[str, float]:
-        """Return the cosines of a vector with those of the facts that have one; none without it."""
+    def cosines(self, new: str, vector: np.ndarray | None) -> np.ndarray:
+        """Return the cosines of a new fact's vector with all, by row; none without it."""
         if vector is None or self._vectors.shape[1] != len(vector):
-            return {}
-        found = (self._vectors @ vector).tolist()
-        return {other: found[at] for other, at in self._rows.items()}
+            return np.zeros(0)
+        found = self._vectors[: len(self._ids)] @ vector
+        if new in self._rows:
+            found[self._rows[new]] = np.nan
+        return found
 
-    def nearest(self, cosines: dict[str, float], most: int, new: Memory) -> list[str]:
-        """Return the nearest facts with another predicate, or without one."""
-        predicate = claim_of(new).predicate
-        alike = self.by_predicate.get(predicate, {}) if predicate else {}
-        rest = ((-near, id) for id, near in cosines.items() if id not in alike and id != new.id)
-        return [id for _, id in sorted(rest)[:most]]
+    def cosine(self, id: str, cosines: np.ndarray) -> float | None:
+        row = self._rows.get(id)
+        return None if row is None or not len(cosines) else float(cosines[row])
+
+    def rows(self, ids: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of some facts, and all others."""
+        others = np.ones(len(self._ids), bool)
+        others[[self._rows[id] for id in ids if id in self._rows]] = False
+        return np.flatnonzero(~others), np.flatnonzero(others)
+
+    def nearest(self, cosines: np.ndarray, rows: np.ndarray, most: int) -> list[str]:
+        """Return the facts of some rows with the greatest cosines, nearest first."""
+        if not len(cosines) or not most:
+            return []
+        near = -cosines[rows]
+        best = np.argpartition(near, most)[:most] if len(rows) > most else np.arange(len(rows))
+        named = ((near[at], self._ids[rows[at]]) for at in best if not np.isnan(near[at]))
+        return [id for _, id in sorted(named)]
 
     def rivals(self, claim: Statement) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
@@ -290,12 +292,11 @@ class _Group:
         for word in words:
             yield self.by_word, word
 
-    def _add_row(self, vector: np.ndarray) -> int:
+    def _add_row(self, id: str, vector: np.ndarray) -> int:
         if self._vectors.shape[1] != len(vector):  # the first one, or of another model
-            self._rows.clear()
-            self._vectors, self._used = np.zeros((16, len(vector)), np.float32), 0
-        if self._used == len(self._vectors):
+            self._vectors, self._rows, self._ids = np.zeros((16, len(vector)), np.float32), {}, []
+        if len(self._ids) == len(self._vectors):
             self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
-        self._vectors[self._used] = vector
-        self._used += 1
-        return self._used - 1
+        self._vectors[len(self._ids)] = vector
+        self._ids.append(id)
+        return len(self._ids) - 1

@@ -154,27 +154,19 @@ def read_sessions(
     return found, Progress(upto, open)
 
 
-class KnownView:
+class KnownView(KnownIndex):
     """The statements of a namespace; see ``WorkingSet``."""
 
-    beginnings = KnownIndex.beginnings
-
-    def __init__(self) -> None:
-        self.index = KnownIndex()
-
-    def put(self, memory: Memory, snapshot: Snapshot) -> None:
-        if is_derived_local(memory, snapshot.memory):
-            self.index.drop(memory.id)
+    def put(self, memory: Memory, snapshot: Snapshot | None = None) -> None:
+        if snapshot and is_derived_local(memory, snapshot.memory):
+            self.drop(memory.id)
         else:
-            self.index.put(memory)
-
-    def drop(self, id: str) -> None:
-        self.index.drop(id)
+            super().put(memory)
 
 
 def known_before(turns: Sequence[Turn], context: JobContext) -> Known:
     """Return who and what was known before some turns of one namespace, at least one."""
     reads = context.llm.prompt_tokens if context.llm else 0
     with context.snapshot() as snapshot:
-        index = context.view(KnownView, snapshot, turns[0].scope).index
+        index = context.view(KnownView, snapshot, turns[0].scope)
     return index.before(turns, context.zone, min(KNOWN_TOKENS, reads // SHARE_OF_PROMPT))

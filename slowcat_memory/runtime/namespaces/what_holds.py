@@ -10,17 +10,13 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.core.query.asked_facts import Wording
 from slowcat_memory.records import Memory, Turn
 
 if TYPE_CHECKING:
-    from slowcat_memory.runtime.namespaces.known_facts import Ending, Endings
+    from slowcat_memory.runtime.namespaces.known_facts import Ending, KnownFacts
 
 
-MOST_TURNS = 8  # latest turns kept for a word
-MOST_FOUND = 6  # chunks returned for a query
-_Change = Callable[["Endings", "Changes"], object]
+_Change = Callable[["KnownFacts"], object]
 
 
 class WhatHolds:
@@ -31,7 +27,7 @@ class WhatHolds:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._read: tuple[Endings, Changes] | None = None
+        self._read: KnownFacts | None = None
         # Until ``read`` is done: each change, with the log id of a turn that is heard, else 0.
         self._missed: list[tuple[int, _Change]] = []
 
@@ -47,91 +43,49 @@ class WhatHolds:
             turns: The oldest first.
             lock: The namespace's; held only for what changed meanwhile.
         """
-        from slowcat_memory.runtime.namespaces.known_facts import Endings
+        from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 
-        endings, changes, latest = Endings(facts, self._language), Changes(self._language), 0
+        known, latest = KnownFacts(facts, self._language), 0
         for turn in turns:
-            endings.hear(turn)
-            changes.hear(turn)
+            known.hear(turn)
             latest = turn.id
         with lock:
             for id_, change in self._missed:
                 if not 0 < id_ <= latest:  # else it was among the turns
-                    change(endings, changes)
-            self._missed, self._read = [], (endings, changes)
+                    change(known)
+            self._missed, self._read = [], known
 
     def put(self, memory: Memory) -> None:
         """Add or replace a fact; other memories are ignored."""
-        self._change(lambda endings, _: endings.put(memory))
+        self._change(lambda known: known.put(memory))
 
     def hear(self, turn: Turn) -> None:
-        """Add a turn, the latest; see ``Endings.hear`` and ``Changes.hear``."""
-
-        def hear(endings: "Endings", changes: "Changes") -> None:
-            endings.hear(turn)
-            changes.hear(turn)
-
-        self._change(hear, turn.id)
+        """Add a turn, the latest; see ``KnownFacts.hear``."""
+        self._change(lambda known: known.hear(turn), turn.id)
 
     def drop(self, memory_id: str) -> None:
         """Remove a fact, or a turn's chunk."""
-
-        def drop(endings: "Endings", changes: "Changes") -> None:
-            endings.drop(memory_id)
-            changes.drop(memory_id)
-
-        self._change(drop)
+        self._change(lambda known: known.drop(memory_id))
+        self._change(lambda known: known.changes.drop(memory_id))
 
     def _change(self, change: _Change, turn: int = 0) -> None:
         if self._read is None:
             self._missed.append((turn, change))
         else:
-            change(*self._read)
+            change(self._read)
 
     def endings(self, chunk: str, now: datetime) -> "tuple[Ending, ...]":
         """Return what of a chunk is over at a time."""
-        return self._read[0].of(chunk, now) if self._read else ()
+        return self._read.of(chunk, now) if self._read else ()
 
     def written(self, chunk: str) -> tuple[str, ...]:
         """Return what an LLM wrote about a chunk that holds."""
-        return self._read[0].written(chunk) if self._read else ()
+        return self._read.written(chunk) if self._read else ()
 
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state a fact which a query asks for."""
-        return self._read[0].known.stating(query, now) if self._read else []
+        return self._read.stating(query, now) if self._read else []
 
     def changing(self, keys: Iterable[str]) -> list[str]:
         """Return the latest chunks that may change an earlier one about a query; see ``Changes``."""
-        return self._read[1].about(keys) if self._read else []
-
-
-class Changes:
-    """A scope's latest statements of a change or a value. Changed under the namespace's lock."""
-
-    def __init__(self, language: str) -> None:
-        self._language = language
-        self._by_key: dict[str, tuple[int, ...]] = {}
-
-    def hear(self, turn: Turn) -> None:
-        """Keep a user's turn if it may change an earlier one. Takes 30 us, off the frame path."""
-        if turn.role != "user" or turn.aside:
-            return
-        read = Wording(turn.text, self._language)
-        for key in read.keys if read.may_revise else ():
-            kept = self._by_key.get(key, ())
-            self._by_key[key] = tuple(sorted({*kept, turn.id}))[-MOST_TURNS:]
-
-    def drop(self, memory_id: str) -> None:
-        """Forget a turn's chunk."""
-        gone = turn_of(memory_id)
-        for key, turns in self._by_key.items():
-            self._by_key[key] = tuple(turn for turn in turns if turn != gone)
-
-    def about(self, keys: Iterable[str]) -> list[str]:
-        """Return the chunks that share a word with a query, the latest first.
-
-        Args:
-            keys: Of the query, as in ``core.query.asked_facts.keys``.
-        """
-        turns = {turn for key in keys for turn in self._by_key.get(key, ())}
-        return [chunk_id(turn) for turn in sorted(turns, reverse=True)[:MOST_FOUND]]
+        return self._read.changes.about(keys) if self._read else []

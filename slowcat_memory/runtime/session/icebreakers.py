@@ -93,8 +93,27 @@ class Icebreakers:
             ConfigError: The scope has no valid name.
             StoreError: It cannot be saved.
         """
-        now = self._clock()
-        memory = self._made(check_scope(scope), text, priority, expires, quiet, now)
+        now, (kept, _) = self._clock(), clean(text)
+        expires = expires or now + timedelta(days=self._options.expire_days)
+        if not kept:
+            raise ValueError("an icebreaker needs a text")
+        if not 0 <= priority <= 1:
+            raise ValueError(f"the priority must be between 0 and 1, not {priority}")
+        if expires <= now:
+            raise ValueError("the icebreaker has expired already")
+        digest = hashlib.blake2b(f"{check_scope(scope)}\0{kept}".encode(), digest_size=8)
+        memory = Memory(
+            id=f"{ICEBREAKER}/{digest.hexdigest()}",
+            kind=ICEBREAKER if quiet else ANY_HOUR,
+            scope=scope,
+            speaker=self._user_name,
+            text=kept,
+            valid_from=now,
+            valid_to=expires,
+            recorded_at=now,
+            importance=priority,
+            trust="agent",
+        )
         with self._lock:
             with self._store.snapshot() as snapshot:
                 known = {one.id: one for one in _all(snapshot, scope)}
@@ -109,37 +128,6 @@ class Icebreakers:
             puts = (memory, *_retired(surplus, now))
             self._store.apply(ICEBREAKER, WriteBatch(memories=puts, drop=stale)).wait(None)
         return memory
-
-    def _made(
-        self,
-        scope: str,
-        text: str,
-        priority: float,
-        expires: datetime | None,
-        quiet: bool,
-        now: datetime,
-    ) -> Memory:
-        kept, _ = clean(text)
-        if not kept:
-            raise ValueError("an icebreaker needs a text")
-        if not 0 <= priority <= 1:
-            raise ValueError(f"the priority must be between 0 and 1, not {priority}")
-        expires = expires or now + timedelta(days=self._options.expire_days)
-        if expires <= now:
-            raise ValueError("the icebreaker has expired already")
-        digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
-        return Memory(
-            id=f"{ICEBREAKER}/{digest}",
-            kind=ICEBREAKER if quiet else ANY_HOUR,
-            scope=scope,
-            speaker=self._user_name,
-            text=kept,
-            valid_from=now,
-            valid_to=expires,
-            recorded_at=now,
-            importance=priority,
-            trust="agent",
-        )
 
     def waiting(self, scope: str) -> list[Memory]:
         """Return the queued icebreakers, the next one first."""

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from slowcat_memory import __version__
+from slowcat_memory.core.catalogue import place
 from slowcat_memory.core.memory import QUARANTINED
 from slowcat_memory.engine.search import disk_bytes
 from slowcat_memory.records import Run
 from slowcat_memory.store import Snapshot, backups_of
 from slowcat_memory.store.sharing import others_of
+from slowcat_memory.web.catalogue import newest
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, number
 from slowcat_memory.web.shapes import memory_row, time_of
@@ -120,9 +122,9 @@ def rejected(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """
     scope = page.scope(given)
     with page.memory.snapshot() as snapshot:
-        found, after = page.catalogue(scope, snapshot).page(
-            lambda one: one.kind == QUARANTINED, PAGE, given.get("after", "")
-        )
+        with page.catalogue(scope, snapshot) as catalogue:
+            kept_out = sorted(catalogue.having(("kind", QUARANTINED)), key=place)
+        found, after = newest(kept_out, lambda one: True, PAGE, given.get("after", ""))
         read = (snapshot.memory(scope, one.id) for one in found)
         rows = [memory_row(page, one) for one in read if one is not None]
     for row in rows:

@@ -4,17 +4,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
+from slowcat_memory.core.catalogue import place
 from slowcat_memory.core.graph.build import names_of
 from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, family
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.catalogue import Catalogue, Listed, is_current, is_fact
+from slowcat_memory.web.catalogue import counts, is_current, is_fact, newest, relations
+from slowcat_memory.web.catalogue import people as people_of
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal
 from slowcat_memory.web.shapes import memory_row, relation_words, time_of, turn_row
 
 FACTS_OF_PERSON = 20
-_MARKS: dict[str, Callable[[Listed], bool]] = {
+_MARKS: dict[str, Callable[[Memory], bool]] = {
     "pinned": lambda one: one.pinned,
     "muted": lambda one: one.muted,
     "local": lambda one: one.local_only,
@@ -29,16 +32,16 @@ def facts(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """
     scope = page.scope(given)
     with page.memory.snapshot() as snapshot:
-        catalogue = page.catalogue(scope, snapshot)
+        with page.catalogue(scope, snapshot) as catalogue:
+            known = catalogue.in_order()
         wanted = _wanted(given.get("kind", FACT), given.get("mark", ""), bool(given.get("past")))
-        found, after = catalogue.page(wanted, PAGE, given.get("after", ""))
+        found, after = newest(known, wanted, PAGE, given.get("after", ""))
         read = (snapshot.read(scope, one.id) for one in found)
         rows = [memory_row(page, one) for one in read if one is not None]
-        counts = catalogue.counts()
-    return {"rows": rows, "after": after, "counts": _by_kind(counts)}
+    return {"rows": rows, "after": after, "counts": _by_kind(counts(known))}
 
 
-def _wanted(kind: str, mark: str, past: bool) -> Callable[[Listed], bool]:
+def _wanted(kind: str, mark: str, past: bool) -> Callable[[Memory], bool]:
     if mark and mark not in _MARKS:
         raise Refusal(400, "There is no such mark.")
     if mark:
@@ -46,9 +49,9 @@ def _wanted(kind: str, mark: str, past: bool) -> Callable[[Listed], bool]:
     if family(kind) not in (FACT, NOTE, SUMMARY):
         raise Refusal(400, "There is no such kind.")
 
-    def wanted(one: Listed) -> bool:
-        named = one.kind == kind or one.family == kind
-        shown = is_fact(one) if one.family == FACT else True
+    def wanted(one: Memory) -> bool:
+        named = kind in (one.kind, family(one.kind))
+        shown = is_fact(one) if family(one.kind) == FACT else True
         return named and shown and (past or is_current(one))
 
     return wanted
@@ -79,17 +82,19 @@ def people(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """
     scope = page.scope(given)
     with page.memory.snapshot() as snapshot:
-        catalogue = page.catalogue(scope, snapshot)
-        found, after = catalogue.people(bool(given.get("every")), PAGE, given.get("after", ""))
-    rows = [
-        {
-            "id": one.id,
-            "name": page.name(scope, one.name),
-            "type": one.kind.partition("/")[2],
-            "relations": n,
-        }
-        for one, n in found
-    ]
+        with page.catalogue(scope, snapshot) as catalogue:
+            every = bool(given.get("every"))
+            found, after = people_of(catalogue, PAGE, given.get("after", ""), every=every)
+        rows = [
+            {
+                "id": id_,
+                "name": page.name(scope, one.facets.get("name", "")),
+                "type": one.kind.partition("/")[2],
+                "relations": n,
+            }
+            for id_, n in found
+            if (one := snapshot.memory(scope, id_))
+        ]
     return {"rows": rows, "after": after}
 
 
@@ -103,39 +108,39 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         entity = snapshot.memory(scope, given.get("id", ""))
         if entity is None or entity.retired_at is not None:
             raise Refusal(404, "Nobody of this name is known any more.")
-        catalogue = page.catalogue(scope, snapshot)
         names = names_of(entity)
-        every = catalogue.relations(entity.id)
-        relations = _read(snapshot, scope, every[:PAGE])
-        stated = catalogue.facts_about(names, FACTS_OF_PERSON)
-        quoted = {one.statement.quote for one in relations}
-        facts = [one for one in _read(snapshot, scope, stated) if one.statement.quote not in quoted]
+        with page.catalogue(scope, snapshot) as catalogue:
+            every = relations(catalogue, entity.id)
+            stated = sorted(catalogue.having(*(("about", fold(one)) for one in names)), key=place)
+        related = _read(snapshot, scope, every[:PAGE])
+        about, _ = newest(stated, is_fact, FACTS_OF_PERSON)
+        quoted = {one.statement.quote for one in related}
+        facts = [one for one in _read(snapshot, scope, about) if one.statement.quote not in quoted]
         rows = [memory_row(page, one) for one in facts]  # what no relation was read from
+        lines = [_relation(page, one, entity.id, snapshot) for one in related]
     name, *also = dict.fromkeys(page.name(scope, one) for one in names)
     return {
         "id": entity.id,
         "name": name,
         "also": also,
         "type": entity.facets.get("type", ""),
-        "relations": [_relation(page, one, entity.id, catalogue) for one in relations],
+        "relations": lines,
         "more": max(0, len(every) - PAGE),
         "facts": rows,
     }
 
 
-def _read(snapshot: Snapshot, scope: str, wanted: list[Listed]) -> list[Memory]:
+def _read(snapshot: Snapshot, scope: str, wanted: list[Memory]) -> list[Memory]:
     read = (snapshot.memory(scope, one.id) for one in wanted)
     return [one for one in read if one is not None]
 
 
-def _relation(
-    page: PageContext, memory: Memory, entity: str, catalogue: Catalogue
-) -> dict[str, Any]:
+def _relation(page: PageContext, memory: Memory, entity: str, snapshot: Snapshot) -> dict[str, Any]:
     said = memory.statement
     return {
         "id": memory.id,
         "own": said.subject == entity,
-        **relation_words(page, memory, catalogue),
+        **relation_words(page, memory, snapshot),
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
         "quote": said.quote,

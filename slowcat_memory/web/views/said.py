@@ -5,14 +5,15 @@ from itertools import islice
 from typing import Any
 
 from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import RELATION, chunk_id, family
+from slowcat_memory.core.memory import FACT, RELATION, chunk_id, family
 from slowcat_memory.core.render.memory_block import mark_of
+from slowcat_memory.core.validity import is_believed
 from slowcat_memory.engine.search import why
 from slowcat_memory.records import Hit, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.recall.query import Recollection, asked_text
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.catalogue import Catalogue, Listed, cursor_of, is_fact, place_of
+from slowcat_memory.web.catalogue import cursor_of, is_fact, newest, place_of
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
 from slowcat_memory.web.shapes import memory_row, relation_words, session_row, time_of, turn_row
@@ -93,42 +94,44 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     people, believed = given.get("what") == "people", bool(given.get("believed"))
     over = bool(given.get("over"))
 
-    def held(one: Listed) -> bool:
-        return one.held(at) and (not believed or one.believed(at))
+    def held(one: Memory) -> bool:
+        end = one.valid_to or one.retired_at
+        true = one.valid_from <= at and (end is None or end > at)  # by what is known now
+        return true and (not believed or is_believed(one, at))
 
-    def wanted(one: Listed) -> bool:
-        kind = one.family == RELATION if people else is_fact(one)
-        replaced = one.family == RELATION and one.retired is not None  # by one with its interval
-        if not kind or replaced or (believed and one.known > at):
+    def wanted(one: Memory) -> bool:
+        related = family(one.kind) == RELATION
+        replaced = related and one.retired_at is not None  # by one with its interval
+        unknown = believed and (one.recorded_at or one.valid_from) > at
+        if not (related if people else is_fact(one)) or replaced or unknown:
             return False
         return over or held(one)
 
     with page.memory.snapshot() as snapshot:
-        catalogue = page.catalogue(scope, snapshot)
-        found, after = catalogue.page(wanted, PAGE, given.get("after", ""), at)
+        with page.catalogue(scope, snapshot) as catalogue:
+            known = catalogue.in_order()
+        found, after = newest(known, wanted, PAGE, given.get("after", ""), at)
         rows = []
         for one in found:
             memory = snapshot.memory(scope, one.id)
             if memory is not None:
-                row = _row(page, snapshot, memory, catalogue)
+                row = _row(page, snapshot, memory)
                 rows.append({**memory_row(page, memory), **row, "held": held(one)})
-        span = catalogue.span()
+    since = [one.valid_from for one in known if family(one.kind) == FACT]
     return {
         "rows": rows,
         "after": after,
-        "first": time_of(span[0]) if span else None,
-        "last": time_of(max(span[1], page.memory.clock())) if span else None,
+        "first": time_of(since[0]) if since else None,
+        "last": time_of(max(since[-1], page.memory.clock())) if since else None,
     }
 
 
-def _row(
-    page: PageContext, snapshot: Snapshot, memory: Memory, catalogue: Catalogue
-) -> dict[str, Any]:
+def _row(page: PageContext, snapshot: Snapshot, memory: Memory) -> dict[str, Any]:
     """Return what took a fact's place, and a relation in words."""
     later = snapshot.memory(memory.scope, memory.facets.get("superseded_by", "") or "-")
     found: dict[str, Any] = {"replacement": memory_row(page, later)["text"] if later else ""}
     if family(memory.kind) == RELATION:
-        found |= relation_words(page, memory, catalogue)
+        found |= relation_words(page, memory, snapshot)
     return found
 
 

@@ -9,7 +9,7 @@ from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory, Statement, Turn
-from slowcat_memory.runtime.namespaces.known_facts import Endings, KnownFacts
+from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_row, listed
 
 DAY = timedelta(days=1)
@@ -36,15 +36,15 @@ MOVED = supersede(LISBON, PORTO, MAY + 31 * DAY)
 
 
 def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> None:
-    (ending,) = Endings([MOVED, PORTO]).of("chunk/1", MAY + 40 * DAY)
+    (ending,) = KnownFacts([MOVED, PORTO]).of("chunk/1", MAY + 40 * DAY)
     assert (ending.until, ending.newer) == (PORTO.valid_from, "chunk/2")
-    assert Endings([MOVED, PORTO]).of("chunk/2", MAY + 40 * DAY) == ()
-    assert Endings([MOVED, PORTO]).of("chunk/1", MAY + 10 * DAY) == ()
+    assert KnownFacts([MOVED, PORTO]).of("chunk/2", MAY + 40 * DAY) == ()
+    assert KnownFacts([MOVED, PORTO]).of("chunk/1", MAY + 10 * DAY) == ()
 
 
 def test_of_a_chain_the_newest_stands_beside_every_older_one() -> None:
     graz = fact("g", "Graz", 3, 60)
-    endings = Endings([MOVED, supersede(PORTO, graz, MAY + 61 * DAY), graz])
+    endings = KnownFacts([MOVED, supersede(PORTO, graz, MAY + 61 * DAY), graz])
     for chunk in ("chunk/1", "chunk/2"):
         (ending,) = endings.of(chunk, MAY + 90 * DAY)
         assert ending.newer == "chunk/3"
@@ -61,11 +61,11 @@ def test_of_a_chain_the_newest_stands_beside_every_older_one() -> None:
     ],
 )
 def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
-    assert Endings([kept, PORTO]).of("chunk/1", MAY + 90 * DAY) == ()
+    assert KnownFacts([kept, PORTO]).of("chunk/1", MAY + 90 * DAY) == ()
 
 
 def test_a_dropped_or_revived_fact_has_no_end() -> None:
-    endings = Endings([MOVED, PORTO])
+    endings = KnownFacts([MOVED, PORTO])
     endings.put(LISBON)
     assert endings.of("chunk/1", MAY + 90 * DAY) == ()
     endings.put(MOVED)
@@ -74,7 +74,7 @@ def test_a_dropped_or_revived_fact_has_no_end() -> None:
 
 
 def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
-    endings = Endings()
+    endings = KnownFacts()
     for turn in (said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)):
         endings.hear(turn)
     (ending,) = endings.of("chunk/1", MAY + 31 * DAY)
@@ -86,7 +86,7 @@ def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work(
     "text", ["I live in Lisbon.", "I like Porto.", "My sister Clara lives in Porto.", "Porto?"]
 )
 def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
-    endings = Endings([LISBON])
+    endings = KnownFacts([LISBON])
     endings.hear(said(2, text, 30))
     assert endings.of("chunk/1", MAY + 31 * DAY) == ()
 
@@ -96,7 +96,7 @@ def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
 )
 def test_opposites_and_partners_end_each_other_before_idle_work(before: str, after: str) -> None:
-    endings = Endings()
+    endings = KnownFacts()
     for turn in (said(1, before), said(2, after, 30)):
         endings.hear(turn)
     assert [one.newer for one in endings.of("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
@@ -104,7 +104,7 @@ def test_opposites_and_partners_end_each_other_before_idle_work(before: str, aft
 
 def test_a_turn_ends_the_opposite_that_a_fact_states() -> None:
     likes = about("c", "likes", "coffee", 1, "Anna likes coffee.")
-    endings = Endings([likes])
+    endings = KnownFacts([likes])
     endings.hear(said(2, "I like tea.", 10))
     assert endings.of("chunk/1", MAY + 31 * DAY) == ()
     endings.hear(said(3, "I can't stand coffee.", 30))
@@ -119,20 +119,20 @@ def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
 def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
     endings = known(MOVED, PORTO)
     home = AskedFact(frozenset({"lives_in"}))
-    assert endings.of(home, MAY) == ["chunk/2"]
+    assert endings.answering(home, MAY) == ["chunk/2"]
     endings.drop(PORTO.id)
-    assert endings.of(home, MAY) == []
+    assert endings.answering(home, MAY) == []
 
 
 def known(*facts: Memory) -> KnownFacts:
-    made = KnownFacts("english")
+    made = KnownFacts()
     for one in facts:
         made.put(one)
     return made
 
 
 def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:
-    endings = Endings()
+    endings = KnownFacts()
     endings.hear(said(1, "I work at Siemens."))
     endings.hear(said(2, "I work as a nurse."))
     endings.hear(said(3, "I quit my job.", 30))
@@ -144,13 +144,13 @@ def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None
 def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
     by_llm = {"made": Made(job="facts", model="m")}
     written = replace(LISBON, **by_llm)
-    endings = Endings([written, PORTO])
+    endings = KnownFacts([written, PORTO])
     assert endings.written("chunk/1") == ("Anna lives in Lisbon.",)
     assert endings.written("chunk/2") == (), "a rule's words are the turn's own"
     endings.put(replace(MOVED, **by_llm))
     assert endings.written("chunk/1") == ()
     for hidden in ({"local_only": True}, {"statement": Statement(confidence="low")}):
-        assert Endings([replace(written, **hidden)]).written("chunk/1") == ()
+        assert KnownFacts([replace(written, **hidden)]).written("chunk/1") == ()
     endings.put(written)
     endings.drop(written.id)
     assert endings.written("chunk/1") == ()
@@ -158,7 +158,7 @@ def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
 
 def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it() -> None:
     explained = replace(MOVED, sources=(1, 7, 8))
-    endings = Endings([explained, PORTO])
+    endings = KnownFacts([explained, PORTO])
     assert endings.of("chunk/1", MAY + 40 * DAY)
     assert endings.of("chunk/7", MAY + 40 * DAY) == () == endings.of("chunk/8", MAY + 40 * DAY)
 
@@ -167,5 +167,5 @@ def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
     again = fact("l", "Lisbon", 5)
     merged = supersede(add_sources(LISBON, again), PORTO, MAY + 31 * DAY)
     assert stating_turns(merged) == (1, 5)
-    endings = Endings([merged, PORTO])
+    endings = KnownFacts([merged, PORTO])
     assert endings.of("chunk/1", MAY + 40 * DAY) and endings.of("chunk/5", MAY + 40 * DAY)

@@ -23,7 +23,7 @@ def fact(
 
 
 def known(*facts: Memory, language: str = "english") -> KnownFacts:
-    made = KnownFacts(language)
+    made = KnownFacts(language=language)
     for one in facts:
         made.put(one)
     return made

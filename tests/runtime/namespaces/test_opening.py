@@ -15,7 +15,7 @@ from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Statement, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
-from slowcat_memory.runtime.namespaces.known_facts import Endings
+from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
@@ -86,7 +86,7 @@ def test_no_answer_waits_for_the_rules_that_read_the_latest_turns(
 ) -> None:
     scene.talk(8)
     heard = []
-    monkeypatch.setattr(Endings, "hear", lambda self, turn: heard.append(turn.id))
+    monkeypatch.setattr(KnownFacts, "hear", lambda self, turn: heard.append(turn.id))
     namespace = opened()
     assert namespace.searcher.lexical("max").weights
     assert not heard

@@ -15,8 +15,8 @@ from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.memory import FACT, NOTE
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger, new_task
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
+from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger
+from slowcat_memory.idle.jobs.changed_scopes import plan_changed
 from slowcat_memory.idle.jobs.extraction.facts import merge_task
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 
@@ -34,22 +34,16 @@ class NoteFacts:
     Options: type[Struct] = NoOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each namespace with notes that changed."""
+        """Plan a task for each namespace that changed."""
         with context.snapshot() as snapshot:
-            mark = str(VERSION)
-            cursor = cursor_of(NAME, snapshot, mark)
-            if snapshot.cursor(NAME) == cursor:
-                return None
-            scopes = touched(snapshot, NAME, mark, context.scopes(), f"{FACT}/")
-            with_notes = [s for s in scopes if next(snapshot.memories(s, f"{NOTE}/"), None)]
-        tasks = (new_task(NAME, scope, NOTE, context.now, RANK) for scope in with_notes)
-        return Plan(tasks=tuple(tasks), cursor=cursor)
+            return plan_changed(NAME, str(VERSION), f"{FACT}/", (NOTE,), RANK, snapshot, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the facts of current notes that are not there yet; retire those of former notes."""
         with context.snapshot() as snapshot:
             notes = list(snapshot.memories(task.scope, f"{NOTE}/"))
-            known = {one.id: one for one in snapshot.memories(task.scope, f"{FACT}/")}
+            facts = snapshot.memories(task.scope, f"{FACT}/") if notes else ()
+            known = {one.id: one for one in facts}
         current = [one for one in notes if one.retired_at is None]
         new = {one.id: one for one in _facts(current, context) if one.id not in known}
         gone = {(one.scope, one.id) for one in notes if one.retired_at is not None}

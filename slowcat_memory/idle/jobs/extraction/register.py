@@ -32,21 +32,6 @@ from slowcat_memory.records import Made, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 
-class NamespaceGraph:
-    """The graph of a namespace, for all steps; see ``WorkingSet``."""
-
-    beginnings = (f"{READING}/", f"{ENTITY}/", f"{RELATION}/")
-
-    def __init__(self) -> None:
-        self.index = GraphIndex()
-
-    def put(self, memory: Memory, snapshot: Snapshot) -> None:
-        self.index.put(memory)
-
-    def drop(self, id: str) -> None:
-        self.index.drop(id)
-
-
 async def registered(
     turns: Mapping[int, Turn],
     facts: Iterable[ExtractedFact],
@@ -63,8 +48,7 @@ async def registered(
     """
     scope = next(iter(turns.values())).scope
     with context.snapshot() as snapshot:
-        graph = context.view(NamespaceGraph, snapshot, scope).index
-        known = list(graph.entities.values())
+        known = list(context.view(GraphIndex, snapshot, scope).entities.values())
     types = {fold(name): one.facets.get("type", "") for one in known for name in names_of(one)}
     of_turn = defaultdict[int, list[ExtractedFact]](list)
     for one in facts:
@@ -104,7 +88,7 @@ async def _name_similarity(
 
 def _batch(context: JobContext, scope: str, found: Sequence[TurnReading]) -> WriteBatch:
     with context.snapshot() as snapshot:
-        stored = context.view(NamespaceGraph, snapshot, scope).index.around(found)
+        stored = context.view(GraphIndex, snapshot, scope).around(found)
     now = context.now
     new = new_readings(stored, found, now)
     return _as_batch(graph_changes(stored, new, now)) if new else WriteBatch()
@@ -131,7 +115,9 @@ Keys = list[tuple[str, Hashable]]
 
 
 class GraphIndex:
-    """Readings, entities and relations, as stored. Not thread-safe."""
+    """Readings, entities and relations, as stored. A view of a ``WorkingSet``; not thread-safe."""
+
+    beginnings = (f"{READING}/", f"{ENTITY}/", f"{RELATION}/")
 
     def __init__(self) -> None:
         self.entities: dict[str, Memory] = {}
@@ -140,7 +126,7 @@ class GraphIndex:
         self._ids: dict[tuple[str, Hashable], dict[str, None]] = {}
         self._keys: dict[str, Keys] = {}
 
-    def put(self, memory: Memory) -> None:
+    def put(self, memory: Memory, snapshot: object = None) -> None:
         """Add or replace a memory; one that cannot be read is removed."""
         self.drop(memory.id)
         if memory.id.startswith(f"{ENTITY}/"):
