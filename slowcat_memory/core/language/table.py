@@ -56,7 +56,6 @@ class CommandRule(Struct, frozen=True, kw_only=True):
         says: The pattern.
         needs: Pattern that the argument must begin with; "" for anything.
         never: Pattern that the argument must not begin with; "" for nothing.
-        never_ends: Pattern that the argument must not end with; "" for nothing.
         max_words: Length limit of the argument.
         may_ask: Whether the command may be written as a question.
     """
@@ -65,14 +64,8 @@ class CommandRule(Struct, frozen=True, kw_only=True):
     says: str
     needs: str = ""
     never: str = ""
-    never_ends: str = ""
     max_words: int = 60
     may_ask: bool = True
-
-
-def rules_of(kind: CommandKind, *patterns: str, **limits: Any) -> tuple[CommandRule, ...]:
-    """Return one rule per pattern, with the same limits."""
-    return tuple(CommandRule(kind=kind, says=says, **limits) for says in patterns)
 
 
 class CommandWords(Struct, frozen=True, kw_only=True):

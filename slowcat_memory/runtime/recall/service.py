@@ -421,8 +421,7 @@ def compile_patterns(language: str, agent_name: str) -> None:
     from slowcat_memory.core.extraction.stated import stated
 
     recall_gate.compile_patterns(language)
-    grammar.compile_patterns(language, (agent_name,))
-    grammar.prepare(language)
+    grammar.prepare(language, (agent_name,))
     for one in LANGUAGES:  # a turn is searched for orders in every language
         _ = one.orders.compiled
     stated("I moved to Porto in May.", "User", language)  # the rules that read each turn

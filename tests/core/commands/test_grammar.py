@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.commands import measure, sentences
-from slowcat_memory.core.commands import grammar
-from slowcat_memory.core.commands.grammar import Command, recognise
+from slowcat_memory.core.commands import grammar, intent
+from slowcat_memory.core.commands.grammar import Command, Heard, recognise
 from slowcat_memory.core.language import LANGUAGES
 from tests.support.rows import each_row, listed
 
@@ -114,3 +114,20 @@ LOOK_ALIKES = listed("commands/look_alikes")
 def test_look_alikes_are_not_carried_out(name):
     found = {one: recognise(one, name) for language, one in LOOK_ALIKES if language == name}
     assert [one for one, command in found.items() if command and command.kind != "confirm"] == []
+
+
+def test_a_turn_is_split_into_words_once_for_command_and_request(monkeypatch):
+    split = list[str]()
+
+    class Counting:
+        def finditer(self, text: str) -> object:
+            split.append(text)
+            return before.finditer(text)
+
+    before = intent._TOKEN
+    monkeypatch.setattr(intent, "_TOKEN", Counting())
+    said = "i need you to put that in your records somehow"
+    heard = Heard(said, names=("Slowcat",))
+    assert heard.command() is None and heard.asks_change()
+    assert heard.command(asked=True) is None
+    assert split == [said]
