@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from msgspec import Struct
 
 from slowcat_memory.core.commands.intent import (
+    QUESTIONS,
     IntendedCommand,
     Utterance,
     asks_something,
@@ -75,10 +76,12 @@ class Heard:
         """
         if not self._may_command:
             return None
-        if command := self._phrase(asked):
-            reported = command.kind in _CHANGES and self._said.find("against") is not None
-            return None if reported or self._said.calls_another else command
-        return self._intended()
+        found = self._phrase(asked)
+        if found is None:
+            found = self._intended()
+            return found if found is None or found.kind in QUESTIONS or self._orders else None
+        reported = found.kind in _CHANGES and self._said.find("against") is not None
+        return None if reported or self._said.calls_another else found
 
     def asks_change(self) -> bool:
         """Return whether it asks the agent to change its memory, if it is no command."""
@@ -109,6 +112,12 @@ class Heard:
         if kind == "forget_about" and argument in self._table.everything:
             return Command(kind="forget_everything")
         return Command(kind=kind, argument=said, shared=bool(found.groupdict().get("shared")))
+
+    @cached_property
+    def _orders(self) -> bool:
+        """Whether it may change anything: it is no question about a state, and no reproach."""
+        before = _before(self._language, self._names).pattern
+        return not compiled(f"{before}(?:{self._table.no_order})").match(self._line)
 
     @cached_property
     def _is_question(self) -> bool:

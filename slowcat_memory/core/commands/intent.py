@@ -29,7 +29,7 @@ READ = range(3, 26)  # words of what is judged: shorter utterances are set phras
 _LEAST = 2  # words of a statement
 _TOPIC_WORDS = 8
 _ERASES = frozenset(("forget_that", "forget_everything"))
-_QUESTIONS = frozenset(("what_known", "why", "who_sees"))
+QUESTIONS = frozenset(("what_known", "why", "who_sees"))
 _OWN_WORDS = frozenset(("remember", "correct"))  # may be about anything, and state something
 _OF_TOPIC = frozenset(("forget_about", "what_known", "local"))
 _NEEDS_ARGUMENT = frozenset(("forget_about", "forget_span"))
@@ -165,7 +165,7 @@ def find_intended(said: Utterance, model: IntentModel) -> IntendedCommand | None
     if intent.asks >= _bar(kind, doubts):
         return _with_argument(kind, shared, said)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
-    if kind not in _QUESTIONS | _OWN_WORDS and intent.asks >= bar:
+    if kind not in QUESTIONS | _OWN_WORDS and intent.asks >= bar:
         found = _with_argument(kind, False, said)
         return found and found._replace(sure=False)
     return None
@@ -177,7 +177,7 @@ def asks_something(said: Utterance, model: IntentModel) -> bool:
     if len(words) not in READ:
         return False
     intent = model.judge(words, said.table)
-    if intent.asks < LIKELY or intent.kind in _QUESTIONS:
+    if intent.asks < LIKELY or intent.kind in QUESTIONS:
         return False
     doubts = find_doubts(said)
     return doubts.known and not any(doubts[1:])
@@ -191,7 +191,7 @@ def _only_stores(words: list[str], table: IntentWords) -> bool:
 
 def _bar(kind: str, doubts: Doubts) -> float:
     against = doubts.against and kind not in _OWN_WORDS
-    if against or not doubts.known or (doubts.asks and kind not in _QUESTIONS):
+    if against or not doubts.known or (doubts.asks and kind not in QUESTIONS):
         return _QUITE_SURE
     return SURE if kind in _ERASES else _RATHER_SURE
 

@@ -79,6 +79,8 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         rules: In order; the first match counts.
         intents: The classes of words by which the linear model judges what none of ``rules`` matches.
         statement: Pattern of the beginning of a whole statement, which can be remembered.
+        no_order: Pattern of the beginning of a question about a state ("is this off the record"),
+            or of a reproach ("you never remember anything"): neither changes anything.
         answers: Answers to a question of the memory; ignored at any other time.
         right_value: Pattern of a correction's beginning that only a value follows ("it's").
         right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
@@ -99,6 +101,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     rules: tuple[CommandRule, ...]
     intents: IntentWords
     statement: str
+    no_order: str
     answers: tuple[CommandRule, ...]
     right_value: str
     right_and_wrong: str

@@ -246,6 +246,8 @@ COMMANDS = CommandWords(
         "that": "that|dat|the fact that",
         "forget": _FORGET,
         "memory": _MEMORY,
+        "off_record": "(?:(?:this|that) is |strictly )?(?:off|of) the record|"
+        "(?:don't|do not) (?:remember|keep|store|save|note|record) this",
         "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|you have "
         "got that|you are|you're) (?:all )?(?:wrong|not right|not true|not correct|not "
         "quite right|incorrect|false|mistaken)|(?:that|this) isn't (?:right|true|correct|"
@@ -327,18 +329,23 @@ COMMANDS = CommandWords(
         CommandRule(
             kind="correct",
             says="(?:no|nope|nah|actually) {x}",
-            needs="(?:(?:it's|its|it is|(?:s?he|they)(?:'s|'re| is| are) called|"
-            "(?:his|her|my|the) name is|i said|i meant) (?:not (?:\\S+ ){1,3}(?:it's|its|it is) \\S+|"
-            "(?:\\S+ ){1,4}not (?:\\S+ ?){1,4}|\\S+ (?:(?:spelt|spelled|written) )?with (?:an? )?\\S+$))",
+            needs="(?:it's|its|it is|(?:he|she)'s called|(?:his|her|my|the) name is|i said|i meant) "
+            "(?:not (?:\\S+ ){1,3}(?:it's|its|it is) \\S+|(?:\\S+ ){1,4}not (?:\\S+ ?){1,4}|"
+            "\\S+ (?:(?:spelt|spelled|written) )?with (?:an? )?\\S+$)",
             max_words=10,
             may_ask=False,
         ),
         CommandRule(
-            kind="off_record", says="(?:(?:this|that) is |strictly )?(?:off|of) the record"
+            kind="correct",
+            says="{x}",
+            needs="i (?:said|meant) (?:\\S+ ){1,3}not (?:\\S+ ?){1,3}$",
+            max_words=9,
+            may_ask=False,
         ),
+        CommandRule(kind="off_record", says="{off_record}"),
         CommandRule(
             kind="off_record",
-            says="(?:this is |strictly )?off the record {x}",
+            says="{off_record} {x}",
             needs="(?:i|i'm|i've|i'll|my|we|we're|our|can|could|what|how|do|let's|between) \\S",
         ),
         CommandRule(
@@ -354,6 +361,12 @@ COMMANDS = CommandWords(
     ),
     intents=read_intent_words(__package__),
     statement=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,5}}(?:{_BE})\\b",
+    no_order=(
+        "(?:is|are|am|was|were|did|have|has) (?:this|that|it|we|you|i|my|the memory|everything|all)\\b"
+        "(?!.* (?:able|possible|allowed|to|please|can|could|would)\\b)|"
+        "(?:\\S+ ){0,3}you (?:\\S+ )?(?:always|never|don't|can't|keep|just|constantly) "
+        "(?:even |ever |really )?(?:remember|forget|forgetting|listen|learn)\\b"
+    ),
     answers=(
         CommandRule(
             kind="yes",

@@ -200,11 +200,24 @@ COMMANDS = CommandWords(
             max_words=10,
             may_ask=False,
         ),
+        CommandRule(
+            kind="correct",
+            says="{x}",
+            needs="ich (?:sagte|meinte|hab(?:e)? gesagt) (?:\\S+ ){1,3}(?:und )?nicht (?:\\S+ ?){1,3}$",
+            max_words=9,
+            may_ask=False,
+        ),
         CommandRule(kind="off_record", says="(?:off|of) the record"),
         CommandRule(kind="undo", says="rückgängig(?: machen)?"),
     ),
     intents=read_intent_words(__package__),
     statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+$",
+    no_order=(
+        "(?:ist|sind|war|bin|bist|bleibt) (?:das|dies|wir|es|alles|du|ich)\\b|"
+        "(?:hast|nimmst|schreibst|zeichnest|merkst|hörst|speicherst) du\\b(?!.* (?:bitte|mal)\\b)|"
+        "(?:\\S+ ){0,3}du (?:vergisst|erinnerst dich|merkst dir) (?:\\S+ )*"
+        "(?:nie|immer|auch|ja|eh|dauernd|ständig)\\b"
+    ),
     answers=(
         CommandRule(
             kind="yes",
@@ -223,7 +236,7 @@ COMMANDS = CommandWords(
     right_and_wrong=(
         r"\bnicht(?: (?:am|im|um|in|der|die|das))* (?P<y>.+?),? sondern"
         r"(?: (?:am|im|um|in|der|die|das))* (?P<x>.+)$|"
-        r"(?:ist|heißt|heisst|war)(?: (?:am|im|um|in|der|die|das))* (?P<w>.+?),? (?:und )?"
+        r"(?:ist|heißt|heisst|war|sagte|meinte)(?: (?:am|im|um|in|der|die|das))* (?P<w>.+?),? (?:und )?"
         r"nicht(?: (?:am|im|um|in|der|die|das))* (?P<z>.+)$"
     ),
     spelt=r" (?:(?:geschrieben|geschrieben wird) )?mit (?:einem |'nem )?\w\b.*$",
