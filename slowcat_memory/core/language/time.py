@@ -42,7 +42,9 @@ from typing import Any
 
 from msgspec import Struct
 
-CENTRES = frozenset("CDRWdPMmvsHUYyO")  # without one of these, a text names a time only by a number
+CENTRES = frozenset(
+    "8CDRWdPMmvsHUYyOh"
+)  # without one of these, a text names a time only by a number
 CENTURIES = ((19, 19), (20, 20))  # numbers with which a year in words begins
 
 MORNING, AFTERNOON, EVENING, NIGHT = (5, 12), (12, 18), (17, 24), (18, 30)

@@ -95,6 +95,9 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
     if match["other"] or len(match["number"]) > 4:
         return ".", None
     value, ending = int(match["number"]), match["ending"].lower()
+    if ending in ("s", "er", "ern") and value % 10 == 0:  # the 80s, 1980s, die 80er
+        year = value if value >= FIRST_YEAR else 1900 + value
+        return ("C", year) if FIRST_YEAR + 50 <= year <= LAST_YEAR else (".", None)
     if ending:
         return ("q", value) if ending in language.ordinal else (".", None)
     if len(match["number"]) == 4 and FIRST_YEAR <= value <= LAST_YEAR:

@@ -367,6 +367,11 @@ def year(piece: Piece, anchor: Anchor) -> Span | None:
     return calendar.month(piece.get("Yy"), 1, 12)
 
 
+def clock(_: Piece, anchor: Anchor) -> Span | None:
+    """Resolve a time of the clock alone, which is today's."""
+    return calendar.days(anchor.day)
+
+
 def decade(piece: Piece, anchor: Anchor) -> Span | None:
     return calendar.month(piece.get("C"), 1, 120)
 

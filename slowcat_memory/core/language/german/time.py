@@ -147,7 +147,7 @@ TIME = time_words(
             for name, place in places("fünfzig sechzig siebzig achtzig neunzig", 5).items()
         },
         "y": {word: year for year, word in YEARS.items()},
-        "h": valueless("halbes halben halbe"),
+        "h": valueless("halbes halben halbe halb"),
         "a": {"ein/eine/einem/einer/einen": (1, 1)},
         "L": valueless(
             "letzte letzten letzter letztes letztem vorige vorigen voriger voriges "
