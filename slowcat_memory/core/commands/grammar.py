@@ -12,8 +12,10 @@ from functools import cached_property, lru_cache
 from msgspec import Struct
 
 from slowcat_memory.core.commands.intent import (
+    OWN_WORDS,
     QUESTIONS,
-    IntendedCommand,
+    QUOTES,
+    WORD,
     Utterance,
     asks_something,
     find_intended,
@@ -21,15 +23,12 @@ from slowcat_memory.core.commands.intent import (
 from slowcat_memory.core.commands.intent_model import read_model
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.table import CommandRule, CommandWords
+from slowcat_memory.core.language.table import CommandRule
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 MAX_CHARS = 1200
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 MAX_VALUE = 3  # words of a right value alone
-_STATEMENTS = ("remember", "correct")
 _CHANGES = ("forget_that", "forget_about", "undo", "local", "off_record")  # not of free words
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -62,7 +61,7 @@ class Heard:
             language: As in ``language_of``.
             names: The agent's names.
         """
-        plain = text.translate(_QUOTES) if len(text) <= MAX_CHARS else ""
+        plain = text.translate(QUOTES) if len(text) <= MAX_CHARS else ""
         self._table, self._model = language_of(language).commands, read_model(language)
         self._said = Utterance(plain, self._table.intents, names)
         self._language, self._names = language, names
@@ -132,7 +131,21 @@ class Heard:
     def _intended(self) -> Command | None:
         """Return the command that the model sees in free words."""
         found = find_intended(self._said, self._model) if self._model else None
-        return _command(found, self._said.text, self._table) if found else None
+        if found is None:
+            return None
+        argument = self._said.text[slice(*found.span)] if found.span else ""
+        if found.kind in OWN_WORDS and not self._is_statement(found.kind, argument):
+            return None
+        command = Command(kind=found.kind, argument=argument, shared=found.shared)
+        return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
+
+    def _is_statement(self, kind: CommandKind, argument: str) -> bool:
+        """Return whether an argument says something whole, or is a value to correct."""
+        line, first = _line(argument), argument[:1]
+        is_value = kind == "correct" and line.count(" ") < MAX_VALUE
+        if is_value and (first.isupper() or first.isdigit()):
+            return True
+        return compiled(self._table.statement).match(line) is not None
 
 
 def recognise(
@@ -156,32 +169,15 @@ def prepare(language: str, names: tuple[str, ...] = ()) -> None:
     _ = table.intents.compiled
 
 
-def _command(found: IntendedCommand, text: str, table: CommandWords) -> Command | None:
-    """Return an intended command; None if it lacks what it needs."""
-    argument = text[slice(*found.span)] if found.span else ""
-    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, table):
-        return None
-    command = Command(kind=found.kind, argument=argument, shared=found.shared)
-    return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
-
-
-def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool:
-    """Return whether an argument says something whole, or is a value to correct."""
-    line = _line(argument.translate(_QUOTES) if len(argument) <= MAX_CHARS else "")
-    named = argument[:1].isupper() or argument[:1].isdigit()
-    is_value = kind == "correct" and named and line.count(" ") < MAX_VALUE
-    return is_value or compiled(table.statement).match(line) is not None
-
-
 def _line(text: str) -> str:
     """Return the words of a text in lower case, with single spaces between them."""
-    return " ".join([word.lower() for word in _WORD.findall(text)])
+    return " ".join([word.lower() for word in WORD.findall(text)])
 
 
 def _original(text: str, start: int, end: int) -> str:
     """Return the part of a text between two offsets of its line, where words begin and end."""
     first, last, at = 0, len(text), 0
-    for found in _WORD.finditer(text):
+    for found in WORD.finditer(text):
         word = found[0].lower()
         first = found.start() if at == start else first
         last = found.end() if at + len(word) == end else last
@@ -223,7 +219,7 @@ def _before(language: str, names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _in_words(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(None, (" ".join(_WORD.findall(name.lower())) for name in names)))
+    return tuple(filter(None, (" ".join(WORD.findall(name.lower())) for name in names)))
 
 
 def _repeated(words: tuple[str, ...], form: str) -> str:

@@ -30,14 +30,14 @@ _LEAST = 2  # words of a statement
 _TOPIC_WORDS = 8
 _ERASES = frozenset(("forget_that", "forget_everything"))
 QUESTIONS = frozenset(("what_known", "why", "who_sees"))
-_OWN_WORDS = frozenset(("remember", "correct"))  # may be about anything, and state something
+OWN_WORDS = frozenset(("remember", "correct"))  # may be about anything, and state something
 _OF_TOPIC = frozenset(("forget_about", "what_known", "local"))
 _NEEDS_ARGUMENT = frozenset(("forget_about", "forget_span"))
 _ERASING = frozenset("forget forgetting erase erasing erased wipes neg nothing cannot".split())
 _QUOTED = re.compile(r'^\W*["“„»«]|[,:]\s*["“„»«]|[.,!?]["”“«»]')  # somebody's words
 _TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 Run = tuple[int, int]
 
@@ -141,9 +141,9 @@ def find_doubts(said: Utterance) -> Doubts:
 
 def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
     """Return the words of an utterance in lower case, without the agent's names."""
-    line = f" {' '.join(_WORD.findall(text.translate(_QUOTES).lower()))} "
+    line = f" {' '.join(WORD.findall(text.translate(QUOTES).lower()))} "
     for name in names:
-        line = line.replace(f" {' '.join(_WORD.findall(name.lower()))} ", " ")
+        line = line.replace(f" {' '.join(WORD.findall(name.lower()))} ", " ")
     return line.split()
 
 
@@ -158,14 +158,14 @@ def find_intended(said: Utterance, model: IntentModel) -> IntendedCommand | None
     doubts = find_doubts(said)
     shared = intent.kind == "remember_shared"
     kind = cast("CommandKind", "remember" if shared else intent.kind)
-    if doubts.elsewhere or (doubts.foreign and kind not in _OWN_WORDS | _NEEDS_ARGUMENT):
+    if doubts.elsewhere or (doubts.foreign and kind not in OWN_WORDS | _NEEDS_ARGUMENT):
         return None
     if kind.startswith("forget") and _only_stores(words, said.table):
         return None
     if intent.asks >= _bar(kind, doubts):
         return _with_argument(kind, shared, said)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
-    if kind not in QUESTIONS | _OWN_WORDS and intent.asks >= bar:
+    if kind not in QUESTIONS | OWN_WORDS and intent.asks >= bar:
         found = _with_argument(kind, False, said)
         return found and found._replace(sure=False)
     return None
@@ -190,7 +190,7 @@ def _only_stores(words: list[str], table: IntentWords) -> bool:
 
 
 def _bar(kind: str, doubts: Doubts) -> float:
-    against = doubts.against and kind not in _OWN_WORDS
+    against = doubts.against and kind not in OWN_WORDS
     if against or not doubts.known or (doubts.asks and kind not in QUESTIONS):
         return _QUITE_SURE
     return SURE if kind in _ERASES else _RATHER_SURE
@@ -198,7 +198,7 @@ def _bar(kind: str, doubts: Doubts) -> float:
 
 def _with_argument(kind: CommandKind, shared: bool, said: Utterance) -> IntendedCommand | None:
     span = find_argument(kind, said)
-    if span is None and kind in _OWN_WORDS:
+    if span is None and kind in OWN_WORDS:
         return None
     if span is None and kind in _NEEDS_ARGUMENT:
         return IntendedCommand("forget_that", sure=False)
@@ -216,7 +216,7 @@ def find_argument(kind: CommandKind, said: Utterance) -> Run | None:
         run = _patterned_topic(said) or (_topic(codes, table) if kind == "forget_about" else None)
     elif kind == "forget_span":
         run = _time(codes, table)
-    elif kind in _OWN_WORDS:
+    elif kind in OWN_WORDS:
         run = _statement(codes, table, right=kind == "correct")
     return _trimmed(*run, said) if run else None
 

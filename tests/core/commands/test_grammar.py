@@ -66,7 +66,7 @@ def test_recognise_skips_the_agents_name() -> None:
 @given(st.text(max_size=200), st.sampled_from([one.name for one in LANGUAGES]), st.booleans())
 def test_recognise_takes_any_text(text: str, language: str, asked: bool) -> None:
     found = recognise(text, language, asked=asked)
-    assert found is None or found.argument in text.translate(grammar._QUOTES)
+    assert found is None or found.argument in text.translate(grammar.QUOTES)
 
 
 @pytest.mark.parametrize("word", ["um ", "please ", "no ", "so and but ", "for for "])
