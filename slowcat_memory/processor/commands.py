@@ -23,7 +23,7 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.executor import ASKED_S, CommandContext, LLMPlace, Outcome
+from slowcat_memory.runtime.commands.outcomes import ASKED_S, CommandContext, LLMPlace, Outcome
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 
 Push = Callable[[Frame], Awaitable[None]]
@@ -141,8 +141,7 @@ class VoiceCommands:
         command, meant = self._confirmed(command), command.meant
         outcome = await self._execute(command, turn, scopes)
         self.left_to_llm = bool(outcome.rest)
-        if self._asked and self._asked[0] in scopes:
-            self._asked = None
+        self._asked = None
         if turn and command.kind in ("forget_about", "forget_span") and outcome.entry:
             self._asked = (turn.scope, time.monotonic() + ASKED_S)
         if meant and not self.refuses(scopes):
@@ -164,9 +163,8 @@ class VoiceCommands:
         return Command(kind="confirm") if meant and command.kind == "no" else command
 
     def drop_question(self) -> None:
-        """Forget what was to be confirmed: the user has spoken of something else."""
-        if self._meant:
-            self._asked = self._meant = None
+        """Forget what was to be confirmed: somebody has spoken of something else."""
+        self._asked = self._meant = None
 
     async def _execute(
         self, command: Command, turn: Turn | None, scopes: tuple[str, ...]

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.commands.grammar import asks_change, recognise
+from slowcat_memory.core.commands.grammar import Heard, recognise
 from slowcat_memory.core.extraction.introductions import introduced
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.query.recall_gate import judge
@@ -50,7 +50,7 @@ RULES: dict[str, Rule] = {
     "judge in German": lambda text: judge(text, "german"),
     "recognise": recognise,
     "recognise in German": lambda text: recognise(text, "german"),
-    "asks_change": asks_change,
+    "asks_change": lambda text: Heard(text).asks_change(),
     "injected": injected,
     "introduced": introduced,
     "reaction": reaction,
@@ -108,7 +108,7 @@ def test_adversarial_text_ends_every_rule_of_the_frame_path(name: str, size: int
 def test_adversarial_text_of_thousands_of_characters_is_no_command() -> None:
     assert recognise("remember that the code is " + "1" * 200) is not None
     assert recognise("remember that the code is " + "1" * 4000) is None
-    assert not asks_change("forget " + "1" * 4000)
+    assert not Heard("forget " + "1" * 4000).asks_change()
 
 
 @pytest.mark.slow

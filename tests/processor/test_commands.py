@@ -16,6 +16,7 @@ from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.memories import remember, residue, turns
 from tests.support.processors import EagerVoice, memory
+from tests.support.rows import each_row, listed
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
@@ -325,3 +326,19 @@ def test_commands_a_memory_verb_that_is_no_command_lets_the_llm_promise_nothing(
     first, second = (request["messages"][-1]["content"] for request in requests)
     assert UNCHANGED in first, "also when nothing is recalled"
     assert UNCHANGED not in second, "a statement asks for no change"
+
+
+@each_row(("language", "said", "told", "kept", "last"), listed("commands/dialogues"))
+def test_commands_in_dialogue(tmp_path_factory, language, said, told, kept, last):
+    folder = tmp_path_factory.mktemp("dialogue")
+    config = configured(folder, memory={"path": str(folder / "m"), "language": language})
+    answers, _, heard, _ = converse(config, *said.split(" / "))
+    assert [kind + "!" * (not done) for kind, done in heard] == told.split()
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        gone = {turn for one in snapshot.commands() if one.state == "done" for turn in one.turns}
+        own = [
+            t.text
+            for t in snapshot.turns()
+            if t.role == "user" and not t.aside and t.id not in gone
+        ]
+    assert own == kept.split(" / ") and answers[-1].startswith(last)

@@ -11,21 +11,24 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.intent import IntendedCommand, asks_something, find_intended
+from slowcat_memory.core.commands.intent import (
+    OWN_WORDS,
+    QUESTIONS,
+    QUOTES,
+    WORD,
+    Utterance,
+    asks_something,
+    find_intended,
+)
 from slowcat_memory.core.commands.intent_model import read_model
-from slowcat_memory.core.commands.utterance import Utterance, addresses_another
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.data import compiled
-from slowcat_memory.core.language.table import CommandRule, CommandWords
+from slowcat_memory.core.language.table import CommandRule
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 MAX_CHARS = 1200
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_GROUP_NAME = re.compile(r"\(\?P<\w+>")
 MAX_VALUE = 3  # words of a right value alone
-_STATEMENTS = ("remember", "correct")
 _CHANGES = ("forget_that", "forget_about", "undo", "local", "off_record")  # not of free words
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -43,14 +46,6 @@ class Command(Struct, frozen=True, kw_only=True):
     meant: "Command | None" = None
 
 
-class _CompiledRule(Struct, frozen=True):
-    rule: CommandRule
-    pattern: re.Pattern[str]
-    needs: re.Pattern[str] | None
-    never: re.Pattern[str] | None
-    never_ends: re.Pattern[str] | None
-
-
 class Heard:
     """An utterance, read for what it asks of the memory; each part once, when it is needed.
 
@@ -66,7 +61,7 @@ class Heard:
             language: As in ``language_of``.
             names: The agent's names.
         """
-        plain = text.translate(_QUOTES) if len(text) <= MAX_CHARS else ""
+        plain = text.translate(QUOTES) if len(text) <= MAX_CHARS else ""
         self._table, self._model = language_of(language).commands, read_model(language)
         self._said = Utterance(plain, self._table.intents, names)
         self._language, self._names = language, names
@@ -80,12 +75,12 @@ class Heard:
         """
         if not self._may_command:
             return None
-        if command := self._phrase(asked):
-            changes = command.kind in _CHANGES
-            if addresses_another(self._said, reports=changes):
-                return None
-            return _of_everything(command, self._table)
-        return self._intended()
+        found = self._phrase(asked)
+        if found is None:
+            found = self._intended()
+            return found if found is None or found.kind in QUESTIONS or self._orders else None
+        reported = found.kind in _CHANGES and self._said.find("against") is not None
+        return None if reported or self._said.calls_another else found
 
     def asks_change(self) -> bool:
         """Return whether it asks the agent to change its memory, if it is no command."""
@@ -100,23 +95,57 @@ class Heard:
 
     def _phrase(self, asked: bool) -> Command | None:
         """Return the command whose fixed phrase it is."""
-        for answers in (True, False) if asked else (False,):
-            if not _any_rule(self._language, self._names, answers).fullmatch(self._line):
-                continue
-            for one in _rules(self._language, self._names, answers):
-                if command := _match(one, self._line, self._said.text, self._is_question):
-                    return command
+        rules = _rules(self._language, self._names, True) if asked else ()
+        for rule, pattern in (*rules, *_rules(self._language, self._names, False)):
+            found = pattern.fullmatch(self._line)
+            if found and (rule.may_ask or not self._is_question):
+                argument = found.groupdict().get("x") or ""
+                if _fits(rule, argument):
+                    return self._found(rule.kind, found, argument)
         return None
+
+    def _found(self, kind: CommandKind, found: re.Match[str], argument: str) -> Command:
+        said = _original(self._said.text, *found.span("x")) if argument else ""
+        if kind == "off_record":
+            return Command(kind=kind, rest=said)
+        if kind == "forget_about" and argument in self._table.everything:
+            return Command(kind="forget_everything")
+        return Command(kind=kind, argument=said, shared=bool(found.groupdict().get("shared")))
+
+    @cached_property
+    def _orders(self) -> bool:
+        """Whether it may change anything: it is no question about a state, and no reproach."""
+        before = _before(self._language, self._names).pattern
+        return not compiled(f"{before}(?:{self._table.no_order})").match(self._line)
 
     @cached_property
     def _is_question(self) -> bool:
-        asks = self.text.rstrip(" \"'”“»«").endswith("?")
-        return asks and not _is_request(self._line, self._language, self._names)
+        """Whether it is a question, but no request: "could you remember that…?", "…, okay?"."""
+        words, line = self._table, self._line
+        front = _before(self._language, self._names).match(line)
+        return self.text.rstrip(" \"'”“»«").endswith("?") and not (
+            any(f"{word} " in front[0] for word in words.requests if front)
+            or any(line.endswith(f" {word}") for word in words.after)
+        )
 
     def _intended(self) -> Command | None:
         """Return the command that the model sees in free words."""
         found = find_intended(self._said, self._model) if self._model else None
-        return _command(found, self._said.text, self._table) if found else None
+        if found is None:
+            return None
+        argument = self._said.text[slice(*found.span)] if found.span else ""
+        if found.kind in OWN_WORDS and not self._is_statement(found.kind, argument):
+            return None
+        command = Command(kind=found.kind, argument=argument, shared=found.shared)
+        return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
+
+    def _is_statement(self, kind: CommandKind, argument: str) -> bool:
+        """Return whether an argument says something whole, or is a value to correct."""
+        line, first = _line(argument), argument[:1]
+        is_value = kind == "correct" and line.count(" ") < MAX_VALUE
+        if is_value and (first.isupper() or first.isdigit()):
+            return True
+        return compiled(self._table.statement).match(line) is not None
 
 
 def recognise(
@@ -130,50 +159,25 @@ def recognise(
     return Heard(text, language, names).command(asked=asked)
 
 
-def prepare(language: str) -> None:
-    """Read what recognition needs, so that no turn waits for a disk."""
+def prepare(language: str, names: tuple[str, ...] = ()) -> None:
+    """Read and compile what recognition needs, so that no turn waits for it."""
+    table = language_of(language).commands
     read_model(language)
-    recognise("hello there", language)
-
-
-def asks_change(text: str, language: str = "english", *, names: tuple[str, ...] = ()) -> bool:
-    """Return whether an utterance that is no command asks the agent to change its memory."""
-    return Heard(text, language, names).asks_change()
-
-
-def _of_everything(command: Command, table: CommandWords) -> Command:
-    """Return "forget everything about me" as a command for everything."""
-    if command.kind == "forget_about" and command.argument.lower() in table.everything:
-        return Command(kind="forget_everything")
-    return command
-
-
-def _command(found: IntendedCommand, text: str, table: CommandWords) -> Command | None:
-    """Return an intended command; None if it lacks what it needs."""
-    argument = text[slice(*found.span)] if found.span else ""
-    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, table):
-        return None
-    command = Command(kind=found.kind, argument=argument, shared=found.shared)
-    return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
-
-
-def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool:
-    """Return whether an argument says something whole, or is a value to correct."""
-    line = _line(argument.translate(_QUOTES) if len(argument) <= MAX_CHARS else "")
-    named = argument[:1].isupper() or argument[:1].isdigit()
-    is_value = kind == "correct" and named and line.count(" ") < MAX_VALUE
-    return is_value or compiled(table.statement).match(line) is not None
+    for rule, _ in (*_rules(language, names, True), *_rules(language, names, False)):
+        _fits(rule, "it is")
+    compiled(table.statement)
+    _ = table.intents.compiled
 
 
 def _line(text: str) -> str:
     """Return the words of a text in lower case, with single spaces between them."""
-    return " ".join([word.lower() for word in _WORD.findall(text)])
+    return " ".join([word.lower() for word in WORD.findall(text)])
 
 
 def _original(text: str, start: int, end: int) -> str:
     """Return the part of a text between two offsets of its line, where words begin and end."""
     first, last, at = 0, len(text), 0
-    for found in _WORD.finditer(text):
+    for found in WORD.finditer(text):
         word = found[0].lower()
         first = found.start() if at == start else first
         last = found.end() if at + len(word) == end else last
@@ -181,75 +185,31 @@ def _original(text: str, start: int, end: int) -> str:
     return text[first:last]
 
 
-def _is_request(line: str, language: str, names: tuple[str, ...]) -> bool:
-    """Return whether a question is a command: "could you remember that…?", "…, okay?"."""
-    words = language_of(language).commands
-    found = _before(language, names).match(line)
-    front = found[0] if found else ""
-    return any(f"{word} " in front for word in words.requests) or any(
-        line.endswith(f" {word}") for word in words.after
-    )
-
-
-def _match(one: _CompiledRule, line: str, text: str, question: bool) -> Command | None:
-    rule = one.rule
-    found = one.pattern.fullmatch(line)
-    if found is None or (question and not rule.may_ask):
-        return None
-    groups = found.groupdict()
-    argument = groups.get("x") or ""
-    if not _fits(one, argument):
-        return None
-    original = _original(text, *found.span("x")) if argument else ""
-    if rule.kind == "off_record":
-        return Command(kind=rule.kind, rest=original)
-    return Command(kind=rule.kind, argument=original, shared=bool(groups.get("shared")))
-
-
-def _fits(one: _CompiledRule, argument: str) -> bool:
+def _fits(rule: CommandRule, argument: str) -> bool:
     if not argument:
-        return one.needs is None
+        return not rule.needs
     return (
-        argument.count(" ") < one.rule.max_words
-        and (one.needs is None or one.needs.match(argument) is not None)
-        and (one.never is None or one.never.match(argument) is None)
-        and (one.never_ends is None or one.never_ends.search(argument) is None)
+        argument.count(" ") < rule.max_words
+        and (not rule.needs or compiled(rule.needs).match(argument) is not None)
+        and not (rule.never and compiled(rule.never).match(argument))
     )
 
 
 @lru_cache(maxsize=16)
-def _rules(language: str, names: tuple[str, ...], answers: bool) -> tuple[_CompiledRule, ...]:
-    words, called, compiled = language_of(language).commands, _in_words(names), []
-    before = _before(language, names).pattern
+def _rules(
+    language: str, names: tuple[str, ...], answers: bool
+) -> tuple[tuple[CommandRule, re.Pattern[str]], ...]:
+    words = language_of(language).commands
+    before, made = _before(language, names).pattern, []
     for rule in words.answers if answers else words.rules:
-        after = (*words.after, *called)
+        after = (*words.after, *_in_words(names))
         if "{x}" not in rule.says:
             after += words.after_plain
-        pattern = f"{before}(?:{_with_parts(rule.says, words)}){_repeated(after, ' {}')}"
-        compiled.append(
-            _CompiledRule(
-                rule,
-                re.compile(pattern.replace("{x}", "(?P<x>.+?)")),
-                re.compile(rule.needs) if rule.needs else None,
-                re.compile(rule.never) if rule.never else None,
-                re.compile(rf"(?:^| )(?:{rule.never_ends})$") if rule.never_ends else None,
-            )
-        )
-    return tuple(compiled)
-
-
-@lru_cache(maxsize=16)
-def _any_rule(language: str, names: tuple[str, ...], answers: bool) -> re.Pattern[str]:
-    """Return a pattern that matches every line that a rule matches, and few others.
-
-    One search decides for most turns that no rule has to be tried.
-    """
-    words = language_of(language).commands
-    rules = words.answers if answers else words.rules
-    says = "|".join(_with_parts(rule.says, words).replace("{x}", "(?:.+?)") for rule in rules)
-    after = (*words.after, *_in_words(names), *words.after_plain)
-    either = _GROUP_NAME.sub("(?:", f"(?:{says}){_repeated(after, ' {}')}")
-    return re.compile(_before(language, names).pattern + either)
+        says = rule.says.replace("{x}", "(?P<x>.+?)")
+        for name, part in words.parts.items():
+            says = says.replace(f"{{{name}}}", f"(?:{part})")
+        made.append((rule, re.compile(f"{before}(?:{says}){_repeated(after, ' {}')}")))
+    return tuple(made)
 
 
 @lru_cache(maxsize=16)
@@ -259,25 +219,9 @@ def _before(language: str, names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _in_words(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(None, (" ".join(_WORD.findall(name.lower())) for name in names)))
+    return tuple(filter(None, (" ".join(WORD.findall(name.lower())) for name in names)))
 
 
 def _repeated(words: tuple[str, ...], form: str) -> str:
     longest_first = sorted((re.escape(word) for word in words), key=len, reverse=True)
     return f"(?:{form.format('(?:' + '|'.join(longest_first) + ')')})*"
-
-
-def _with_parts(pattern: str, words: CommandWords) -> str:
-    for name, part in words.parts.items():
-        pattern = pattern.replace(f"{{{name}}}", f"(?:{part})")
-    return pattern
-
-
-def compile_patterns(language: str, names: tuple[str, ...] = ()) -> None:
-    """Compile every pattern of the commands, which takes about 0.3 s."""
-    for answers in (True, False):
-        _rules(language, names, answers)
-        _any_rule(language, names, answers)
-    table = language_of(language).commands
-    compiled(table.statement)
-    _ = table.intents.compiled

@@ -69,7 +69,6 @@ class IntentModel:
         self._scale: list[float] = [1.0] * len(kinds) if scale is None else scale.tolist()
         self.constant: list[float] = constant.tolist()
         self._none = self.kinds.index(NONE)
-        self._latest: tuple[tuple[str, ...], Intent] | None = None
 
     def judge(self, words: Sequence[str], table: IntentWords) -> Intent:
         """Estimate what an utterance asks.
@@ -77,12 +76,6 @@ class IntentModel:
         Args:
             words: In lower case, without punctuation.
         """
-        said, latest = tuple(words), self._latest
-        if latest is None or latest[0] != said:  # a turn is judged several times
-            self._latest = latest = (said, self._judge(said, table))
-        return latest[1]
-
-    def _judge(self, words: Sequence[str], table: IntentWords) -> Intent:
         found = _distinct(words, table)
         sums = self.weights.take(found, axis=0).sum(axis=0, dtype=self._sum_type).tolist()
         each = zip(sums, self._scale, self.constant, strict=True)

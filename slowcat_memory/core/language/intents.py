@@ -1,7 +1,7 @@
 """Words and patterns by which free wordings of voice commands are judged.
 
 A table is data, ``intents.toml`` in a language's folder: classes of words, which are features of
-the linear model, groups of classes, and slots. A slot is a list of patterns of
+the linear model, groups and sets of classes, and slots. A slot is a list of patterns of
 ``core.language.word_classes``: "topic" finds what a command is about, "against" and "question" what
 speaks against one.
 """
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from slowcat_memory.core.language.data import read_data
-from slowcat_memory.core.language.word_classes import OTHER, STOP, WordClasses
+from slowcat_memory.core.language.word_classes import OTHER, WordClasses
 
 
 class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
@@ -23,32 +23,19 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     Attributes:
         slots: Patterns by slot.
-        content: Classes without which a sentence is no command.
-        tail: Classes of words at the end of an argument that are not part of it.
-        head: Classes of words before an argument that are not part of it.
-        phrase: Classes of words inside a topic; any other ends it.
-        edges: Those of them that neither begin nor end a topic.
-        times: Classes of words inside a time ("the last two days").
-        marks: Classes of words before a statement, if one of ``verbs`` precedes.
-        lone_marks: Those of them before which none need precede.
-        verbs: Classes of words that make a clause an order.
-        orders: Classes of words that belong to the order before a statement.
-        tail_pair: Two classes that are no part of it together ("will you").
+        sets: Classes by set. "content": a sentence without any is hardly a command; "head" and
+            "tail": no part of an argument at its beginning and end; "phrase": inside a topic, which
+            any other ends, and of those "edges" neither begin nor end one; "times": inside a time
+            ("the last two days"); "marks": before a statement, if one of "verbs" precedes, and of
+            those "lone_marks" without one; "verbs": what makes a clause an order; "orders": what
+            belongs to it before a statement.
+        tail_pair: Two classes that are no part of an argument's end together ("will you").
         compounds: Last parts of compound words that have the class of the part ("Flurlicht").
         enclitics: Endings of words that are words of their own, the longest first.
     """
 
     slots: Mapping[str, Annotated[list[str], Meta(min_length=1)]]
-    content: str
-    tail: str
-    head: str
-    phrase: str = ""
-    edges: str = ""
-    times: str = ""
-    marks: str = ""
-    lone_marks: str = ""
-    verbs: str = ""
-    orders: str = ""
+    sets: Mapping[str, str]
     compounds: str = ""
     enclitics: str = ""
     tail_pair: str = ""
@@ -78,52 +65,16 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
         return {slot: [self.compile(one) for one in texts] for slot, texts in self.slots.items()}
 
     @cached_property
-    def needed(self) -> frozenset[str]:
-        """The codes of which a sentence must have one."""
-        return self._codes_of(self.content)
-
-    @cached_property
-    def tail_codes(self) -> frozenset[str]:
-        return self._codes_of(self.tail) | {STOP}
-
-    @cached_property
-    def phrase_codes(self) -> frozenset[str]:
-        return self._codes_of(self.phrase) | {OTHER}
-
-    @cached_property
-    def edge_codes(self) -> frozenset[str]:
-        return self._codes_of(self.edges)
-
-    @cached_property
-    def mark_codes(self) -> frozenset[str]:
-        return self._codes_of(self.marks)
-
-    @cached_property
-    def order_codes(self) -> frozenset[str]:
-        return self.verb_codes | self._codes_of(self.orders)
-
-    @cached_property
-    def verb_codes(self) -> frozenset[str]:
-        return self._codes_of(self.verbs)
-
-    @cached_property
-    def lone_mark_codes(self) -> frozenset[str]:
-        return self._codes_of(self.lone_marks)
-
-    @cached_property
-    def time_codes(self) -> frozenset[str]:
-        return self._codes_of(self.times)
-
-    @cached_property
-    def head_codes(self) -> frozenset[str]:
-        return self._codes_of(self.head)
+    def codes_in(self) -> Mapping[str, frozenset[str]]:
+        """The codes of the classes in each set."""
+        return {
+            name: frozenset(self.code_of[one] for one in classes.split())
+            for name, classes in self.sets.items()
+        }
 
     @cached_property
     def tail_pair_codes(self) -> str:
         return "".join(self.code_of[name] for name in self.tail_pair.split())
-
-    def _codes_of(self, classes: str) -> frozenset[str]:
-        return frozenset(self.code_of[name] for name in classes.split())
 
 
 def read_intent_words(package: str) -> IntentWords:

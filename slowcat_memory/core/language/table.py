@@ -56,7 +56,6 @@ class CommandRule(Struct, frozen=True, kw_only=True):
         says: The pattern.
         needs: Pattern that the argument must begin with; "" for anything.
         never: Pattern that the argument must not begin with; "" for nothing.
-        never_ends: Pattern that the argument must not end with; "" for nothing.
         max_words: Length limit of the argument.
         may_ask: Whether the command may be written as a question.
     """
@@ -65,14 +64,8 @@ class CommandRule(Struct, frozen=True, kw_only=True):
     says: str
     needs: str = ""
     never: str = ""
-    never_ends: str = ""
     max_words: int = 60
     may_ask: bool = True
-
-
-def rules_of(kind: CommandKind, *patterns: str, **limits: Any) -> tuple[CommandRule, ...]:
-    """Return one rule per pattern, with the same limits."""
-    return tuple(CommandRule(kind=kind, says=says, **limits) for says in patterns)
 
 
 class CommandWords(Struct, frozen=True, kw_only=True):
@@ -86,6 +79,8 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         rules: In order; the first match counts.
         intents: The classes of words by which the linear model judges what none of ``rules`` matches.
         statement: Pattern of the beginning of a whole statement, which can be remembered.
+        no_order: Pattern of the beginning of a question about a state ("is this off the record"),
+            or of a reproach ("you never remember anything"): neither changes anything.
         answers: Answers to a question of the memory; ignored at any other time.
         right_value: Pattern of a correction's beginning that only a value follows ("it's").
         right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
@@ -106,6 +101,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     rules: tuple[CommandRule, ...]
     intents: IntentWords
     statement: str
+    no_order: str
     answers: tuple[CommandRule, ...]
     right_value: str
     right_and_wrong: str

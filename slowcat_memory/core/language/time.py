@@ -42,7 +42,10 @@ from typing import Any
 
 from msgspec import Struct
 
-CENTRES = frozenset("DRWdPMmvsHUyO")  # without one of these, a text names a time only by a number
+CENTRES = frozenset(
+    "8CDRWdPMmvsHUYyOh"
+)  # without one of these, a text names a time only by a number
+CENTURIES = ((19, 19), (20, 20))  # numbers with which a year in words begins
 
 MORNING, AFTERNOON, EVENING, NIGHT = (5, 12), (12, 18), (17, 24), (18, 30)
 
@@ -93,7 +96,11 @@ def time_words(
         for spelling in spellings.split("/")
     }
     phrases: dict[str, list[tuple[str, ...]]] = {}
-    triggers = {word for word, (kind, _) in table.items() if kind in CENTRES and " " not in word}
+    triggers = {
+        word
+        for word, (kind, value) in table.items()
+        if " " not in word and (kind in CENTRES or (kind == "w" and value in CENTURIES))
+    }
     for phrase in sorted(table, key=len, reverse=True):
         first, *rest = phrase.split()
         if rest:

@@ -10,7 +10,7 @@ that no memory was found, so that it does not invent one.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -151,12 +151,20 @@ class _Words(NamedTuple):
     fillers: int
 
 
+IsKnown = Callable[[str], bool]
+"""Returns whether a word in lower case is a name in the memory."""
+
+
+def nobody(_: str) -> bool:
+    return False
+
+
 class _Read(dict[str, _Words]):
     """The words of the texts of one utterance, each read once: a turn is often one sentence."""
 
-    def __init__(self, table: GateWords) -> None:
+    def __init__(self, table: GateWords, is_known: IsKnown) -> None:
         super().__init__()
-        self._table = table
+        self._table, self.is_known = table, is_known
 
     def __missing__(self, text: str) -> _Words:
         said = _WORD.findall(text)
@@ -165,9 +173,15 @@ class _Read(dict[str, _Words]):
         return made
 
 
-def judge(text: str, language: str = "english") -> Need:
+def judge(text: str, language: str = "english", is_known: Callable[[str], bool] = nobody) -> Need:
+    """Decide what an utterance needs.
+
+    Args:
+        is_known: Returns whether a word in lower case is a name in the memory: it is one then,
+            whatever else it means ("Biscuit").
+    """
     table = language_of(language).gate
-    read = _Read(table)
+    read = _Read(table, is_known)
     _, words, fillers = read[text[:MOST_CHARS]]
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
         if fillers == len(words):
@@ -204,7 +218,7 @@ def _needs_none(sentence: str, read: _Read, table: GateWords) -> bool:
     found, words, first = read[sentence]
     if first == len(words):
         return True
-    if _names_somebody(found, words, table):
+    if _names_somebody(found, words, read, table):
         return False
     line = " ".join(words)
     if table.chatter.match(line) or _is_reaction(sentence, words, table):
@@ -280,11 +294,15 @@ def _begins_with_command(sentence: str, read: _Read, table: GateWords) -> bool:
     )
 
 
-def _names_somebody(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
-    """Return whether a given name occurs: in small letters only if it is no ordinary word too."""
+def _names_somebody(
+    found: Sequence[str], words: Sequence[str], read: _Read, table: GateWords
+) -> bool:
+    """Return whether a name occurs: in small letters only if it is no ordinary word too, or known."""
     plain = table.requests
     for place, (said, word) in enumerate(zip(found, words, strict=True)):
         bare = word.partition("'")[0]
+        if read.is_known(bare):
+            return True
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
             continue
         pairs = {" ".join(words[place - 1 : place + 1]), " ".join(words[place : place + 2])}

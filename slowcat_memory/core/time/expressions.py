@@ -144,7 +144,9 @@ _TAG = re.compile(
     r"^[^?]*,\s*(?:ja|gell|ne|nicht wahr|okay|ok|right|yeah|innit|you know|eh)\s*\?\s*$",
     re.IGNORECASE,
 )
-_NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b|\d\.(?:\d|\s)")
+_NUMERIC = re.compile(
+    r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b|\d0(?:s|ern?)\b|\d\.(?:\d|\s)"
+)
 
 
 class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

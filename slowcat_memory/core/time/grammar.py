@@ -10,7 +10,7 @@ expression over that string of letters, the same for every language. The kinds, 
     B between   F from   A and   o to   i in   j J on, at (J with "the" in it)   f of   T the
     z "this time"   x shows that a month is a verb   | end of a sentence   d weekdays   S coming
     Z before last   Q after next   l gone   n from now   r back   I of several holidays   e every   y a year in words   G days by number
-    K a noun behind an ordinal   p what may follow one   , a comma behind an ordinal
+    C a decade   8 a part of an hour   K a noun behind an ordinal   p what may follow one   , a comma behind an ordinal
 """
 
 from slowcat_memory.core.language.data import lazy_pattern
@@ -77,8 +77,8 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     ("weekdays_ago", rf"{_QUANTITY}dg|V{_QUANTITY}d", pieces.weekdays_ago),
     # Tuesday of the week after next; übernächste Woche Dienstag
     ("second_week", r"[ZQ]U[jJ]?W|Wf?T?(?:[ZQ]U|U(?:k>|bL))|U(?:k>|bL)j?T?W", pieces.second_week),
-    # the week before last; the Tuesday after next; vorletzten Dienstag
-    ("second", r"[UWMmvsH](?:bL|k>)(?!U)|[ZQ][UWMmvsH]", pieces.second),
+    # the week before last; the Tuesday after next; vorletzten Dienstag; not this Friday, the Friday after
+    ("second", r"[UWMmvsH](?:bL|k>)(?!U)|[ZQ][UWMmvsH]|tWTWk|>UTUk", pieces.second),
     # two weeks ago; vor zwei Wochen
     ("ago", rf"D?V{_QUANTITY}U|{_QUANTITY}UgD?|[aw]UAahg|{_QUANTITY}Ur(?![ijJFo])", pieces.ago),
     # the last three days
@@ -108,6 +108,10 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
         r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshK])",
         pieces.day_of_month,
     ),
+    # the eighties, but not "in his eighties"
+    ("decade", r"(?<!p)C", pieces.decade),
+    # at half seven; at quarter past three
+    ("clock", r"(?:8|(?<=j)h)[Nw](?!U)", pieces.clock),
     # in 2022; the year 2022
     ("year", rf"y|{_AFTER}Y|{_PAIR}Y|(?<=F)Y(?=[ou])|UY", pieces.year),
 )

@@ -42,13 +42,13 @@ def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
             if tuple(other for other, _ in plain[place : place + len(phrase)]) == phrase:
                 kind, value = language.table[" ".join(phrase)]
                 place += len(phrase)
-                yield Token(kind, value, token.start, plain[place - 1][1].end)
+                token = Token(kind, value, token.start, plain[place - 1][1].end)
                 break
         else:
             place += 1
-            while place < len(plain) and (joined := _joined(token, plain[place][1])):
-                token, place = joined, place + 1
-            yield token
+        while place < len(plain) and (joined := _joined(token, plain[place][1])):
+            token, place = joined, place + 1
+        yield token
 
 
 def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
@@ -95,6 +95,9 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
     if match["other"] or len(match["number"]) > 4:
         return ".", None
     value, ending = int(match["number"]), match["ending"].lower()
+    if ending in ("s", "er", "ern") and value % 10 == 0:  # the 80s, 1980s, die 80er
+        year = value if value >= FIRST_YEAR else 1900 + value
+        return ("C", year) if FIRST_YEAR + 50 <= year <= LAST_YEAR else (".", None)
     if ending:
         return ("q", value) if ending in language.ordinal else (".", None)
     if len(match["number"]) == 4 and FIRST_YEAR <= value <= LAST_YEAR:
@@ -103,10 +106,11 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
 
 
 def _joined(token: Token, other: Token) -> Token | None:
-    """Join two words of one number: twenty-first, twenty three, (20)(23) as a year."""
+    """Join two words of one number: twenty-first, twenty three, (20)(23) and two thousand (and) (23) as a year."""
     units = other.value if other.kind == "O" else other.value[0] if other.kind == "w" else 0
-    if token.kind == "Y" and other.kind == "w" and token.value % 10 == 0 and 1 <= units <= 9:
-        return Token("Y", token.value + units, token.start, other.end)
+    if token.kind == "Y" and other.kind == "w" and token.value % 10 == 0:
+        if 1 <= units <= (9 if token.value % 100 else 99):
+            return Token("Y", token.value + units, token.start, other.end)
     if token.kind != "w" or token.value[0] != token.value[1]:
         return None
     tens = token.value[0]

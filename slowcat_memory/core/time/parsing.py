@@ -79,10 +79,11 @@ def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bo
 
 
 def _without_weekdays(atoms: Sequence[Atom], kinds: str) -> list[Atom]:
-    """Leave out the weekday of "Friday, 12 June" and "Friday the 13th"."""
+    """Leave out the weekday of "Friday, 12 June" and "Friday the 13th", and clocks beside days."""
+    days = [atom for atom in atoms if atom.rule != "clock"] or atoms[:1]
     return [
         atom
-        for atom, other in zip_longest(atoms, atoms[1:])
+        for atom, other in zip_longest(days, days[1:])
         if other is None
         or atom.rule != "weekday"
         or other.rule not in ("date", "day", "nth_day", "iso")

@@ -276,7 +276,7 @@ def weekdays_ago(piece: Piece, anchor: Anchor) -> Span | None:
 
 def second(piece: Piece, anchor: Anchor) -> Span | None:
     """Resolve "the Tuesday before last", "the week after next", "vorletzte Woche"."""
-    ahead = "Q" in piece.kinds or ">" in piece.kinds
+    ahead = any(kind in piece.kinds for kind in "Q>k")
     if "W" in piece.kinds:
         first = calendar.weekday(anchor, piece.get("W"), ">" if ahead else "L")
         step = timedelta(7)
@@ -365,6 +365,15 @@ def the_weekend(piece: Piece, anchor: Anchor) -> Span | None:
 
 def year(piece: Piece, anchor: Anchor) -> Span | None:
     return calendar.month(piece.get("Yy"), 1, 12)
+
+
+def clock(_: Piece, anchor: Anchor) -> Span | None:
+    """Resolve a time of the clock alone, which is today's."""
+    return calendar.days(anchor.day)
+
+
+def decade(piece: Piece, anchor: Anchor) -> Span | None:
+    return calendar.month(piece.get("C"), 1, 120)
 
 
 def iso(piece: Piece, anchor: Anchor) -> Span | None:

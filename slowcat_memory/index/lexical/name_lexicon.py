@@ -84,6 +84,14 @@ class NameLexicon:
         if self._by_sound is not None or len(self._waiting) > WAITING:
             self._catch_up()
 
+    def is_name(self, bare: str) -> bool:
+        """Return whether a word in lower case mostly was a name, as far as it is counted.
+
+        Reads no file and changes nothing: any thread may ask.
+        """
+        entry = self._entries.get(bare)
+        return entry is not None and 2 * entry.named > entry.count
+
     def _catch_up(self) -> None:
         waiting, self._waiting = self._waiting, []
         for text, speaker in waiting:
@@ -128,13 +136,11 @@ class NameLexicon:
         file, self._file = self._file, None
         if file is None or not file.is_file():
             return
-        since, self._entries = self._entries, {}
         for entry in msgspec.msgpack.decode(file.read_bytes(), type=list[NameEntry]):
-            self._entries[entry.form.lower()] = entry
-        for bare, entry in since.items():
-            total = self._entries.setdefault(bare, NameEntry(entry.form))
-            total.count += entry.count
-            total.named += entry.named
+            if new := self._entries.get(bare := entry.form.lower()):
+                entry.count += new.count
+                entry.named += new.named
+            self._entries[bare] = entry
         self._by_sound = None
 
     def warm(self) -> None:
@@ -215,7 +221,7 @@ class NameLexicon:
 
     def _two_names(self, bare: str) -> tuple[str, float] | None:
         for cut in range(3, len(bare) - 2):  # two names written as one
-            first, second = self._entries.get(bare[:cut]), self._entries.get(bare[cut:])
+            first, second = map(self._entries.get, (bare[:cut], bare[cut:]))
             if first and second and first.named and second.named:
                 return f"{first.form} {second.form}", 1.0
         return None
@@ -245,9 +251,8 @@ class NameLexicon:
 
 def _is_no_name(words: Sequence[str], place: int) -> bool:
     """Return whether a word cannot be a name where it stands: "an anchor", "wie kläre ich"."""
-    before = words[place - 1].lower() if place else ""
-    after = words[place + 1].lower() if place + 1 < len(words) else ""
-    return before in _BEFORE_OTHERS or after in _SUBJECTS
+    near = ["", *map(str.lower, words), ""]
+    return near[place] in _BEFORE_OTHERS or near[place + 2] in _SUBJECTS
 
 
 def _bare(word: str) -> str:

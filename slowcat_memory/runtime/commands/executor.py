@@ -35,22 +35,10 @@ from slowcat_memory.runtime.commands.outcomes import (
     CommandMemory,
     CommandOptions,
     KeepLocal,
-    LLMPlace,
     Outcome,
 )
 from slowcat_memory.runtime.commands.undo_log import UNDOABLE, last_exchange
 from slowcat_memory.store import Snapshot
-
-__all__ = [
-    "ASKED_S",
-    "CommandContext",
-    "CommandExecutor",
-    "CommandMemory",
-    "CommandOptions",
-    "KeepLocal",
-    "LLMPlace",
-    "Outcome",
-]
 
 
 class CommandExecutor:
@@ -152,10 +140,9 @@ class CommandExecutor:
                 self._reader(context),
             )
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
-        if old == "own":
-            return self._outcome(command, "not_mine", done=False)
-        if old == "unclear":
-            return self._outcome(command, "correct_what", done=False)
+        if old == "own" or old == "unclear":
+            reply = "not_mine" if old == "own" else "correct_what"
+            return self._outcome(command, reply, done=False)
         if old == "new":
             note = self._note(right, context.scope, context)
             entry = self._engine.undo_log.add_memory("correct", note, context.turn)
@@ -384,43 +371,32 @@ class CommandExecutor:
     # ---------------------------------------------------------------- local
 
     def _local(self, command: Command, context: CommandContext) -> Outcome:
-        if self._keep_local is None:
+        """Keep what mentions a topic, or the last exchange, on this machine."""
+        keep = self._keep_local
+        if keep is None:
             return self._outcome(command, "failed", done=False)
-        if about := self._keep_topic_local(command, context):
-            return about
-        with self._engine.store.snapshot() as snapshot:
-            scope, memories, turns = self._that(snapshot, context)
-            said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
-            others = self._others(snapshot, turns)
-        # What was made from the turns follows them; what a command made is marked itself.
-        for memory in [chunk_id(turn.id) for turn in said] or memories:
-            self._keep_local(scope, memory)
-        for other, memory in others.memories:
-            self._keep_local(other, memory)
-        outcome = self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
-        return _kept_local(outcome, context, (*turns, *others.turns), memories)
-
-    def _keep_topic_local(self, command: Command, context: CommandContext) -> Outcome | None:
-        """Keep all that mentions a topic on this machine; None if nothing does."""
-        if not command.argument or self._keep_local is None:
-            return None
-        memories, turns = self._mentioning(command, context)
-        if not memories:
-            return None
-        for memory in memories:
-            self._keep_local(context.scope, memory)
-        things, about = count_things(self._language, len(memories)), quote(command.argument)
-        outcome = self._outcome(command, "local_about", things=things, about=about)
-        return _kept_local(outcome, context, turns, memories)
-
-
-def _kept_local(
-    outcome: Outcome, context: CommandContext, turns: Sequence[int], memories: Sequence[str]
-) -> Outcome:
-    """Return an outcome after which an LLM elsewhere no longer sees the turns and memories."""
-    if context.llm == "local":
-        return outcome
-    return replace(outcome, turns=tuple(turns), memories=tuple(memories))
+        memories, turns = self._mentioning(command, context) if command.argument else ([], [])
+        if memories:
+            for memory in memories:
+                keep(context.scope, memory)
+            things, about = count_things(self._language, len(memories)), quote(command.argument)
+            outcome = self._outcome(command, "local_about", things=things, about=about)
+        else:
+            with self._engine.store.snapshot() as snapshot:
+                scope, memories, own = self._that(snapshot, context)
+                said = [t for id_ in own if (t := snapshot.turn(id_)) and not t.aside]
+                others = self._others(snapshot, own)
+            # What was made from the turns follows them; what a command made is marked itself.
+            for memory in [chunk_id(turn.id) for turn in said] or memories:
+                keep(scope, memory)
+            for other, memory in others.memories:
+                keep(other, memory)
+            turns = [*own, *others.turns]
+            outcome = self._outcome(command, "local" if own else "local_nothing", done=bool(own))
+        if context.llm == "local":
+            return outcome
+        # An LLM elsewhere no longer sees them.
+        return replace(outcome, turns=tuple(turns), memories=tuple(memories))
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:

@@ -132,7 +132,7 @@ class Retrieval:
         began = time.perf_counter()
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
-        need = reused or need_of(query.text, self._options)
+        need = reused or self._need(query)
         if not need.query:
             if attempt:
                 attempt.abandon()
@@ -156,7 +156,7 @@ class Retrieval:
             The running recall; None if it needs no memory, or a scope is not loaded.
         """
         abandon(self._touching)
-        need, scopes = need_of(query.text, self._options), self._readable(query)
+        need, scopes = self._need(query), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
         self._look_soon()
@@ -189,7 +189,7 @@ class Retrieval:
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""
-        need = need_of(query.text, self._options)
+        need = self._need(query)
         if not need.query:
             return self._skipped(need)
         return self.run(self._gated(query, need))
@@ -252,6 +252,12 @@ class Retrieval:
     def _recalls(self, query: Query, scopes: Sequence[str]) -> list[RecallState]:
         """Return a recall in each of the scopes; one that is not loaded is loaded."""
         return [self._pipeline.begin(self._namespaces.get(scope), query) for scope in scopes]
+
+    def _need(self, query: Query) -> Need:
+        """Return what a turn needs; names are what is one in a scope that is loaded."""
+        scopes = [scope for scope in self._readable(query) if scope in self._namespaces]
+        names = [self._namespaces.get(scope).searcher.names for scope in scopes]
+        return need_of(query.text, self._options, lambda word: any(n.is_name(word) for n in names))
 
     def _gated(self, query: Query, need: Need) -> Query:
         """Return a turn's query after the gate, with its users' names as far as they are read."""
@@ -421,8 +427,7 @@ def compile_patterns(language: str, agent_name: str) -> None:
     from slowcat_memory.core.extraction.stated import stated
 
     recall_gate.compile_patterns(language)
-    grammar.compile_patterns(language, (agent_name,))
-    grammar.prepare(language)
+    grammar.prepare(language, (agent_name,))
     for one in LANGUAGES:  # a turn is searched for orders in every language
         _ = one.orders.compiled
     stated("I moved to Porto in May.", "User", language)  # the rules that read each turn

@@ -1,7 +1,6 @@
 """What a command is about, where no pattern tells."""
 
-from slowcat_memory.core.commands.arguments import find_argument
-from slowcat_memory.core.commands.utterance import Utterance
+from slowcat_memory.core.commands.intent import Utterance, find_argument
 from slowcat_memory.core.language import language_of
 from tests.support.rows import each_row, listed
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.commands import measure, sentences
-from slowcat_memory.core.commands import grammar
-from slowcat_memory.core.commands.grammar import Command, recognise
+from slowcat_memory.core.commands import grammar, intent
+from slowcat_memory.core.commands.grammar import Command, Heard, recognise
 from slowcat_memory.core.language import LANGUAGES
 from tests.support.rows import each_row, listed
 
@@ -66,7 +66,7 @@ def test_recognise_skips_the_agents_name() -> None:
 @given(st.text(max_size=200), st.sampled_from([one.name for one in LANGUAGES]), st.booleans())
 def test_recognise_takes_any_text(text: str, language: str, asked: bool) -> None:
     found = recognise(text, language, asked=asked)
-    assert found is None or found.argument in text.translate(grammar._QUOTES)
+    assert found is None or found.argument in text.translate(grammar.QUOTES)
 
 
 DATA = Path(__file__).parents[2] / "data" / "commands"
@@ -110,25 +110,18 @@ def test_look_alikes_are_not_carried_out(name):
     assert [one for one, command in found.items() if command and command.kind != "confirm"] == []
 
 
-NAMES = ("Slowcat",)
+def test_a_turn_is_split_into_words_once_for_command_and_request(monkeypatch):
+    split = list[str]()
 
+    class Counting:
+        def finditer(self, text: str) -> object:
+            split.append(text)
+            return before.finditer(text)
 
-def every_sentence(language: str) -> list[str]:
-    commands = (DATA / f"{language}.tsv").read_text().splitlines()
-    said = [line.split("\t")[1] for line in commands]
-    said += [f"okay {one} please?" for one in said[::5]] + [f"Slowcat, {one}" for one in said[::7]]
-    return said + (DATA / f"{language}-conversation.txt").read_text().splitlines()
-
-
-@pytest.mark.parametrize("language", ["english", "german"])
-@pytest.mark.parametrize("asked", [False, True])
-def test_no_command_is_missed_by_the_search_that_spares_the_rules(language, asked):
-    said = [*every_sentence(language), "yes", "no", "yes please", "ja", "nein danke"]
-    either = grammar._any_rule(language, NAMES, asked)
-    rules = grammar._rules(language, NAMES, asked)
-    lines = [grammar._line(one) for one in said]
-    matched = [line for line in lines if any(rule.pattern.fullmatch(line) for rule in rules)]
-    assert len(matched) > 3
-    assert [line for line in matched if not either.fullmatch(line)] == []
-    tried = [line for line in lines if either.fullmatch(line)]
-    assert len(tried) <= 1.1 * len(matched) + 5
+    before = intent._TOKEN
+    monkeypatch.setattr(intent, "_TOKEN", Counting())
+    said = "i need you to put that in your records somehow"
+    heard = Heard(said, names=("Slowcat",))
+    assert heard.command() is None and heard.asks_change()
+    assert heard.command(asked=True) is None
+    assert split == [said]

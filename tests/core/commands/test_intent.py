@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.core.commands.grammar import asks_change, recognise
-from slowcat_memory.core.commands.intent import find_intended, words_of
+from slowcat_memory.core.commands.grammar import Heard, recognise
+from slowcat_memory.core.commands.intent import Utterance, find_intended, words_of
 from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
-from slowcat_memory.core.commands.utterance import Utterance
 from slowcat_memory.core.language import LANGUAGES, language_of
 from tests.support.rows import each_row, listed
 
@@ -112,5 +111,5 @@ def test_intent_the_model_alone_carries_out_only_what_is_short(kind):
 
 
 def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
-    assert asks_change("i need you to put that in your records somehow")
-    assert not asks_change("the fence is green and new")
+    assert Heard("i need you to put that in your records somehow").asks_change()
+    assert not Heard("the fence is green and new").asks_change()

@@ -83,6 +83,7 @@ def test_name_lexicon_a_name_said_after_the_seal_counts_with_those_before(tmp_pa
     words = {one.word: one.count for one in made.hotwords(99)}
     assert words["Isaura"] == 2 and words["Ottokar"] == 1
     assert meant(made, "otokar") == [("otokar", "Ottokar")]
+    assert made.names.is_name("ottokar") and not made.names.is_name("pottery")
 
 
 def test_name_lexicon_an_older_sealed_index_knows_no_names(tmp_path: Path) -> None:

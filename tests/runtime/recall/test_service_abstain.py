@@ -157,6 +157,14 @@ def test_service_abstain_recall_thanks_are_not_looked_up_and_counted(engine: Mem
     assert engine.metrics.counts() == {"recall_skipped": 1}
 
 
+def test_service_abstain_recall_a_name_that_is_stored_is_looked_up(engine: MemoryEngine) -> None:
+    why = "why does biscuit sneeze"
+    assert recalled(engine, why)[0].stage == "skipped"
+    engine.append(turn("My cat is called Biscuit", 3))
+    engine.drain()
+    assert "Biscuit" in recalled(engine, why)[1]
+
+
 def test_service_abstain_recall_a_memory_that_is_missing_is_said_to_be_missing(
     engine: MemoryEngine,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.english import (
-    commands,
     gate,
     patterns,
     statements,
@@ -20,7 +19,7 @@ LANGUAGE = Language(
     code="en",
     native="English",
     other_names=("eng",),
-    commands=commands.COMMANDS,
+    commands=patterns.COMMANDS,
     gate=gate.GATE,
     tense=tense.TENSE,
     time=time.TIME,

@@ -1,16 +1,19 @@
-"""English patterns: reactions, overview questions, open threads."""
+"""English patterns: voice commands, reactions, overview questions, open threads."""
 
-from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.intents import read_intent_words
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
+    CommandRule,
+    CommandWords,
     OverviewWords,
     ProactiveWords,
     ReactionWords,
     SummaryWords,
 )
 
-_WORDS = read_words(__package__)["summary"]
+_WORDS = read_words(__package__)
 _FINE = "fine|okay|ok|good|great|all|alright|not necessary|enough|nothing"
 _MEANT = "meant|said|asked(?: for| about| you)?|was asking(?: for| about)?"
 
@@ -165,7 +168,7 @@ PROACTIVE = ProactiveWords(
 )
 
 SUMMARY = SummaryWords(
-    clause=word_set(_WORDS["clause"]),
+    clause=word_set(_WORDS["summary"]["clause"]),
     points_back=(
         r"he|she|it|they|his|her|its|their|this|that|these|those|there"  # not "he is the one who"
     ),
@@ -180,15 +183,15 @@ SUMMARY = SummaryWords(
         "book|pack|drink|eat|put|set|talk to|tell (?!me)|read|avoid|remember to|do not|don't (?!worry|mention)|give (?!me)|wear|rest|send|"
         "order|plan|make (?!yourself)|use|photograph|compare|measure|ring|schedule|apply|save|stretch|breathe"
     ),
-    denials=word_set(_WORDS["denials"]),
-    eased=word_set(_WORDS["eased"]),
+    denials=word_set(_WORDS["summary"]["denials"]),
+    eased=word_set(_WORDS["summary"]["eased"]),
     feels=r"\b(?:i'm|im|i am|i feel|i'm feeling|i am feeling|i've been|i have been|my|the(?= (?:anxiety|worry|panic) (?:is|has)))\b",
     unreal=(
         r"\b(?:if|unless|when|whenever|would|wouldn't|might|says?|said|thinks?|thought|called|"
         r"joking|supposed|used to|pretend\w*|play(?:s|ed|ing)?|read(?:s|ing)?)\b"
     ),
-    degrees=word_set(_WORDS["degrees"]),
-    polite=word_set(_WORDS["polite"]),
+    degrees=word_set(_WORDS["summary"]["degrees"]),
+    polite=word_set(_WORDS["summary"]["polite"]),
 )
 
 NOTED = NotedWords(
@@ -197,4 +200,200 @@ NOTED = NotedWords(
     mine=("My",),
     verbs=(("is", "am"), ("was", "was"), ("has", "have"), ("does", "do"), ("goes", "go")),
     endings=(("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss"), ("s", "")),
+)
+
+_BE = (
+    "is|are|was|were|am|isn't|aren't|wasn't|weren't|has|have|had|hasn't|haven't|can|can't|cannot|"
+    "will|won't|would|should|shouldn't|must|may|does|doesn't|do|don't|did|didn't|likes?|loves?|"
+    "hates?|wants?|needs?|prefers?|lives?|works?|goes|go|comes?|gets?|takes?|ends?|starts?|"
+    "begins?|sticks?|eats?|drinks?|plays?|moved|means?|costs?|closes?|opens?|leaves?|arrives?|"
+    "visits?|speaks?|knows?|owns?|keeps?|turns?|became|becomes?|runs?|ran|hurts?|smells?|looks?|"
+    "feels?|hangs?|stands?|sits?|sleeps?|reads?|rings?|died|dies|sounds?|fits?|expires?|finishes|"
+    "changed|changes|belongs?|stays?|stops?|uses|calls|pays|sells|sold|bought|breaks?|broke|"
+    "married|lost|won|grew|quit|stopped|started|finished|opened|closed|left|never|always"
+)
+_MEMORY = "your memory|the memory|memory"
+_FORGET = "forget|for get|delete|erase"
+# Precedes a noun after "that": "remember that time we went".
+_THING = (
+    "time|times|day|days|night|evening|morning|weekend|week|month|year|years|summer|winter|spring|"
+    "autumn|guy|man|woman|girl|boy|kid|person|couple|lady|bloke|dude|friend|film|movie|show|song|"
+    "book|game|story|joke|place|restaurant|bar|cafe|hotel|house|party|trip|holiday|one|thing|"
+    "moment|feeling|smell|word|name|dog|cat|teacher|band|concert|match|scene|episode|far|well|"
+    "right|part|bit|old|little|crazy|funny"
+)
+_STARTS = (
+    "i|i'm|im|i've|ive|i'll|i'd|my|mine|we|we're|we've|we'll|our|ours|he|he's|she|she's|they|"
+    "they're|they've|his|her|their|it|it's|its|the|a|an|this|these|those|there|there's|theres|"
+    "every|each|all|both|some|no|nobody|everyone|everybody|today|tomorrow|tonight|on|in|at|next|"
+    "from|when|if|after|before|your"
+)
+_NOW = "gets|needs|likes|hates|wants|can|can't|must|will|goes|comes|starts|ends|costs|opens|closes"
+_TOLD = (
+    "told|said|talked|spoke|went|saw|met|used|mentioned|asked|visited|watched|laughed|danced|sat|"
+    "were|was|had|did|could|thought|promised|agreed|discussed"
+)
+
+COMMANDS = CommandWords(
+    before=phrase_list(_WORDS["commands"]["before"]),
+    after=phrase_list(_WORDS["commands"]["after"]),
+    after_plain=phrase_list(_WORDS["commands"]["after_plain"]),
+    parts={
+        "keep": "remember|keep in mind|bear in mind|make a note|note|note down|don't forget|"
+        "do not forget|store|save|memorize|memorise",
+        "for_all": "for (?:all of us|us all|us|both of us|everyone|everybody|"
+        "the (?:whole )?(?:family|house|household))",
+        "that": "that|dat|the fact that",
+        "forget": _FORGET,
+        "memory": _MEMORY,
+        "off_record": "(?:(?:this|that) is |strictly )?(?:off|of) the record|"
+        "(?:don't|do not) (?:remember|keep|store|save|note|record) this",
+        "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|you have "
+        "got that|you are|you're) (?:all )?(?:wrong|not right|not true|not correct|not "
+        "quite right|incorrect|false|mistaken)|(?:that|this) isn't (?:right|true|correct|"
+        "quite right)|you misheard(?: me| that)?",
+    },
+    rules=(
+        CommandRule(
+            kind="remember",
+            says="(?:{keep}) (?P<shared>{for_all}) (?:(?:{that}) )?{x}",
+            needs=f"(?:{_STARTS})\\b|(?:\\S+ ){{1,3}}(?:{_BE})\\b",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="remember",
+            says="(?:{keep}) (?:{that}) {x}",
+            needs=f"(?:{_STARTS}) \\S|you (?:should|must|can|can't|may|need|have to)\\b|"
+            f"(?!(?:{_THING}|you)\\b)(?:\\S+ ){{1,3}}(?:{_BE})\\b",
+            never="(?:we|you|i|they) (?:danced|laughed)\\b",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="remember",
+            says="(?:remember|keep in mind|bear in mind|make a note|don't forget|do not forget) "
+            "{x}",
+            needs=f"(?:i'm|im|i've|i don't|i can't|i am|i have|he's|she's|we're|they're|it's|"
+            f"there's|there is|there are)\\b|(?:i|we|he|she|they) (?!(?:{_TOLD})\\b)\\S+ \\S|"
+            f"(?:my|our|his|her|their|the|a|an|this) (?:\\S+ ){{1,4}}(?:{_BE})\\b|"
+            f"(?!(?:{_THING}|{_STARTS}|that|you|how|when|what|where|who|why|to|me|remember)\\b)"
+            f"\\S+ (?:{_BE})\\b|\\S+'s (?:\\S+ ){{1,3}}(?:is|are|was|has)\\b",
+            never=f"the (?:{_THING})\\b(?! (?:is|has|{_NOW})\\b)|(?:i|we|you|he|she|they) "
+            f"(?:{_TOLD})\\b",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="remember",
+            says="{x} (?:(?:and|so) )?(?:please )?(?:(?:can|could|would|will) you )?(?:please )?"
+            "(?:remember|don't forget|make a note of|note) (?:that|dat)"
+            "(?: (?P<shared>{for_all}))?",
+            needs=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,3}}(?:{_BE})\\b",
+            never="(?:i|we|he|she|they) (?:just |still |also |always |never )?"
+            "(?:can|can't|cannot|do|don't|didn't|will|won't|would|could|couldn't|should|must)$|"
+            "(?:why|how|when|what|who|where|do|does|did|can|could|will|would|is|are)\\b"
+            "|(?:.* )?(?:to|can't|cannot|don't|will|won't|'ll|always|never|you|should|must|i|"
+            "i'll|we|they|he|she|not|could|couldn't|would|did|didn't|do|does|still|"
+            "just|also|hardly|that|who|everyone|people|to please)$",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="forget_that",
+            says="(?:{forget}) (?:about |all )?(?:that|this)(?: last (?:bit|thing|part|one|"
+            "sentence))?(?: from (?:{memory}))?",
+        ),
+        CommandRule(
+            kind="forget_about",
+            says="(?:{forget}|remove|wipe) (?:everything|all|anything|what|whatever|"
+            "(?:all|every|any)(?: your| my| the)? (?:memory|memories|information|data|notes?|facts?|thing))(?: that)?"
+            "(?: (?:you|i|we|you've|i've|we've)(?: have)?(?: ever)? "
+            "(?:know|remember|stored|learned|learnt|said|told you|mentioned|talked))? (?:of|about|on) {x}",
+            never=f"(?:it|this|that|him|her|them|what|how|the fact)\\b|(?:\\S+ )+(?:{_BE})\\b",
+            max_words=5,
+        ),
+        CommandRule(
+            kind="correct",
+            says="(?:(?:no|nope|nah) )*(?:{wrong}) {x}",
+            needs="(?:it's|its|it is|it was|it isn't|it's not|it should|i meant|i said|i live|i|"
+            "i'm|"
+            f"im|i am|he's|she's|they're|we're) \\S|(?:my|our|his|her|their|the|we|he|she|they) "
+            f"(?:\\S+ ){{0,4}}(?:{_BE})\\b|(?!(?:on|and|but|isn't|is|for|to|because|if|when|of|"
+            f"with|in|at|so|or|you)\\b)\\S+ (?:is|was|lives|works|likes|has)\\b",
+            never="(?:\\S+ ){1,4}should(?:'ve| have| never)\\b",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="correct",
+            says="(?:(?:no|nope|nah) )*(?:that's|thats|that is) a mistake {x}",
+            needs="(?:it's|its|it is|it was|it should) \\S",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="correct",
+            says="(?:no|nope|nah|actually) {x}",
+            needs="(?:it's|its|it is|(?:he|she)'s called|(?:his|her|my|the) name is|i said|i meant) "
+            "(?:not (?:\\S+ ){1,3}(?:it's|its|it is) \\S+|(?:\\S+ ){1,4}not (?:\\S+ ?){1,4}|"
+            "\\S+ (?:(?:spelt|spelled|written) )?with (?:an? )?\\S+$)",
+            max_words=10,
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="correct",
+            says="{x}",
+            needs="i (?:said|meant) (?:\\S+ ){1,3}not (?:\\S+ ?){1,3}$",
+            max_words=9,
+            may_ask=False,
+        ),
+        CommandRule(kind="off_record", says="{off_record}"),
+        CommandRule(
+            kind="off_record",
+            says="{off_record} {x}",
+            needs="(?:i|i'm|i've|i'll|my|we|we're|our|can|could|what|how|do|let's|between) \\S",
+        ),
+        CommandRule(
+            kind="off_record",
+            says="(?:stop|pause) (?:recording|remembering|logging|taking notes|(?:{memory}))(?: "
+            "this| that| everything| me| us)?",
+        ),
+        CommandRule(
+            kind="undo",
+            says="(?:undo|undue|un do|revert|reverse)(?: (?:that|this|it|what you just did|the last "
+            "(?:thing|one|command|change|order)))?",
+        ),
+    ),
+    intents=read_intent_words(__package__),
+    statement=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,5}}(?:{_BE})\\b",
+    no_order=(
+        "(?:is|are|am|was|were|did|have|has) (?:this|that|it|we|you|i|my|the memory|everything|all)\\b"
+        "(?!.* (?:able|possible|allowed|to|please|can|could|would)\\b)|"
+        "(?:\\S+ ){0,3}you (?:\\S+ )?(?:always|never|don't|can't|keep|just|constantly) "
+        "(?:even |ever |really )?(?:remember|forget|forgetting|listen|learn)\\b"
+    ),
+    answers=(
+        CommandRule(
+            kind="yes",
+            says="(?:yes|yeah|yep|yup|sure|ok|okay|do it|go ahead|yes do it|do that|"
+            "(?:(?:yes|yeah|sure) )?(?:please )?(?:{forget}) (?:them|it|that|everything)"
+            "(?: all)?|all of (?:them|it))",
+        ),
+        CommandRule(
+            kind="no",
+            says="(?:no|nope|nah|no thanks|cancel|never mind|stop|don't|do not|rather not|"
+            "(?:no )*(?:please )?(?:don't (?:forget )?|keep )(?:them|it|that)?(?: all)?)",
+        ),
+    ),
+    right_value=(
+        r"(?:it['’]?s|it is|it was|it should(?: be)?|i meant|i said|(?:s?he|they)(?:['’]s|['’]re"
+        r"| is| are) called|(?:his|her|my|our|their|its|the) name(?:['’]s| is|s))"
+        r"(?: (?:called|on|in|at|the|a|an))* "
+    ),
+    right_and_wrong=(
+        r"\bnot (?P<y>.+?),? (?:it['’]?s|it is|but)(?: (?:on|in|at|the|a|an))* (?P<x>.+)$|"
+        r"(?:it['’]?s|it is|it was|i said|i meant|name is|called)(?: (?:on|in|at|the|a|an))* "
+        r"(?P<w>.+?),? (?:and )?not(?: (?:on|in|at|the|a|an))* (?P<z>.+)$"
+    ),
+    spelt=r" (?:(?:spelt|spelled|written) )?with (?:an? )?\w\b.*$",
+    right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their|to)\b(?!['’]?s? name)",
+    requests=("could you", "can you", "would you", "will you"),
+    own="i|i'm|im|i've|my|mine|we|we're|our",
+    everything=word_set(_WORDS["commands"]["everything"]),
+    leading=word_set(_WORDS["commands"]["leading"]),
 )

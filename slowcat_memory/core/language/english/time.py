@@ -109,6 +109,12 @@ TIME = time_words(
             "year/years": "year",
             "decade/decades": "decade",
         },
+        "C": {
+            name: 1900 + 10 * place
+            for name, place in places("fifties sixties seventies eighties nineties", 5).items()
+        },
+        "8": valueless("half_past quarter_past"),
+        "Y": {"two thousand/two thousand and": 2000},
         "w": {
             **numbers("one two three four five six seven eight nine ten eleven twelve thirteen"),
             **numbers("fourteen fifteen sixteen seventeen eighteen nineteen", 14),

@@ -4,7 +4,6 @@ from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.extracts import read_extracts
 from slowcat_memory.core.language.facts import read_persons
 from slowcat_memory.core.language.german import (
-    commands,
     gate,
     patterns,
     statements,
@@ -20,7 +19,7 @@ LANGUAGE = Language(
     code="de",
     native="Deutsch",
     other_names=("deu",),
-    commands=commands.COMMANDS,
+    commands=patterns.COMMANDS,
     gate=gate.GATE,
     tense=tense.TENSE,
     time=time.TIME,

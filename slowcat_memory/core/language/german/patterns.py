@@ -1,16 +1,19 @@
-"""German patterns: reactions, overview questions, open threads."""
+"""German patterns: voice commands, reactions, overview questions, open threads."""
 
-from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.intents import read_intent_words
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
+    CommandRule,
+    CommandWords,
     OverviewWords,
     ProactiveWords,
     ReactionWords,
     SummaryWords,
 )
 
-_WORDS = read_words(__package__)["summary"]
+_WORDS = read_words(__package__)
 _FINE = "gut|okay|ok|alles|nichts|schön|schon gut|nicht nötig"
 
 REACTIONS = ReactionWords(
@@ -122,20 +125,20 @@ PROACTIVE = ProactiveWords(
 )
 
 SUMMARY = SummaryWords(
-    clause=word_set(_WORDS["clause"]),
+    clause=word_set(_WORDS["summary"]["clause"]),
     points_back="er|sie|es|das|dies",
     own="ich|mein|meine|wir|unser",
     advice=r"ich (?:würde|empfehle|rate)|(?:du|sie) (?:könntest|solltest|könnten|sollten)|versuch(?:e|s)?|am besten (?:du|machst|nimmst|fragst)",
     advice_begins="mach|nimm|frag|ruf|prüf|schreib|trink|iss|lies|achte|vermeide|denk daran|pack|buche?|plane?|gönn dir",
-    denials=word_set(_WORDS["denials"]),
-    eased=word_set(_WORDS["eased"]),
+    denials=word_set(_WORDS["summary"]["denials"]),
+    eased=word_set(_WORDS["summary"]["eased"]),
     feels=r"\b(?:ich (?:bin|fühle? mich|habe?|mache? mir)|bin ich|meine?|die(?= (?:angst|sorge) (?:ist|hat)))\b",
     unreal=(
         r"\b(?:wenn|falls|ob|wäre|würde|hätte|könnte|sagt(?:e|en)?|meint(?:e|en)?|hieß|heißt|"
         r"liest|las|spielt(?:e)?|angeblich)\b"
     ),
-    degrees=word_set(_WORDS["degrees"]),
-    polite=word_set(_WORDS["polite"]),
+    degrees=word_set(_WORDS["summary"]["degrees"]),
+    polite=word_set(_WORDS["summary"]["polite"]),
 )
 
 NOTED = NotedWords(
@@ -145,3 +148,101 @@ NOTED = NotedWords(
     verbs=(("ist", "bin"), ("war", "war"), ("hat", "habe"), ("mag", "mag"), ("heißt", "heiße"), ("isst", "esse"), ("fährt", "fahre"), ("spricht", "spreche"), ("wird", "werde")),
     endings=(("tet", "te"), ("det", "de"), ("t", "e")),
 )  # fmt: skip
+
+_IS = (
+    "ist|sind|war|waren|bin|hat|haben|hatte|habe|heißt|heiße|wohnt|wohne|wohnen|arbeitet|arbeite|"
+    "mag|kann|muss|soll|will|kommt|geht|liegt|trinkt|isst|lebt|lebe|beginnt"
+)
+_WHO = "ich|meine?|mein|wir|unsere?|unser|er|sie|es|seine?|ihre?|der|die|das"
+
+COMMANDS = CommandWords(
+    before=phrase_list(_WORDS["commands"]["before"]),
+    after=phrase_list(_WORDS["commands"]["after"]),
+    after_plain=phrase_list(_WORDS["commands"]["after_plain"]),
+    parts={
+        "keep": "(?:merk|merke|merkt) (?:es )?dir|(?:denk|denke) (?:daran|dran)|"
+        "(?:erinner|erinnere) dich(?: daran)?|(?:behalt|behalte)(?: im kopf)?|"
+        "(?:notier|notiere|speicher|speichere)(?: dir)?",
+        "for_all": "für (?:alle|uns alle|uns|die (?:ganze )?familie|jeden)",
+        "polite": "(?: bitte| mal| doch| auch)*",
+        "forget": "vergiss|lösch|lösche|streich|streiche",
+        "wrong": "das (?:stimmt (?:so )?nicht|ist (?:falsch|nicht richtig|nicht wahr|verkehrt))",
+    },
+    rules=(
+        CommandRule(
+            kind="remember",
+            says="(?:{keep}){polite}(?: (?P<shared>{for_all}))?{polite} dass {x}",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="forget_that", says="(?:{forget}) (?:das|dies)(?: {polite})?{polite}(?: wieder)?"
+        ),
+        CommandRule(
+            kind="forget_about",
+            says="(?:{forget}){polite} alles(?: was du)? über {x}?(?: weißt| gespeichert hast| "
+            "gemerkt hast)?",
+            never="das\\b$|es\\b$|uns\\b",
+            max_words=5,
+        ),
+        CommandRule(
+            kind="correct",
+            says="(?:nein )*(?:{wrong}) {x}",
+            needs="(?:ich|wir|er|sie|es) \\S+ \\S|(?:meine?|unsere?|seine?|ihre?|der|die|das) "
+            f"(?:\\S+ ){{1,3}}(?:{_IS})\\b|\\S+ (?:ist|war|heißt|wohnt)\\b",
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="correct",
+            says="(?:nein|nee) {x}",
+            needs="(?:es|sie|er|das|(?:sein|ihr|mein|der) name) (?:ist|heißt) "
+            "(?:nicht (?:\\S+ ){1,3}sondern \\S+|(?:\\S+ ){1,4}nicht (?:\\S+ ?){1,4}|"
+            "\\S+ (?:geschrieben )?mit (?:einem |'nem )?\\S+$)",
+            max_words=10,
+            may_ask=False,
+        ),
+        CommandRule(
+            kind="correct",
+            says="{x}",
+            needs="ich (?:sagte|meinte|hab(?:e)? gesagt) (?:\\S+ ){1,3}(?:und )?nicht (?:\\S+ ?){1,3}$",
+            max_words=9,
+            may_ask=False,
+        ),
+        CommandRule(kind="off_record", says="(?:off|of) the record"),
+        CommandRule(kind="undo", says="rückgängig(?: machen)?"),
+    ),
+    intents=read_intent_words(__package__),
+    statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+$",
+    no_order=(
+        "(?:ist|sind|war|bin|bist|bleibt) (?:das|dies|wir|es|alles|du|ich)\\b|"
+        "(?:hast|nimmst|schreibst|zeichnest|merkst|hörst|speicherst) du\\b(?!.* (?:bitte|mal)\\b)|"
+        "(?:\\S+ ){0,3}du (?:vergisst|erinnerst dich|merkst dir) (?:\\S+ )*"
+        "(?:nie|immer|auch|ja|eh|dauernd|ständig)\\b"
+    ),
+    answers=(
+        CommandRule(
+            kind="yes",
+            says="(?:ja|klar|gerne|mach das|(?:ja )?(?:{forget}) (?:sie|es|das|alles))",
+        ),
+        CommandRule(
+            kind="no",
+            says="(?:nein|nee|lieber nicht|abbrechen|lass es|"
+            "(?:nein )*(?:behalt|behalte) (?:sie|es|das|alles))",
+        ),
+    ),
+    right_value=(
+        r"(?:(?:es|er|sie|das) (?:ist|heißt|heisst|war)|ich meinte|ich sagte|"
+        r"(?:sein|ihr|mein|der) name ist)(?: (?:am|im|um|in|an|der|die|das|ein|eine))* "
+    ),
+    right_and_wrong=(
+        r"\bnicht(?: (?:am|im|um|in|der|die|das))* (?P<y>.+?),? sondern"
+        r"(?: (?:am|im|um|in|der|die|das))* (?P<x>.+)$|"
+        r"(?:ist|heißt|heisst|war|sagte|meinte)(?: (?:am|im|um|in|der|die|das))* (?P<w>.+?),? (?:und )?"
+        r"nicht(?: (?:am|im|um|in|der|die|das))* (?P<z>.+)$"
+    ),
+    spelt=r" (?:(?:geschrieben|geschrieben wird) )?mit (?:einem |'nem )?\w\b.*$",
+    right_vague=r"(?:es|er|sie|das|dies|ihn|ihm|ihr|sein|seine|ihre)\b",
+    requests=("kannst du", "könntest du", "würdest du"),
+    own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
+    everything=word_set(_WORDS["commands"]["everything"]),
+    leading=word_set(_WORDS["commands"]["leading"]),
+)

@@ -142,8 +142,12 @@ TIME = time_words(
             "einige/einigen": (3, 7),
         },
         "O": {f"{stem}e/{stem}en/{stem}er": place for place, stem in ORDINALS.items()},
+        "C": {
+            f"den {name}ern/den {name}er jahren/die {name}er/die {name}er jahre": 1900 + 10 * place
+            for name, place in places("fünfzig sechzig siebzig achtzig neunzig", 5).items()
+        },
         "y": {word: year for year, word in YEARS.items()},
-        "h": valueless("halbes halben halbe"),
+        "h": valueless("halbes halben halbe halb"),
         "a": {"ein/eine/einem/einer/einen": (1, 1)},
         "L": valueless(
             "letzte letzten letzter letztes letztem vorige vorigen voriger voriges "
@@ -163,7 +167,7 @@ TIME = time_words(
             "vor_mehr_als vor_so vor_genau"
         ),
         "c": valueless("seit"),
-        "k": valueless("nach"),
+        "k": valueless("nach danach darauf"),
         "u": valueless("bis"),
         "B": valueless("zwischen"),
         "F": valueless("von vom"),
