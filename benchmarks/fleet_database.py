@@ -89,8 +89,7 @@ async def rows_with(connection: Connection, person: str, word: bytes) -> int:
     """Return how many rows of a person have a word, compressed or not."""
     rows = await connection.fetch(
         "SELECT body FROM slowcat.log WHERE tenant = $1 AND person = $2"
-        " UNION ALL SELECT body FROM slowcat.snapshot WHERE tenant = $1 AND person = $2"
-        " UNION ALL SELECT body FROM slowcat.late WHERE tenant = $1 AND person = $2",
+        " UNION ALL SELECT body FROM slowcat.snapshot WHERE tenant = $1 AND person = $2",
         TENANT,
         person,
     )

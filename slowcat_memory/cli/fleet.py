@@ -169,11 +169,6 @@ def pull(
         with waiting("reading it"):
             pulled = take(fleet.worker, person, to.expanduser(), settings(ctx).config.store)
     settings(ctx).report(pulled, f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
-    if pulled.late:
-        warn(
-            f"{count(pulled.late, 'turn')} of {person} still to be appended: they are not in it, "
-            "and will be in the database after the next conversation or idle work."
-        )
 
 
 @app.command()
@@ -187,29 +182,37 @@ def status(ctx: typer.Context) -> None:
     Example: [bold]slowcat-memory fleet status --json | jq .database.tasks[/]
     """
     with _fleet(ctx) as fleet:
+        from slowcat_memory.fleet.housekeeping import kept as look_beside
         from slowcat_memory.fleet.operate import look
 
         tenant, cache = fleet.worker.tenant, fleet.worker.cache
-        seen, error = None, None
+        seen, error, kept = None, None, []
         try:
             seen = look.look(fleet.database, tenant)
+            kept = list(map(str, look_beside(fleet.worker)))
         except FleetError as away:
             error = away
         here = look.copies_here(cache, None if error else fleet.database)
     if settings(ctx).as_json:
         message = error and error.message
-        print_json({"tenant": tenant, "error": message, "database": seen, "copies": here})
+        found = {"tenant": tenant, "error": message, "database": seen, "kept": kept}
+        print_json(found | {"copies": here})
     else:
         if seen is not None:
             _print_seen(seen, tenant)
         _print_copies(here, cache)
+        _print_left(seen.purged if seen else 0, kept)
     if error is not None:
         raise error
 
 
+def people_of(n: int) -> str:
+    return "1 person" if n == 1 else f"{n:,} people"
+
+
 def _print_seen(seen: "Seen", tenant: str) -> None:
     """Print what the database has of a tenant."""
-    people = "1 person" if seen.people == 1 else f"{seen.people:,} people"
+    people = people_of(seen.people)
     log, snapshots = count(seen.log_rows, "row"), count(seen.snapshot_rows, "row")
     lines = [
         f"The tenant {tenant} has {people}: {log} of log ({size(seen.log_bytes)}), {snapshots} of"
@@ -233,15 +236,12 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
     if seen.version < seen.newest:
         versions = f"version {seen.version} of {seen.newest}"
         warn(f"The tables have {versions}: run `slowcat-memory fleet init`.")
-    if seen.late:
-        whose = listed(f"{person} ({n})" for person, n in seen.late.items())
-        warn(f"Wait for the next conversation or idle work: {whose}.")
 
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
     turns = [one for one in here if one.state == "waiting turns"]
-    here = [one for one in here if one not in turns]
+    here = [one for one in here if one.state not in ("waiting turns", "set aside")]
     copies = "1 copy" if len(here) == 1 else f"{len(here):,} copies"
     used = sum(one.state == "in use" for one in here)
     out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
@@ -252,7 +252,56 @@ def _print_copies(here: "list[Copy]", cache: Path) -> None:
         if one.state == "unreadable":
             warn(f"Cannot be read: {one.folder}.")
     for one in turns:
-        warn(f"Turns that were said while there was no memory: {one.folder}. Do not delete it.")
+        warn(f"Turns of {one.person} that wait: {one.folder}. Do not delete it.")
+
+
+def _print_left(purged: int, kept: list[str]) -> None:
+    """Print where something that was forgotten may still be."""
+    if purged:
+        warn(
+            f"Of {people_of(purged)} something forgotten is in the tables' files yet, as deleted rows: "
+            "run `slowcat-memory fleet housekeeping --full` at a quiet hour."
+        )
+    for one in kept:
+        warn(f"No forgetting reaches {one}.")
+
+
+@app.command()
+@takes("as_json")
+def housekeeping(
+    ctx: typer.Context,
+    full: Annotated[
+        bool, typer.Option("--full", help="Rewrite the tables (VACUUM FULL); only their owner may.")
+    ] = False,
+    gone: Annotated[
+        str, typer.Option("--gone", metavar="HOST", help="A machine whose disk no longer exists.")
+    ] = "",
+) -> None:
+    """Remove what there is yet of what was forgotten, and say what is left.
+
+    Deletes copies on this machine that have it, and sends what waits here. With [bold]--full[/] the
+    files of the tables lose their deleted rows: nobody is served meanwhile. WAL, replicas and
+    backups are yours: docs/fleet.md.
+
+    Example: [bold]slowcat-memory fleet housekeeping --full[/]
+    """
+    with _fleet(ctx) as fleet, waiting("tidying up"):
+        from slowcat_memory.fleet import housekeeping, snapshots
+        from slowcat_memory.fleet.operate import look
+
+        fleet.tidy()
+        if gone:
+            housekeeping.let_go(fleet.worker, gone)
+        if full:
+            fleet.database.run(snapshots.rewrite, 2 * snapshots.REWRITE_S)
+        kept = list(map(str, housekeeping.kept(fleet.worker)))
+        purged = look.look(fleet.database, fleet.worker.tenant).purged
+    if settings(ctx).as_json:
+        return print_json({"purged": purged, "kept": kept})
+    _print_left(purged, kept)
+    if not (purged or kept):
+        done("Nothing that was forgotten is left in the tables' files or beside the copies.")
+    return None
 
 
 @app.command()

@@ -3,11 +3,12 @@
 import re
 from importlib import resources
 
+import asyncpg
+
 from slowcat_memory.errors import FleetError
 from slowcat_memory.fleet.database import Connection
 
-LOCK = 7_512_603_911  # advisory lock: two `fleet init` wait for each other
-TABLES = ("owner", "taken_over", "log", "snapshot", "task", "late")
+TABLES = ("owner", "taken_over", "log", "snapshot", "task", "kept")
 GRANTS = "SELECT, INSERT, UPDATE, DELETE"
 
 
@@ -24,13 +25,21 @@ async def upgrade(connection: Connection) -> list[int]:
     Raises:
         FleetError: A newer version of this package made it, or the role may not.
     """
+    try:
+        return await _upgrade(connection)
+    except asyncpg.UniqueViolationError:  # another `fleet init` has just made it
+        return await _upgrade(connection)
+
+
+async def _upgrade(connection: Connection) -> list[int]:
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
         await connection.execute("CREATE SCHEMA IF NOT EXISTS slowcat")
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS slowcat.migration"
             " (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())"
         )
+        # Two `fleet init` wait for each other; a role that only reads cannot hold this lock.
+        await connection.execute("LOCK TABLE slowcat.migration IN SHARE ROW EXCLUSIVE MODE")
         done = {row["version"] for row in await connection.fetch("TABLE slowcat.migration")}
         known = migrations()
         if newer := done - known.keys():

@@ -54,7 +54,9 @@ def report(said: int, word: str) -> None:
 def talk(path: Path, first: int, last: int) -> Store:
     store = Store.open(path, options=OPTIONS)
     for n in range(first, last + 1):
-        store.append(samples.turn(n)).wait()  # one commit each: the pages of a file are always alike
+        store.append(
+            samples.turn(n)
+        ).wait()  # one commit each: the pages of a file are always alike
     return store
 
 

@@ -60,6 +60,12 @@ def decode(key: bytes, value: bytes) -> Unsent:
     return _unpack(codec.unseal(key, value))
 
 
+def encode(unsent: Unsent) -> tuple[bytes, bytes]:
+    """Return the row of a change set: its key and value."""
+    key = keys.id_key(unsent.seq)
+    return key, envelope.seal(key, _pack(unsent))
+
+
 class Outbox:
     """Numbers and keeps the change sets of one open store.
 
@@ -162,8 +168,7 @@ class Outbox:
                 change_set.last_event(changes),
                 change_set.encode(changes),
             )
-            key = keys.id_key(unsent.seq)
-            tx.put(OUTBOX, key, envelope.seal(key, _pack(unsent)))
+            tx.put(OUTBOX, *encode(unsent))
             tx.set_meta(COPY, msgspec.to_builtins(self._next))
 
     def committed(self) -> None:
