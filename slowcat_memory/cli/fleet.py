@@ -240,9 +240,8 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
-    turns = [one for one in here if one.state == "waiting turns"]
-    here = [one for one in here if one.state not in ("waiting turns", "set aside")]
-    copies = "1 copy" if len(here) == 1 else f"{len(here):,} copies"
+    n = sum(one.state in ("closed", "in use", "unreadable") for one in here)
+    copies = "1 copy" if n == 1 else f"{n:,} copies"
     used = sum(one.state == "in use" for one in here)
     out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
     for one in here:
@@ -251,8 +250,8 @@ def _print_copies(here: "list[Copy]", cache: Path) -> None:
             warn(f"Unsent: {n} of {one.person}, in {one.folder}. Do not delete it.")
         if one.state == "unreadable":
             warn(f"Cannot be read: {one.folder}.")
-    for one in turns:
-        warn(f"Turns of {one.person} that wait: {one.folder}. Do not delete it.")
+        if one.state == "waiting turns":
+            warn(f"Turns of {one.person} that wait: {one.folder}. Do not delete it.")
 
 
 def _print_left(purged: int, kept: list[str]) -> None:
@@ -273,9 +272,6 @@ def housekeeping(
     full: Annotated[
         bool, typer.Option("--full", help="Rewrite the tables (VACUUM FULL); only their owner may.")
     ] = False,
-    gone: Annotated[
-        str, typer.Option("--gone", metavar="HOST", help="A machine whose disk no longer exists.")
-    ] = "",
 ) -> None:
     """Remove what there is yet of what was forgotten, and say what is left.
 
@@ -286,15 +282,14 @@ def housekeeping(
     Example: [bold]slowcat-memory fleet housekeeping --full[/]
     """
     with _fleet(ctx) as fleet, waiting("tidying up"):
-        from slowcat_memory.fleet import housekeeping, snapshots
+        from slowcat_memory.fleet import snapshots
+        from slowcat_memory.fleet.housekeeping import kept as look_beside
         from slowcat_memory.fleet.operate import look
 
         fleet.tidy()
-        if gone:
-            housekeeping.let_go(fleet.worker, gone)
         if full:
             fleet.database.run(snapshots.rewrite, 2 * snapshots.REWRITE_S)
-        kept = list(map(str, housekeeping.kept(fleet.worker)))
+        kept = list(map(str, look_beside(fleet.worker)))
         purged = look.look(fleet.database, fleet.worker.tenant).purged
     if settings(ctx).as_json:
         return print_json({"purged": purged, "kept": kept})

@@ -46,6 +46,8 @@ class Holding:
     """A person's memory, held by this process from ``__init__`` to ``close``.
 
     Attributes:
+        folder: The copy.
+        warm: Whether it was here before.
         is_released: Whether everything was sent, and the lease given back.
     """
 
@@ -91,7 +93,7 @@ class Holding:
         self._closed = ExitStack()  # the lock of copies that are not open
         try:
             self._closed.enter_context(self.place.locked())
-            self.hydrated = hydrate(database, self.place, self.lease, worker.map_gib)
+            self.folder, self.warm = hydrate(database, self.place, self.lease, worker.map_gib)
         except BaseException:
             self._closed.close()
             self._give_up()
@@ -99,16 +101,12 @@ class Holding:
         self.shipper = Shipper(
             database,
             self.lease,
-            self.hydrated.sent,
+            self.lease.last_seq,
             worker.lease_s,
             metrics,
             on_lost=on_lost,
             on_away=on_away,
         )
-
-    @property
-    def folder(self) -> Path:
-        return self.hydrated.folder
 
     def open_store(self, path: Path, **how: Any) -> Store:
         """Open the copy; takes the arguments of ``Store.open``."""

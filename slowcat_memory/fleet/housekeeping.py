@@ -149,12 +149,6 @@ async def _note_kept(connection: Connection, worker: Worker) -> None:
     )
 
 
-def let_go(worker: Worker, host: str) -> None:
-    """Count what lies on the disk of a machine that no longer exists as gone."""
-    query = "DELETE FROM slowcat.kept WHERE tenant = $1 AND host = $2"
-    worker.database.run(lambda connection: connection.execute(query, worker.tenant, host))
-
-
 def kept(worker: Worker, name: str = "") -> list[Kept]:
     """Return what lies beside copies, on whatever worker; of one person's, or of all.
 

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 from loguru import logger
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import FleetError
@@ -21,22 +20,8 @@ from slowcat_memory.store.replica import parts, seeding
 from slowcat_memory.store.replica.parts import Part
 
 
-class Hydrated(Struct, frozen=True):
-    """A copy that is up to date.
-
-    Attributes:
-        folder: Its store.
-        sent: Number of the last change set that the log has; the copy may have more to send.
-        warm: Whether it was here before.
-    """
-
-    folder: Path
-    sent: int
-    warm: bool
-
-
-def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> Hydrated:
-    """Bring a copy up to date, or make one. Blocks: 50 to 300 ms for 10,000 memories.
+def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> tuple[Path, bool]:
+    """Return a copy that is up to date, and whether it was here. Blocks: 50 to 300 ms for 10,000 memories.
 
     The copies must be locked, and stay so until the copy is open: others delete closed ones.
 
@@ -51,10 +36,10 @@ def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> 
     for folder in place.stores():
         found = copies.read_state(folder)
         if found is not None and _follow_up(database, place, folder, lease, *found):
-            return Hydrated(folder, lease.last_seq, warm=True)
+            return folder, True
     folder = place.vacant()
     _make(database, folder, lease, map_gib)
-    return Hydrated(folder, lease.last_seq, warm=False)
+    return folder, False
 
 
 def _follow_up(

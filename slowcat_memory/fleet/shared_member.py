@@ -93,11 +93,11 @@ class SharedMember(Member):
         self._fleet.release(self)
 
     def close(self) -> None:
+        lost = self._latest if self.holding is None else None
         self._schedule_idle_work()
         self._close()
         self._waiting.close()
-        latest = self._latest
-        if (latest and not latest.is_released) or self._place.unsent():
+        if (lost and not lost.is_released) or self._place.unsent():
             try:
                 housekeeping.tidy_person(self._fleet.worker, self._place.folder.name)
             except StoreError as error:
@@ -229,6 +229,7 @@ class SharedMember(Member):
         try:
             if not holding.shipper.wait_purged(PURGED_S):
                 raise DatabaseAwayError("the database does not answer")
+            self._waiting.flush()
             kept = housekeeping.kept(self._fleet.worker, self._place.folder.name)
         except StoreError:
             kept = []

@@ -275,8 +275,13 @@ class WaitingTurns:
                 with suppress(RuntimeError):
                     self._thread.submit(self._drop)
 
+    def flush(self) -> None:
+        """Wait until what waits is on the disk, and nothing else. Blocks, for some seconds at most."""
+        with suppress(RuntimeError, TimeoutError):
+            self._thread.submit(lambda: None).result(CLOSE_S)
+
     def close(self) -> None:
-        """Wait until turns that still wait are on disk. Blocks, for some seconds at most."""
+        """Leave on the disk what still waits. Blocks, for some seconds at most."""
         with suppress(RuntimeError, TimeoutError):
             self._thread.submit(self._leave).result(CLOSE_S)
         self._thread.shutdown(wait=False)

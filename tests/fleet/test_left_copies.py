@@ -3,15 +3,11 @@
 import queue
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from slowcat_memory.config import Config
-from slowcat_memory.errors import BusyElsewhereError
-from slowcat_memory.fleet import housekeeping, leases, snapshots
+from slowcat_memory.fleet import housekeeping, snapshots
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
@@ -107,13 +103,3 @@ def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_
 
 async def expire(connection: Any) -> None:
     await connection.execute("UPDATE slowcat.owner SET purpose = 'idle'")
-
-
-def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
-    worker_config: Make,
-) -> None:
-    with Fleet(worker_config()) as fleet:
-        who = partial(leases.take, tenant=fleet.worker.tenant, person="anna", holder="w")
-        fleet.database.run(partial(who, lease_s=5.0))
-        with pytest.raises(BusyElsewhereError):
-            fleet.database.run(partial(who, lease_s=5.0, purpose="idle"))

@@ -54,7 +54,7 @@ def test_what_one_worker_heard_another_recalls(worker_config: Make) -> None:
     with Fleet(worker_config("a")) as first, talking(first) as member:
         say(member, "My dog is called Bello.", "My sister Clara plays the violin.")
     with Fleet(worker_config("b")) as second, talking(second) as member:
-        assert member.holding is not None and not member.holding.hydrated.warm
+        assert member.holding is not None and not member.holding.warm
         assert "My sister Clara plays the violin." in recalled(member, "Who plays the violin?")
 
 
@@ -65,7 +65,7 @@ def test_a_worker_that_had_the_person_reads_only_what_is_new(worker_config: Make
         with talking(second) as member:
             say(member, "My cat is called Mimi.")
         with talking(first) as member:
-            assert member.holding is not None and member.holding.hydrated.warm
+            assert member.holding is not None and member.holding.warm
             assert "My cat is called Mimi." in recalled(member, "What is my cat called?")
 
 

@@ -162,13 +162,8 @@ class Outbox:
             if change_set.forgets(changes):
                 self._forgot = self._next.seq
             self._erases = change_set.erases(changes)
-            unsent = Unsent(
-                self._next.seq,
-                self._epoch,
-                change_set.last_event(changes),
-                change_set.encode(changes),
-            )
-            tx.put(OUTBOX, *encode(unsent))
+            last, body = change_set.last_event(changes), change_set.encode(changes)
+            tx.put(OUTBOX, *encode(Unsent(self._next.seq, self._epoch, last, body)))
             tx.set_meta(COPY, msgspec.to_builtins(self._next))
 
     def committed(self) -> None:
