@@ -201,7 +201,8 @@ def status(ctx: typer.Context) -> None:
         if seen is not None:
             _print_seen(seen, tenant)
         _print_copies(here, cache)
-        _print_left(seen.purged if seen else 0, kept)
+        for one in kept:
+            warn(f"No forgetting reaches {one}.")
     if error is not None:
         raise error
 
@@ -233,6 +234,11 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
     print_entries(rows)
     if (more := len(seen.held) + len(seen.failed) - len(rows)) > 0:
         out().print(f"… and {more:,} more: --json lists them all.", style="dim")
+    if seen.purged:
+        warn(
+            f"Of {people_of(seen.purged)} something forgotten is in the tables' files yet, as deleted rows: "
+            "run `slowcat-memory fleet housekeeping --full` at a quiet hour."
+        )
     if seen.version < seen.newest:
         versions = f"version {seen.version} of {seen.newest}"
         warn(f"The tables have {versions}: run `slowcat-memory fleet init`.")
@@ -254,17 +260,6 @@ def _print_copies(here: "list[Copy]", cache: Path) -> None:
             warn(f"Turns of {one.person} that wait: {one.folder}. Do not delete it.")
 
 
-def _print_left(purged: int, kept: list[str]) -> None:
-    """Print where something that was forgotten may still be."""
-    if purged:
-        warn(
-            f"Of {people_of(purged)} something forgotten is in the tables' files yet, as deleted rows: "
-            "run `slowcat-memory fleet housekeeping --full` at a quiet hour."
-        )
-    for one in kept:
-        warn(f"No forgetting reaches {one}.")
-
-
 @app.command()
 @takes("as_json")
 def housekeeping(
@@ -273,7 +268,7 @@ def housekeeping(
         bool, typer.Option("--full", help="Rewrite the tables (VACUUM FULL); only their owner may.")
     ] = False,
 ) -> None:
-    """Remove what there is yet of what was forgotten, and say what is left.
+    """Remove what there is yet of what was forgotten, and show the status then.
 
     Deletes copies on this machine that have it, and sends what waits here. With [bold]--full[/] the
     files of the tables lose their deleted rows: nobody is served meanwhile. WAL, replicas and
@@ -282,21 +277,12 @@ def housekeeping(
     Example: [bold]slowcat-memory fleet housekeeping --full[/]
     """
     with _fleet(ctx) as fleet, waiting("tidying up"):
-        from slowcat_memory.fleet import snapshots
-        from slowcat_memory.fleet.housekeeping import kept as look_beside
-        from slowcat_memory.fleet.operate import look
+        from slowcat_memory.fleet.snapshots import REWRITE_S, rewrite
 
         fleet.tidy()
         if full:
-            fleet.database.run(snapshots.rewrite, 2 * snapshots.REWRITE_S)
-        kept = list(map(str, look_beside(fleet.worker)))
-        purged = look.look(fleet.database, fleet.worker.tenant).purged
-    if settings(ctx).as_json:
-        return print_json({"purged": purged, "kept": kept})
-    _print_left(purged, kept)
-    if not (purged or kept):
-        done("Nothing that was forgotten is left in the tables' files or beside the copies.")
-    return None
+            fleet.database.run(rewrite, 2 * REWRITE_S)
+    status(ctx, as_json=None)
 
 
 @app.command()
