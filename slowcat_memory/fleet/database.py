@@ -31,6 +31,7 @@ except ModuleNotFoundError as error:
 
 T = TypeVar("T")
 Connection: TypeAlias = Any  # ``asyncpg.Connection``, or one of its pool
+AlreadyThere = asyncpg.UniqueViolationError
 Work = Callable[[Connection], Awaitable[T]]
 
 MOST_CONNECTIONS = 4

@@ -3,10 +3,8 @@
 import re
 from importlib import resources
 
-import asyncpg
-
 from slowcat_memory.errors import FleetError
-from slowcat_memory.fleet.database import Connection
+from slowcat_memory.fleet.database import AlreadyThere, Connection
 
 # Two `fleet init` wait for each other; a role that may only read cannot hold this lock.
 ALONE = "LOCK TABLE slowcat.migration IN SHARE ROW EXCLUSIVE MODE"
@@ -29,7 +27,7 @@ async def upgrade(connection: Connection) -> list[int]:
     """
     try:
         return await _upgrade(connection)
-    except asyncpg.UniqueViolationError:  # another `fleet init` has just made it
+    except AlreadyThere:  # another `fleet init` has just made it
         return await _upgrade(connection)
 
 
