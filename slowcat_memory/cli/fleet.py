@@ -207,13 +207,9 @@ def status(ctx: typer.Context) -> None:
         raise error
 
 
-def people_of(n: int) -> str:
-    return "1 person" if n == 1 else f"{n:,} people"
-
-
 def _print_seen(seen: "Seen", tenant: str) -> None:
     """Print what the database has of a tenant."""
-    people = people_of(seen.people)
+    people = "1 person" if seen.people == 1 else f"{seen.people:,} people"
     log, snapshots = count(seen.log_rows, "row"), count(seen.snapshot_rows, "row")
     lines = [
         f"The tenant {tenant} has {people}: {log} of log ({size(seen.log_bytes)}), {snapshots} of"
@@ -236,8 +232,8 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
         out().print(f"… and {more:,} more: --json lists them all.", style="dim")
     if seen.purged:
         warn(
-            f"Of {people_of(seen.purged)} something forgotten is in the tables' files yet, as deleted rows: "
-            "run `slowcat-memory fleet housekeeping --full` at a quiet hour."
+            f"Forgotten, and in the tables' files yet: something of {count(seen.purged, 'memory')}. "
+            "Run `slowcat-memory fleet housekeeping --full` at a quiet hour."
         )
     if seen.version < seen.newest:
         versions = f"version {seen.version} of {seen.newest}"
@@ -246,8 +242,7 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
-    n = sum(one.state in ("closed", "in use", "unreadable") for one in here)
-    copies = "1 copy" if n == 1 else f"{n:,} copies"
+    copies = "1 copy" if len(here) == 1 else f"{len(here):,} copies"
     used = sum(one.state == "in use" for one in here)
     out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
     for one in here:
@@ -256,8 +251,6 @@ def _print_copies(here: "list[Copy]", cache: Path) -> None:
             warn(f"Unsent: {n} of {one.person}, in {one.folder}. Do not delete it.")
         if one.state == "unreadable":
             warn(f"Cannot be read: {one.folder}.")
-        if one.state == "waiting turns":
-            warn(f"Turns of {one.person} that wait: {one.folder}. Do not delete it.")
 
 
 @app.command()

@@ -182,7 +182,7 @@ def test_housekeeping_says_what_still_has_what_was_forgotten_and_removes_it(
         assert member.forget(Forget(turns=(1,))).erased
     for command in ("status", "housekeeping"):
         result = sm("fleet", command)
-        assert "Of 1 person something forgotten is in the tables' files" in result.stderr
+        assert "in the tables' files yet: something of 1 memory" in result.stderr
     aside = sm.folder / "a" / copy_name(fleet.worker.tenant, "anna") / "set-aside-1"
     aside.mkdir(parents=True)
     fleet.database.run(

@@ -4,7 +4,6 @@ import queue
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from slowcat_memory.config import Config
 from slowcat_memory.fleet import housekeeping, snapshots
@@ -12,6 +11,7 @@ from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
 from tests.fleet.talking import say, talking
+from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
@@ -99,7 +99,3 @@ def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_
                 wait_gone(tmp_path, b"quobble")
         with talking(second) as member, member.snapshot() as snapshot:
             assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
-
-
-async def expire(connection: Any) -> None:
-    await connection.execute("UPDATE slowcat.owner SET purpose = 'idle'")

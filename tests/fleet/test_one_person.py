@@ -23,7 +23,7 @@ from slowcat_memory.fleet import Fleet, snapshots
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
-from tests.fleet.talking import SOON_S, say, talking
+from tests.fleet.talking import SOON_S, rows, say, talking
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
@@ -33,14 +33,6 @@ def recalled(member: SharedMember, question: str) -> list[str]:
     assert member.flush(SOON_S, indexed=True)
     found = asyncio.run(member.recall(question, "anna"))
     return [hit.memory.text for hit in found.hits]
-
-
-def rows(fleet: Fleet, query: str) -> list[tuple[object, ...]]:
-    async def read(connection: object) -> list[tuple[object, ...]]:
-        found = await connection.fetch(query, fleet.worker.tenant)  # type: ignore[attr-defined]
-        return [tuple(row) for row in found]
-
-    return fleet.database.run(read)
 
 
 def test_what_is_acknowledged_is_in_the_database(worker_config: Make) -> None:

@@ -1,5 +1,6 @@
 """What an operator sees of a fleet: people, leases, tasks, what waits, the copies of one machine."""
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ class Copy(Struct, frozen=True, kw_only=True):
 
     Attributes:
         folder: The copy, or a store in which turns wait.
-        state: "closed", "in use" by a process, "unreadable", "waiting turns", or "set aside".
+        state: "closed", "in use" by a process, or "unreadable".
         unsent: Change sets that the database does not have; None where that cannot be known.
     """
 
@@ -166,9 +167,7 @@ def copies_here(cache: Path, database: Database | None) -> list[Copy]:
     for place in sorted(cache.glob("*")):
         if copies.is_name(place.name):
             for folder in sorted(place.iterdir()):
-                if folder.name.startswith(copies.ASIDE):
-                    found.append(Copy(folder=folder, person="", state="set aside", unsent=None))
-                elif data_file(folder).is_file():
+                if data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE):
                     found.append(_copy(Copies(cache, place.name), folder, database))
     return found
 
@@ -185,14 +184,11 @@ def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
     if found is None:
         return Copy(folder=folder, person="", state="unreadable", unsent=None)
     state, unsent = found
-    if folder.name.startswith(copies.UNSENT):
-        return Copy(folder=folder, person=state.person, state="waiting turns", unsent=len(unsent))
-    waits: int | None = None if unsent else 0
-    if unsent and database is not None:
-        try:
-            waits = len(hydration.not_sent(database, state, unsent))
-        except StoreError:
-            waits = None
+    waits: int | None = len(unsent)
+    if unsent and not folder.name.startswith(copies.UNSENT):
+        waits = None
+        with suppress(StoreError):
+            waits = len(hydration.not_sent(database, state, unsent)) if database else None
     return Copy(folder=folder, person=state.person, state="closed", unsent=waits)
 
 

@@ -117,11 +117,6 @@ class Outbox:
         return self._state.seq if self._state else 0
 
     @property
-    def sent(self) -> int:
-        """Number up to which change sets are known to have been sent."""
-        return self._sent
-
-    @property
     def dropped(self) -> int:
         """Number up to which change sets are deleted here."""
         return self._dropped
