@@ -189,7 +189,7 @@ def status(ctx: typer.Context) -> None:
         seen, error, kept = None, None, []
         try:
             seen = look.look(fleet.database, tenant)
-            kept = list(map(str, look_beside(fleet.worker)))
+            kept = look_beside(fleet.worker)
         except FleetError as away:
             error = away
         here = look.copies_here(cache, None if error else fleet.database)

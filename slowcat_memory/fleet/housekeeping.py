@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from loguru import logger
-from msgspec import Struct
 
 from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, StoreError
 from slowcat_memory.fleet import copies, hydration, snapshots, tasks, unsent
@@ -20,26 +19,6 @@ from slowcat_memory.fleet.holding import Holding, Worker
 from slowcat_memory.metrics import Metrics
 
 EVERY_S = 60.0  # between two looks
-
-
-class Kept(Struct, frozen=True):
-    """What lies on a worker's disk beside copies that are deleted after a forgetting.
-
-    Attributes:
-        copies: Whose it is; see ``copies.copy_name``.
-        host: The machine.
-        place: Its path there.
-    """
-
-    copies: str
-    host: str
-    place: str
-
-    def __str__(self) -> str:
-        what = (
-            "turns that wait" if f"/{copies.UNSENT}" in self.place else "a copy that was set aside"
-        )
-        return f"{self.host}: {self.place} ({what})"
 
 
 def look_at_notified(worker: Worker, message: str) -> None:
@@ -149,21 +128,23 @@ async def _note_kept(connection: Connection, worker: Worker) -> None:
     )
 
 
-def kept(worker: Worker, name: str = "") -> list[Kept]:
-    """Return what lies beside copies, on whatever worker; of one person's, or of all.
+def kept(worker: Worker, name: str = "") -> list[str]:
+    """Return what lies on workers' disks beside copies, and no forgetting reaches: path and host.
+
+    ``name`` is that of one person's copies; "" for everybody's.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
 
-    async def look(connection: Connection) -> list[Kept]:
+    async def look(connection: Connection) -> list[str]:
         await _note_kept(connection, worker)
         rows = await connection.fetch(
-            "SELECT copies, host, place FROM slowcat.kept WHERE tenant = $1"
-            " AND (copies = $2 OR $2 = '') ORDER BY host, place",
+            "SELECT place, host FROM slowcat.kept WHERE tenant = $1"
+            " AND (copies = $2 OR $2 = '') ORDER BY place, host",
             worker.tenant,
             name,
         )
-        return [Kept(*row) for row in rows]
+        return [f"{row['place']} on {row['host']}" for row in rows]
 
     return worker.database.run(look)

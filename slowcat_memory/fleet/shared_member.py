@@ -234,7 +234,7 @@ class SharedMember(Member):
         except StoreError:
             kept = []
             problems.append("the database still has it, and is replaced when it can be reached")
-        remains = (*gone.remains, *map(str, kept))
+        remains = (*gone.remains, *kept)
         erased = gone.erased and not (kept or problems)
         return replace(gone, erased=erased, problems=tuple(problems), remains=remains)
 
