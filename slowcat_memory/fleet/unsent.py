@@ -311,10 +311,10 @@ class WaitingTurns:
             return Store.open(folder, outbox=Outbox(epoch)), folder
 
     def _drop(self) -> None:
-        store = self._store
-        self._leave()
-        if store is not None:
-            with self._place.locked():
+        with self._place.locked():  # nobody finds it closed
+            store = self._store
+            self._leave()
+            if store is not None:
                 copies.delete(store[1])
 
     def _leave(self) -> None:

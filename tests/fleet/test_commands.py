@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,7 +180,9 @@ def test_housekeeping_says_what_still_has_what_was_forgotten_and_removes_it(
 ) -> None:
     with talking(fleet) as member:
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
+        bodies = [row[0] for row in rows(fleet, "SELECT body FROM slowcat.log WHERE tenant = $1")]
         assert member.forget(Forget(turns=(1,))).erased
+    assert fleet.database.run(partial(in_files, bodies=bodies))
     for command in ("status", "housekeeping"):
         result = sm("fleet", command)
         assert "in the tables' files yet: something of 1 memory" in result.stderr
@@ -193,9 +196,18 @@ def test_housekeeping_says_what_still_has_what_was_forgotten_and_removes_it(
         )
     )
     found = sm.json("fleet", "housekeeping", "--full")
+    assert not fleet.database.run(partial(in_files, bodies=bodies))
     assert found["database"]["purged"] == 0
     assert found["kept"] == ["/c/x/unsent-1 on far", f"{aside} on {fleet.worker.host}"]
     aside.rmdir()
     fleet.database.run(lambda c: c.execute("DELETE FROM slowcat.kept WHERE host = 'far'"))
     result = sm("fleet", "housekeeping")
     assert "has 1 person" in result.stdout and result.stderr == ""
+
+
+async def in_files(connection: Any, bodies: list[bytes]) -> bool:
+    """Return whether the file of the log's table has one of some rows."""
+    await connection.execute("CHECKPOINT")
+    query = "SELECT pg_read_binary_file(pg_relation_filepath('slowcat.log'))"
+    file = await connection.fetchval(query)
+    return any(body in file for body in bodies)
