@@ -202,16 +202,15 @@ class SharedMember(Member):
     def _committed_later(self, ack: Ack) -> Ack:
         """Return a receipt that is resolved when the event is committed in the database."""
         future = new_future()
-        ack.future.add_done_callback(functools.partial(self._saved, ack, future))
+        ack.future.add_done_callback(functools.partial(self._saved, future))
         return dataclasses.replace(ack, future=future)
 
-    def _saved(self, ack: Ack, future: "Future[None]", saved: "Future[None]") -> None:
+    def _saved(self, future: "Future[None]", saved: "Future[None]") -> None:
         error, holding = saved.exception(), self._latest
-        if error or holding is None:
+        if error or holding is None or holding.shipper.replica is None:
             future.set_exception(error or DatabaseAwayError("this is saved on this machine alone"))
             return
-        id_ = self._life.waiting.numbers.logged_id(ack.id)
-        holding.shipper.receipts.add(id_, future)
+        holding.shipper.settle_when_sent(future)
 
     # ---------------------------------------------------------------- changes
 
