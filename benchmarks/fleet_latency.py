@@ -186,7 +186,7 @@ async def _ready(fleet: TimedFleet, person: str, text: str) -> tuple[dict[str, f
         await asyncio.sleep(SETTLE_S)
         assert member.holding is not None
         spent = {"held": fleet.held, "engine": (engine - began) * 1e3, "full": (full - began) * 1e3}
-        return spent, member.holding.hydrated.warm
+        return spent, member.holding.warm
     finally:
         await asyncio.to_thread(member.release)
 

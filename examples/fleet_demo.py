@@ -113,7 +113,7 @@ async def serve(fleet, llm_url, call):
         await asyncio.to_thread(memory.engine.prepare, call["person"])
         await asyncio.to_thread(memory.engine.wiring.indexer.drain)  # as while somebody speaks
         ready_ms = (time.perf_counter() - began) * 1e3
-        tell("ready", ms=ready_ms, warm=memory.engine.holding.hydrated.warm)
+        tell("ready", ms=ready_ms, warm=memory.engine.holding.warm)
         for line in call["lines"]:
             stored.clear()
             recalls.clear()

@@ -169,11 +169,6 @@ def pull(
         with waiting("reading it"):
             pulled = take(fleet.worker, person, to.expanduser(), settings(ctx).config.store)
     settings(ctx).report(pulled, f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
-    if pulled.late:
-        warn(
-            f"{count(pulled.late, 'turn')} of {person} still to be appended: they are not in it, "
-            "and will be in the database after the next conversation or idle work."
-        )
 
 
 @app.command()
@@ -187,22 +182,27 @@ def status(ctx: typer.Context) -> None:
     Example: [bold]slowcat-memory fleet status --json | jq .database.tasks[/]
     """
     with _fleet(ctx) as fleet:
+        from slowcat_memory.fleet.housekeeping import kept as look_beside
         from slowcat_memory.fleet.operate import look
 
         tenant, cache = fleet.worker.tenant, fleet.worker.cache
-        seen, error = None, None
+        seen, error, kept = None, None, []
         try:
             seen = look.look(fleet.database, tenant)
+            kept = look_beside(fleet.worker)
         except FleetError as away:
             error = away
         here = look.copies_here(cache, None if error else fleet.database)
     if settings(ctx).as_json:
         message = error and error.message
-        print_json({"tenant": tenant, "error": message, "database": seen, "copies": here})
+        found = {"tenant": tenant, "error": message, "database": seen, "kept": kept}
+        print_json(found | {"copies": here})
     else:
         if seen is not None:
             _print_seen(seen, tenant)
         _print_copies(here, cache)
+        for one in kept:
+            warn(f"No forgetting reaches {one}.")
     if error is not None:
         raise error
 
@@ -230,18 +230,18 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
     print_entries(rows)
     if (more := len(seen.held) + len(seen.failed) - len(rows)) > 0:
         out().print(f"… and {more:,} more: --json lists them all.", style="dim")
+    if seen.purged:
+        warn(
+            f"Forgotten, and in the tables' files yet: something of {count(seen.purged, 'memory')}. "
+            "Run `slowcat-memory fleet housekeeping --full` at a quiet hour."
+        )
     if seen.version < seen.newest:
         versions = f"version {seen.version} of {seen.newest}"
         warn(f"The tables have {versions}: run `slowcat-memory fleet init`.")
-    if seen.late:
-        whose = listed(f"{person} ({n})" for person, n in seen.late.items())
-        warn(f"Wait for the next conversation or idle work: {whose}.")
 
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
-    turns = [one for one in here if one.state == "waiting turns"]
-    here = [one for one in here if one not in turns]
     copies = "1 copy" if len(here) == 1 else f"{len(here):,} copies"
     used = sum(one.state == "in use" for one in here)
     out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
@@ -251,8 +251,31 @@ def _print_copies(here: "list[Copy]", cache: Path) -> None:
             warn(f"Unsent: {n} of {one.person}, in {one.folder}. Do not delete it.")
         if one.state == "unreadable":
             warn(f"Cannot be read: {one.folder}.")
-    for one in turns:
-        warn(f"Turns that were said while there was no memory: {one.folder}. Do not delete it.")
+
+
+@app.command()
+@takes("as_json")
+def housekeeping(
+    ctx: typer.Context,
+    full: Annotated[
+        bool, typer.Option("--full", help="Rewrite the tables (VACUUM FULL); only their owner may.")
+    ] = False,
+) -> None:
+    """Remove what there is yet of what was forgotten, and show the status then.
+
+    Deletes copies on this machine that have it, and sends what waits here. With [bold]--full[/] the
+    files of the tables lose their deleted rows: nobody is served meanwhile. WAL, replicas and
+    backups are yours: docs/fleet.md.
+
+    Example: [bold]slowcat-memory fleet housekeeping --full[/]
+    """
+    with _fleet(ctx) as fleet, waiting("tidying up"):
+        from slowcat_memory.fleet.snapshots import REWRITE_S, rewrite
+
+        fleet.tidy()
+        if full:
+            fleet.database.run(rewrite, 2 * REWRITE_S)
+    status(ctx, as_json=None)
 
 
 @app.command()

@@ -6,6 +6,7 @@
     └── 3f0c…/                     one person of one tenant, by a hash
         ├── lock                   held while a copy is made, brought up to date or deleted
         ├── a/                     a store; b/, c/ where a stalled process still has a/ open
+        ├── unsent-…/              a store of what could not be sent as it was; see ``unsent``
         └── set-aside-…/           a copy that could not be read: nothing deletes it
 """
 
@@ -30,8 +31,8 @@ from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import seeding
 from slowcat_memory.store.sharing import living
 
-ASIDE = "set-aside-"
-DOOMED = ".doomed"  # ends the name of a copy that is being deleted
+ASIDE, UNSENT = "set-aside-", "unsent-"
+DOOMED = ".doomed"  # ends the name of a store that is being deleted
 
 
 def copy_name(tenant: str, person: str) -> str:
@@ -62,31 +63,40 @@ class Copies:
         finally:
             os.close(fd)
 
-    def unused(self) -> Path:
-        """Return the first place whose store no process has open; there may be none there yet."""
+    def vacant(self) -> Path:
+        """Return where a new copy can be made."""
         for letter in ascii_lowercase:
-            place = self.folder / letter
-            if not living(place):
-                return place
+            if not (self.folder / letter).exists():
+                return self.folder / letter
         raise StoreError(
             f"{len(ascii_lowercase)} processes have copies in {self.folder} open",
             hint="End those that no longer talk",
         )
 
+    def new_unsent(self) -> Path:
+        """Return where a store of what cannot be sent can be made."""
+        return self.folder / f"{UNSENT}{secrets.token_hex(4)}"
+
     def sweep(self) -> None:
-        """Delete what kills have left of copies that were being made or deleted.
+        """Delete what kills have left of stores that were being made or deleted.
 
         The copies must be locked.
         """
         for path in self.folder.glob("*"):
-            place = path.name.removesuffix(DOOMED).removesuffix(seeding.NEW)
-            if place in ascii_lowercase and path.is_dir() and not living(path):
-                if place != path.name or not data_file(path).is_file():
+            if path.is_dir() and not path.name.startswith(ASIDE) and not living(path):
+                if path.suffix in (DOOMED, seeding.NEW) or not data_file(path).is_file():
                     delete(path)
 
     def stores(self) -> list[Path]:
         """Return the copies that no process has open."""
-        found = (self.folder / letter for letter in ascii_lowercase)
+        return [one for one in self._closed() if one.name in ascii_lowercase]
+
+    def unsent(self) -> list[Path]:
+        """Return the stores of what could not be sent that no process has open."""
+        return [one for one in self._closed() if one.name.startswith(UNSENT)]
+
+    def _closed(self) -> list[Path]:
+        found = sorted(self.folder.glob("*"))
         return [one for one in found if data_file(one).is_file() and not living(one)]
 
 
@@ -95,8 +105,6 @@ def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
 
     A copy that cannot be read is set aside.
     """
-    if not data_file(folder).is_file():
-        return None
     try:
         if not is_trusted(folder) and not is_whole(data_file(folder)):
             raise StoreError("its file is damaged")
@@ -105,19 +113,19 @@ def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
             raise StoreError("it is nobody's copy")
         return found
     except StoreError as error:
-        set_aside(folder, error)
+        set_aside(folder, error.message)
         return None
 
 
-def set_aside(folder: Path, why: StoreError) -> None:
+def set_aside(folder: Path, why: str) -> None:
     """Keep a copy under another name, which nothing deletes."""
     aside = folder.with_name(f"{ASIDE}{secrets.token_hex(4)}")
     os.rename(folder, aside)
-    logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why.message)
+    logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why)
 
 
 def delete(folder: Path) -> None:
-    """Delete a copy that has nothing to send; what a kill leaves of it is no copy."""
+    """Delete a store that has nothing to send; what a kill leaves of it is no store."""
     doomed = folder.with_name(folder.name + DOOMED)
     shutil.rmtree(doomed, ignore_errors=True)
     with suppress(FileNotFoundError):

@@ -31,6 +31,7 @@ except ModuleNotFoundError as error:
 
 T = TypeVar("T")
 Connection: TypeAlias = Any  # ``asyncpg.Connection``, or one of its pool
+AlreadyThere = asyncpg.UniqueViolationError
 Work = Callable[[Connection], Awaitable[T]]
 
 MOST_CONNECTIONS = 4
@@ -260,6 +261,7 @@ def errors() -> Any:
 
 
 _HINTS = {
+    "26000": "A pooler in between needs PgBouncer 1.21 and max_prepared_statements = 100",
     "28P01": "Check the password of fleet.dsn",
     "28000": "Check the role of fleet.dsn",
     "3D000": "Create the database, or check the name in fleet.dsn",

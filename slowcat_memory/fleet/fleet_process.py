@@ -8,13 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.engine.sharing import Shared
-from slowcat_memory.errors import StoreError
 from slowcat_memory.fleet import housekeeping, leases, snapshots
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
@@ -52,12 +50,13 @@ class Fleet:
         if not isinstance(config, Config):
             config = configuration.load(Path(config).expanduser() if config else None)
         self.config, options = config, config.fleet
-        self.metrics = Metrics()
+        self.metrics, host = Metrics(), socket.gethostname()
         self.database = Database(options.dsn)
         self.worker = Worker(
             database=self.database,
             tenant=options.tenant,
-            holder=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}",
+            host=host,
+            holder=f"{host}/{os.getpid()}/{secrets.token_hex(4)}",
             cache=Path(options.cache).expanduser(),
             lease_s=options.lease_s,
             map_gib=config.store.map_size_gib,
@@ -75,27 +74,17 @@ class Fleet:
                 return
             self._started = True
         self.database.repeat(self._renew, self.worker.lease_s / RENEWALS)
-        forget = partial(housekeeping.delete_copy, self.worker)
-        self.database.listen(snapshots.CHANNEL, forget, on_gap=self.tidy)
+        look = partial(housekeeping.look_at_notified, self.worker)
+        self.database.listen(snapshots.CHANNEL, look, on_gap=self.tidy)
         self.database.repeat(self.tidy, housekeeping.EVERY_S)
 
     def tidy(self) -> None:
-        """Delete copies that others have made outdated, and pass on turns that wait in others.
+        """Delete copies with what others have forgotten, and send what waits on this machine.
 
         Raises:
             DatabaseAwayError: The database cannot be reached.
         """
         housekeeping.tidy(self.worker)
-
-    def pass_on(self, left: Path) -> None:
-        """Pass on turns that waited for a memory until their conversation was over. Blocks.
-
-        ``left`` is their file; while the database is away it stays.
-        """
-        try:
-            housekeeping.pass_on_waiting(self.worker, left)
-        except StoreError as error:
-            logger.warning("fleet: turns wait in {}: {}", left, error.message)
 
     # ---------------------------------------------------------------- people
 

@@ -27,6 +27,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     """What all holdings of one process have in common.
 
     Attributes:
+        host: Names this machine.
         holder: Names this process; no two have the same.
         cache: The folder of its copies.
         map_gib: Address space to reserve for a store, in GiB.
@@ -34,6 +35,7 @@ class Worker(Struct, frozen=True, kw_only=True):
 
     database: Database
     tenant: str
+    host: str
     holder: str
     cache: Path
     lease_s: float
@@ -41,7 +43,13 @@ class Worker(Struct, frozen=True, kw_only=True):
 
 
 class Holding:
-    """A person's memory, held by this process from ``__init__`` to ``close``."""
+    """A person's memory, held by this process from ``__init__`` to ``close``.
+
+    Attributes:
+        folder: The copy.
+        warm: Whether it was here before.
+        is_released: Whether everything was sent, and the lease given back.
+    """
 
     def __init__(
         self,
@@ -70,7 +78,7 @@ class Holding:
             DatabaseAwayError: The database cannot be reached.
         """
         self._worker, self._on_end, self._on_left = worker, on_end, on_left
-        self._is_open = self._is_released = False
+        self._is_open = self.is_released = False
         self.database = database = worker.database
         take = partial(
             leases.take,
@@ -81,11 +89,11 @@ class Holding:
             purpose=purpose,
         )
         self.lease: Lease = lease or database.run(take)
-        place = Copies(worker.cache, copy_name(worker.tenant, person))
+        self.place = Copies(worker.cache, copy_name(worker.tenant, person))
         self._closed = ExitStack()  # the lock of copies that are not open
         try:
-            self._closed.enter_context(place.locked())
-            self.hydrated = hydrate(database, place, self.lease, worker.map_gib)
+            self._closed.enter_context(self.place.locked())
+            self.folder, self.warm = hydrate(database, self.place, self.lease, worker.map_gib)
         except BaseException:
             self._closed.close()
             self._give_up()
@@ -93,16 +101,12 @@ class Holding:
         self.shipper = Shipper(
             database,
             self.lease,
-            self.hydrated.sent,
+            self.lease.last_seq,
             worker.lease_s,
             metrics,
             on_lost=on_lost,
             on_away=on_away,
         )
-
-    @property
-    def folder(self) -> Path:
-        return self.hydrated.folder
 
     def open_store(self, path: Path, **how: Any) -> Store:
         """Open the copy; takes the arguments of ``Store.open``."""
@@ -143,16 +147,15 @@ class Holding:
             logger.debug("fleet: not everything was sent: {}", error.message)
 
     def after_closing(self) -> None:
-        """Pass on what can no longer be sent under this lease, now that the copy is closed. Blocks.
+        """Send anew what can no longer be sent under this lease, now that the copy is closed. Blocks.
 
         The copy of a lost lease may also have what others forgot meanwhile.
         """
-        if not self._is_released:
+        if not self.is_released:
             try:
-                name = copy_name(self.lease.tenant, self.lease.person)
-                self._on_left(name)
+                self._on_left(self.place.folder.name)
             except StoreError as error:
-                logger.debug("fleet: turns are passed on later: {}", error.message)
+                logger.debug("fleet: turns are sent later: {}", error.message)
         self.database.clear_answers()
 
     def _on_closing(self) -> None:
@@ -166,7 +169,7 @@ class Holding:
         try:
             if all_sent:
                 release = partial(leases.release, lease=self.lease, seq=self._replica.seq)
-                self._is_released = self._worker.database.run(release)
+                self.is_released = self._worker.database.run(release)
             else:
                 self._give_up()
         except StoreError as error:

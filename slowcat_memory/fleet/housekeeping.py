@@ -1,29 +1,28 @@
-"""Looks after the copies on this machine that nobody has open.
+"""Looks after what lies on this machine and that nobody has open: copies, and what they did not send.
 
 What others have forgotten is deleted here, too: at once when the database notifies us, and by a look
-at all copies now and then, since notifications are missed while a worker is down. Turns that a
-killed worker could not send are passed on.
+at all copies now and then, since notifications are missed while a worker is down. What a killed
+worker could not send is sent as soon as the person's lease can be had. The database knows what else
+lies here, so that a forgetting elsewhere can name it.
 """
 
 from functools import partial
 from pathlib import Path
 
 from loguru import logger
-from msgspec.structs import replace
 
-from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, FleetError
-from slowcat_memory.fleet import copies, hydration, late_turns, leases, snapshots, waiting_turns
+from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, StoreError
+from slowcat_memory.fleet import copies, hydration, snapshots, tasks, unsent
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection
-from slowcat_memory.fleet.holding import Worker
-from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.replica import seeding
+from slowcat_memory.fleet.holding import Holding, Worker
+from slowcat_memory.metrics import Metrics
 
 EVERY_S = 60.0  # between two looks
 
 
-def delete_copy(worker: Worker, message: str) -> None:
-    """Delete the closed copies of a person of whom something was forgotten elsewhere.
+def look_at_notified(worker: Worker, message: str) -> None:
+    """Look at the copies of a person of whom something was forgotten elsewhere.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
@@ -31,11 +30,11 @@ def delete_copy(worker: Worker, message: str) -> None:
     person = worker.database.run(partial(snapshots.notified, tenant=worker.tenant, message=message))
     name = copies.copy_name(worker.tenant, person) if person else ""
     if name and (worker.cache / name).is_dir():
-        tidy_person(worker, name, forgotten=True)
+        tidy_person(worker, name)
 
 
 def tidy(worker: Worker) -> None:
-    """Look at every closed copy; what the database knows nothing of is kept.
+    """Look at everything that is closed; what the database knows nothing of is kept.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
@@ -43,106 +42,109 @@ def tidy(worker: Worker) -> None:
     for folder in sorted(worker.cache.glob("*")):
         if copies.is_name(folder.name):
             try:
-                tidy_person(worker, folder.name)
+                _tidy(worker, folder.name)
             except DatabaseAwayError:
                 raise
-            except FleetError as error:
+            except StoreError as error:
                 logger.debug("fleet: {} is kept: {}", folder.name, error.message)
+    worker.database.run(partial(_note_kept, worker=worker))
 
 
-def tidy_person(worker: Worker, name: str, *, forgotten: bool = False) -> None:
-    """Look at the closed copies of a name; with ``forgotten``, delete them.
+def tidy_person(worker: Worker, name: str) -> None:
+    """Delete the closed copies of a person that have what was forgotten; send what was not sent.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
-    place = Copies(worker.cache, name)
+    _tidy(worker, name)
+    worker.database.run(partial(_note_kept, worker=worker))
+
+
+def _tidy(worker: Worker, name: str) -> None:
+    place, waits = Copies(worker.cache, name), ""
     with place.locked():
         place.sweep()
         for folder in place.stores():
-            found = copies.read_state(folder)
-            if found is not None and _is_useless(worker, folder, *found, forgotten=forgotten):
-                copies.delete(folder)
-        for path in place.folder.glob(f"{waiting_turns.NAME}*"):
-            pass_on_waiting(worker, path)
-
-
-def pass_on_waiting(worker: Worker, path: Path) -> None:
-    """Store the turns in a file that nobody writes any more as late ones, and delete it.
-
-    Raises:
-        DatabaseAwayError: The database cannot be reached; the file stays.
-    """
-    with waiting_turns.left_behind(path) as found:
-        if found is not None:
-            whose, late = found
-            store = partial(late_turns.store, tenant=whose.tenant, person=whose.person, late=late)
-            worker.database.run(store)
-            path.unlink(missing_ok=True)
-
-
-def _is_useless(
-    worker: Worker, folder: Path, state: CopyState, unsent: list[Unsent], *, forgotten: bool
-) -> bool:
-    """Return whether a copy may be deleted, after what it has to send was passed on."""
-    if waiting := hydration.not_sent(worker.database, state, unsent):
+            if (found := copies.read_state(folder)) is None:
+                continue
+            state, sets = found
+            waiting = hydration.not_sent(worker.database, state, sets)
+            purged = partial(snapshots.purged_under, tenant=state.tenant, person=state.person)
+            if state.epoch < worker.database.run(purged):
+                unsent.move(folder, place, state, waiting)
+            elif waiting:
+                waits = state.person
+        for folder in place.unsent():
+            if (found := copies.read_state(folder)) is not None:
+                waits = found[0].person
+    if waits:
         try:
-            if not _send(worker, folder, state, waiting):
-                return True
+            _send(worker, place, waits)
         except BusyElsewhereError:
-            if not worker.database.run(partial(_is_fenced, state=state)):
-                return False  # it is looked at again when the lease is released
-            hydration.pass_on(worker.database, folder, state, waiting)
-            return True
-    return forgotten or worker.database.run(partial(_is_outdated, state=state))
+            logger.debug("fleet: {} is sent later", name)
 
 
-def _send(worker: Worker, folder: Path, state: CopyState, waiting: list[Unsent]) -> bool:
-    """Send what waits in a copy; return whether the copy is still one of the person's log.
+def _send(worker: Worker, place: Copies, person: str) -> None:
+    """Append what a person's stores here have, under a lease of our own.
 
     Raises:
-        BusyElsewhereError: Another worker has the lease.
+        BusyElsewhereError: Another conversation or worker has the lease.
     """
-    take = partial(
-        leases.take,
-        tenant=state.tenant,
-        person=state.person,
-        holder=worker.holder,
-        lease_s=worker.lease_s,
-        purpose="idle",
+    holding = Holding(worker, person, Metrics(), purpose="idle")
+    with holding.open_store(holding.folder) as store:
+        try:
+            appended = unsent.append_to(store, place)
+        finally:
+            holding.before_closing()
+    if appended:
+        work = partial(tasks.schedule, tenant=worker.tenant, person=person)
+        worker.database.run(partial(work, after_s=tasks.THINK_AFTER_S))
+
+
+async def _note_kept(connection: Connection, worker: Worker) -> None:
+    """Tell the database what lies in this cache."""
+    found = sorted(
+        str(path.absolute())
+        for begin in (copies.ASIDE, copies.UNSENT)
+        for path in worker.cache.glob(f"*/{begin}*")
     )
-    lease = worker.database.run(take)
-    follows = waiting[0].seq == lease.last_seq + 1
-    if follows:
-        seeding.sign(folder, replace(state, epoch=lease.epoch))  # before anything is sent under it
-        hydration.send(worker.database, lease, waiting, worker.lease_s)
-        lease = leases.at(lease, waiting[-1].seq)
-    else:
-        hydration.pass_on(worker.database, folder, state, waiting)
-    worker.database.run(partial(leases.release, lease=lease, seq=lease.last_seq))
-    return follows
-
-
-async def _is_fenced(connection: Connection, state: CopyState) -> bool:
-    """Return whether nothing can be appended any more under a copy's epoch."""
-    epoch = await connection.fetchval(
-        "SELECT epoch FROM slowcat.owner WHERE tenant = $1 AND person = $2",
-        state.tenant,
-        state.person,
+    cache = str(worker.cache.absolute())
+    await connection.execute(
+        "DELETE FROM slowcat.kept WHERE tenant = $1 AND host = $2 AND starts_with(place, $3)"
+        " AND NOT place = ANY($4)",
+        worker.tenant,
+        worker.host,
+        f"{cache}/",
+        found,
     )
-    return epoch is not None and int(epoch) > state.epoch
-
-
-async def _is_outdated(connection: Connection, state: CopyState) -> bool:
-    """Return whether the log that would bring a copy up to date is gone."""
-    row = await connection.fetchrow(
-        "SELECT last_seq, (SELECT min(seq) FROM slowcat.log l WHERE l.tenant = o.tenant"
-        " AND l.person = o.person AND l.seq > $3) AS next FROM slowcat.owner o"
-        " WHERE tenant = $1 AND person = $2",
-        state.tenant,
-        state.person,
-        state.seq,
+    await connection.execute(
+        "INSERT INTO slowcat.kept (tenant, copies, host, place)"
+        " SELECT $1, s.copies, $2, s.place FROM unnest($3::text[], $4::text[]) AS s(copies, place)"
+        " ON CONFLICT DO NOTHING",
+        worker.tenant,
+        worker.host,
+        [Path(one).parent.name for one in found],
+        found,
     )
-    if row is None or row["last_seq"] < state.seq:
-        return False  # it is another database, or not our tenant: this may be all that there is
-    return row["last_seq"] != state.seq and row["next"] != state.seq + 1
+
+
+def kept(worker: Worker, name: str = "") -> list[str]:
+    """Return what lies on workers' disks beside copies, and no forgetting reaches: path and host.
+
+    ``name`` is that of one person's copies; "" for everybody's.
+
+    Raises:
+        DatabaseAwayError: The database cannot be reached.
+    """
+
+    async def look(connection: Connection) -> list[str]:
+        await _note_kept(connection, worker)
+        rows = await connection.fetch(
+            "SELECT place, host FROM slowcat.kept WHERE tenant = $1"
+            " AND (copies = $2 OR $2 = '') ORDER BY place, host",
+            worker.tenant,
+            name,
+        )
+        return [f"{row['place']} on {row['host']}" for row in rows]
+
+    return worker.database.run(look)

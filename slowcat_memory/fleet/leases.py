@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.errors import BusyElsewhereError, FleetError, LeaseLostError
 from slowcat_memory.fleet.database import Connection
@@ -27,6 +26,8 @@ class Lease(Struct, frozen=True, kw_only=True):
         last_seq: Number of the last change set in the log when it was taken.
         snapshot_upto: Number of the last one in the snapshot, 0 without a snapshot.
         forget_epoch: How many deletions the snapshot and the log contain for certain.
+        purged_under: Epoch of the lease under which what was forgotten was last removed from the
+            database; copies that were last written before it may have it.
     """
 
     tenant: str
@@ -36,6 +37,7 @@ class Lease(Struct, frozen=True, kw_only=True):
     last_seq: int
     snapshot_upto: int
     forget_epoch: int
+    purged_under: int = 0
 
 
 async def take(
@@ -61,7 +63,7 @@ async def take(
         )
         row = await connection.fetchrow(
             f"SELECT *, {MAY_USE} AS may_use, until > clock_timestamp() AS runs,"
-            " extract(epoch FROM until - clock_timestamp())::float8 AS left_s"
+            " extract(epoch FROM greatest(until, clock_timestamp()) - clock_timestamp())::float8 AS left_s"
             " FROM slowcat.owner WHERE tenant = $1 AND person = $2 FOR UPDATE",
             tenant,
             person,
@@ -109,6 +111,7 @@ async def take(
         last_seq=row["last_seq"],
         snapshot_upto=row["snapshot_upto"],
         forget_epoch=row["forget_epoch"],
+        purged_under=row["purged_under"],
     )
 
 
@@ -184,11 +187,6 @@ async def sent_under(connection: Connection, tenant: str, person: str, epoch: in
         epoch,
     )
     return None if found is None else int(found)
-
-
-def at(lease: Lease, seq: int) -> Lease:
-    """Return a lease under which the log was appended to up to a change set."""
-    return replace(lease, last_seq=seq)
 
 
 def has_less(person: str) -> FleetError:

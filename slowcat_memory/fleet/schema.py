@@ -4,10 +4,11 @@ import re
 from importlib import resources
 
 from slowcat_memory.errors import FleetError
-from slowcat_memory.fleet.database import Connection
+from slowcat_memory.fleet.database import AlreadyThere, Connection
 
-LOCK = 7_512_603_911  # advisory lock: two `fleet init` wait for each other
-TABLES = ("owner", "taken_over", "log", "snapshot", "task", "late")
+# Two `fleet init` wait for each other; a role that may only read cannot hold this lock.
+ALONE = "LOCK TABLE slowcat.migration IN SHARE ROW EXCLUSIVE MODE"
+TABLES = ("owner", "taken_over", "log", "snapshot", "task", "kept")
 GRANTS = "SELECT, INSERT, UPDATE, DELETE"
 
 
@@ -22,21 +23,28 @@ async def upgrade(connection: Connection) -> list[int]:
     """Bring the schema up to date, in one transaction; return the versions that were added.
 
     Raises:
-        FleetError: A newer version of this package made it, or the role may not.
+        FleetError: Another version of this package made it, or the role may not.
     """
+    try:
+        return await _upgrade(connection)
+    except AlreadyThere:  # another `fleet init` has just made it
+        return await _upgrade(connection)
+
+
+async def _upgrade(connection: Connection) -> list[int]:
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
         await connection.execute("CREATE SCHEMA IF NOT EXISTS slowcat")
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS slowcat.migration"
             " (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())"
         )
+        await connection.execute(ALONE)
         done = {row["version"] for row in await connection.fetch("TABLE slowcat.migration")}
         known = migrations()
         if newer := done - known.keys():
             raise FleetError(
-                f"the database has schema {max(newer)}, this version knows {max(known)}",
-                hint="Install the newer slowcat-memory",
+                f"the tables have version {max(newer)}, this slowcat-memory makes {max(known)}",
+                hint="Use the version that made them; docs/fleet.md says how to go on to another",
             )
         added = [number for number in known if number not in done]
         for number in added:
@@ -57,6 +65,7 @@ async def allow(connection: Connection, tenant: str, role: str) -> str:
     role = role or await connection.fetchval("SELECT current_user")
     quoted = await connection.fetchval("SELECT quote_ident($1)", role)
     async with connection.transaction():
+        await connection.execute(ALONE)
         await connection.execute(f"GRANT USAGE ON SCHEMA slowcat TO {quoted}")
         for table in TABLES:
             await connection.execute(f"GRANT {GRANTS} ON slowcat.{table} TO {quoted}")

@@ -20,9 +20,9 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
-from slowcat_memory.fleet import late_turns, tasks
+from slowcat_memory.fleet import housekeeping, tasks, unsent
+from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.holding import Holding
-from slowcat_memory.fleet.waiting_turns import WaitingTurns
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.store import Ack, new_future
 
@@ -49,25 +49,16 @@ class CopyEngine(MemoryEngine):
             raise
         holding.shipper.recalls = functools.partial(self.wiring.gate.is_active, RECALL)
 
-    def append_late_turns(self) -> None:
-        """Append what was heard by workers that could not append it.
+    def append_unsent(self) -> None:
+        """Append what was heard on this machine and could not be sent.
 
-        What cannot be appended stays in the database, and costs nothing else.
+        What cannot be appended stays where it is, and costs nothing else.
         """
         try:
-            self._append_late_turns()
+            unsent.append_to(self, self.holding.place)
         except (StoreError, ValueError) as error:
             self.metrics.count("fleet_late_failed")
-            logger.error("fleet: late turns wait on: {}", describe_error(error))
-
-    def _append_late_turns(self) -> None:
-        holding = self.holding
-        late = holding.database.run(functools.partial(late_turns.read, lease=holding.lease))
-        if late:
-            late_turns.append_to(self, late)
-            if self.flush(COMMITTED_S) and holding.shipper.wait_sent(COMMITTED_S):
-                delete = functools.partial(late_turns.delete, lease=holding.lease, late=late)
-                holding.database.run(delete)  # else the next holder does
+            logger.error("fleet: turns wait on: {}", describe_error(error))
 
     def close(self) -> None:
         """Save and send what is left, and close. Takes a few seconds at most."""
@@ -90,17 +81,23 @@ class SharedMember(BackgroundEngine):
         """
         super().__init__(config)
         self.person, self._fleet = person, fleet
-        self._waiting = WaitingTurns(config.folder, fleet.worker.tenant, person)
+        self._place = Copies(fleet.worker.cache, config.folder.name)
+        self._waiting = unsent.WaitingTurns(self._place, fleet.worker.tenant, person)
         self._latest: Holding | None = None
 
     def release(self) -> None:
         self._fleet.release(self)
 
     def close(self) -> None:
+        lost = self._latest if self.holding is None else None
         self._schedule_idle_work()
         super().close()
-        if left := self._waiting.close():
-            self._fleet.pass_on(left)
+        self._waiting.close()
+        if (lost and not lost.is_released) or self._place.unsent():
+            try:
+                housekeeping.tidy_person(self._fleet.worker, self._place.folder.name)
+            except StoreError as error:
+                logger.warning("fleet: turns wait on this disk: {}", error.message)
         forget_texts()
 
     def _schedule_idle_work(self) -> None:
@@ -135,7 +132,7 @@ class SharedMember(BackgroundEngine):
         self._fleet.model = engine.wiring.embedding.embedder
         try:
             self._load_scopes(engine)
-            engine.append_late_turns()
+            engine.append_unsent()
         except BaseException:
             engine.close()
             raise
@@ -177,20 +174,13 @@ class SharedMember(BackgroundEngine):
 
     def _append_without_copy(self, event: Event) -> Ack:
         """Let a turn wait, in memory and on the disk. Does not block."""
-        cursor = self._waiting.next()
+        append = super().append_all
         try:
-            (ack,) = super().append_all((event,), cursor)
+            return self._waiting.append(event, lambda cursor: append((event,), cursor)[0])
         except StoreFullError as error:
             refused = new_future()
             refused.set_exception(error)
             return Ack(refused, event)
-        self._waiting.keep(cursor, ack.event or event)
-        ack.future.add_done_callback(functools.partial(self._settle, cursor))
-        return ack
-
-    def _settle(self, cursor: Cursor, saved: "Future[None]") -> None:
-        if saved.exception() is None:
-            self._waiting.settle(cursor)
 
     def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
         if self._refused():
@@ -214,16 +204,15 @@ class SharedMember(BackgroundEngine):
     def _committed_later(self, ack: Ack) -> Ack:
         """Return a receipt that is resolved when the event is committed in the database."""
         future = new_future()
-        ack.future.add_done_callback(functools.partial(self._saved, ack, future))
+        ack.future.add_done_callback(functools.partial(self._saved, future))
         return dataclasses.replace(ack, future=future)
 
-    def _saved(self, ack: Ack, future: "Future[None]", saved: "Future[None]") -> None:
+    def _saved(self, future: "Future[None]", saved: "Future[None]") -> None:
         error, holding = saved.exception(), self._latest
-        if error or holding is None:
+        if error or holding is None or holding.shipper.replica is None:
             future.set_exception(error or DatabaseAwayError("this is saved on this machine alone"))
             return
-        id_ = self.waiting.numbers.logged(ack.id)
-        holding.shipper.receipts.add(id_, future)
+        holding.shipper.settle_when_sent(future)
 
     # ---------------------------------------------------------------- changes
 
@@ -233,14 +222,22 @@ class SharedMember(BackgroundEngine):
         if holding is not None and deletes:
             holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
             if isinstance(engine, CopyEngine):
-                engine.append_late_turns()  # which are forgotten too, where they are covered
+                engine.append_unsent()  # which are forgotten too, where they are covered
         gone: Forgotten = super().__getattr__("forget")(what, **how)
         if holding is None or not deletes or not (gone.turns or gone.memories):
             return gone
-        if holding.shipper.wait_purged(PURGED_S):
-            return gone
-        problem = "the database still has it, and is replaced when it can be reached"
-        return replace(gone, erased=False, problems=(*gone.problems, problem))
+        problems = list(gone.problems)
+        try:
+            if not holding.shipper.wait_purged(PURGED_S):
+                raise DatabaseAwayError("the database does not answer")
+            self._waiting.flush()
+            kept = housekeeping.kept(self._fleet.worker, self._place.folder.name)
+        except StoreError:
+            kept = []
+            problems.append("the database still has it, and is replaced when it can be reached")
+        remains = (*gone.remains, *kept)
+        erased = gone.erased and not (kept or problems)
+        return replace(gone, erased=erased, problems=tuple(problems), remains=remains)
 
     def carry_out(self, *args: Any, **kwargs: Any) -> Any:
         outcome = super().__getattr__("carry_out")(*args, **kwargs)

@@ -4,16 +4,14 @@ While the database is away they wait in the copy's outbox. Once something was fo
 here, the shipper also replaces what the database has of it.
 """
 
-import heapq
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from itertools import count
 
 from loguru import logger
-from msgspec import Struct
 
 from slowcat_memory.engine.availability import fresh
 from slowcat_memory.errors import (
@@ -30,59 +28,11 @@ from slowcat_memory.fleet.person_log import Also
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store.replica.parts import Replica
 
-
-class Receipts:
-    """Receipts that wait for the log in the database. Any thread."""
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[int, int, Future[None]]] = []  # a heap, by log id
-        self._order = count()
-        self._done = 0  # highest log id that is committed in the database
-        self._failed: StoreError | None = None
-        self._lock = threading.Lock()
-
-    def add(self, id_: int, future: "Future[None]") -> None:
-        """Resolve a future when the event with a log id, which is saved here, is committed."""
-        with self._lock:
-            failed, done = self._failed, id_ <= self._done
-            if failed is None and not done:
-                heapq.heappush(self._waiting, (id_, next(self._order), future))
-        if done:
-            future.set_result(None)
-        elif failed is not None:
-            future.set_exception(fresh(failed))
-
-    def settle(self, upto: int) -> None:
-        """Resolve the receipts of events up to a log id."""
-        done = list[Future[None]]()
-        with self._lock:
-            self._done = max(self._done, upto)
-            while self._waiting and self._waiting[0][0] <= self._done:
-                done.append(heapq.heappop(self._waiting)[2])
-        for future in done:
-            future.set_result(None)
-
-    def fail(self, error: StoreError) -> None:
-        """Fail every receipt that waits, and all later ones."""
-        with self._lock:
-            self._failed = error
-            waiting, self._waiting = self._waiting, []
-        for _, _, future in waiting:
-            future.set_exception(fresh(error))
-
-
 BATCH_BYTES = 1 << 20  # of change sets in one statement
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 3.0  # between tries while the database is away
 ERASE_POLL_S = 0.2  # between looks whether an erasure under way is done here
 YIELD_S, YIELD_STEP_S = 0.012, 0.003  # how long a recall that runs may hold up sending
 SNAPSHOT_AFTER = 2000  # change sets: a copy reads that many beside a snapshot in 50 ms
-
-
-class Last(Struct, frozen=True):
-    """What is done in the database in the transaction of one change set, which ends a batch."""
-
-    seq: int
-    also: Also
 
 
 class Shipper:
@@ -110,7 +60,6 @@ class Shipper:
             on_lost: Called once, when another worker has taken over; nothing is sent any more.
             on_away: Called when the database cannot be reached, and with None when it can again.
         """
-        self.receipts = Receipts()
         self.recalls: Callable[[], bool] = lambda: False
         self._database, self._lease, self._lease_s = database, lease, lease_s
         self._metrics, self._on_lost, self._on_away = metrics, on_lost, on_away
@@ -121,9 +70,11 @@ class Shipper:
         self._away: StoreError | None = None
         self._ended: StoreError | None = None
         self._changed = threading.Condition()
+        self._receipts = deque[tuple[int, Future[None]]]()  # by number of a change set, in order
         self._stopping = False
         self._held: int | None = None  # number of a change set behind which nothing is sent yet
-        self._last: Last | None = None
+        # Statements of the transaction of one change set, which ends a batch.
+        self._last: tuple[int, Also] | None = None
         self._whole_lock = threading.Lock()  # no snapshot is made of what is held
         self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
 
@@ -148,6 +99,18 @@ class Shipper:
     def waiting(self) -> int:
         """How many change sets are committed here and not known to be in the database."""
         return self.replica.seq - self._sent if self.replica else 0
+
+    def settle_when_sent(self, future: "Future[None]") -> None:
+        """Resolve a future once everything that is committed here now is in the database."""
+        with self._changed:
+            seq, error = self._copy.seq, self._ended
+            if seq > self._sent and error is None:
+                self._receipts.append((seq, future))
+                return
+        if seq > self._sent:
+            future.set_exception(error)
+        else:
+            future.set_result(None)
 
     @property
     def is_away(self) -> bool:
@@ -195,7 +158,7 @@ class Shipper:
             finally:
                 with self._changed:
                     if replica.seq > before:
-                        self._last = Last(replica.seq, also)
+                        self._last = replica.seq, also
                     self._held = None
                     self._changed.notify_all()
         return self.wait_sent(timeout_s)
@@ -263,7 +226,7 @@ class Shipper:
         """Return the number of the last change set that may be sent in the next batch."""
         if self._held is not None:
             return self._held
-        return self._copy.seq if self._last is None else self._last.seq
+        return self._copy.seq if self._last is None else self._last[0]
 
     def _send(self) -> bool:
         """Send some change sets; return whether there were any."""
@@ -273,7 +236,7 @@ class Shipper:
         sets = [one for one in found if one.seq <= most]
         if not sets:
             return False
-        also = last.also if last is not None and sets[-1].seq == last.seq else None
+        also = last[1] if last is not None and sets[-1].seq == last[0] else None
         append = partial(
             person_log.append, lease=self._lease, sets=sets, lease_s=self._lease_s, also=also
         )
@@ -285,8 +248,12 @@ class Shipper:
             self._sent = upto
             if also is not None and upto == sets[-1].seq:
                 self._last = None
+            done = list[Future[None]]()
+            while self._receipts and self._receipts[0][0] <= upto:
+                done.append(self._receipts.popleft()[1])
             self._changed.notify_all()
-        self.receipts.settle(max(one.last_event for one in sets if one.seq <= upto))
+        for future in done:
+            future.set_result(None)
         return True
 
     def _purge(self) -> bool:
@@ -345,8 +312,10 @@ class Shipper:
             if self._ended is not None:
                 return
             self._ended, self._stopping = error, True
+            failed, self._receipts = self._receipts, deque()
             self._changed.notify_all()
-        self.receipts.fail(error)
+        for _, future in failed:
+            future.set_exception(error)
         if isinstance(error, LeaseLostError):
             self._metrics.count("fleet_leases_lost")
         self._on_lost(error)

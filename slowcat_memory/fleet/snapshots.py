@@ -2,11 +2,15 @@
 
 from uuid import UUID
 
+from slowcat_memory.errors import FleetError
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, lost
 from slowcat_memory.store.replica.parts import Part, Whole
 
-CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: a random name for a person each
+CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: each is a new random number
+# Names of the files that have the rows; a table that is rewritten (VACUUM FULL) gets a new one.
+FILES = "ARRAY[pg_relation_filenode('slowcat.log'), pg_relation_filenode('slowcat.snapshot')]"
+REWRITE_S = 3600.0  # for one table
 AT_ONCE = 8  # parts in a statement: 16 MB before compression
 
 
@@ -25,7 +29,7 @@ async def write(connection: Connection, lease: Lease, whole: Whole, *, forgets: 
     key = lease.tenant, lease.person
     async with connection.transaction():
         before = await connection.fetchrow(
-            "SELECT snapshot_upto, ref::text FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+            "SELECT snapshot_upto FROM slowcat.owner WHERE tenant = $1 AND person = $2"
             " AND epoch = $3 AND last_seq >= $4 AND NOT released FOR UPDATE",
             *key,
             lease.epoch,
@@ -58,7 +62,38 @@ async def write(connection: Connection, lease: Lease, whole: Whole, *, forgets: 
             forgets or 0,
         )
         if forgets is not None:
-            await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, before["ref"])
+            await connection.execute(
+                "WITH purged AS (UPDATE slowcat.owner SET purged_under = $3,"
+                f" purged_in = {FILES}, ref = gen_random_uuid()"
+                " WHERE tenant = $1 AND person = $2 RETURNING ref)"
+                " SELECT pg_notify($4, ref::text) FROM purged",
+                *key,
+                lease.epoch,
+                CHANNEL,
+            )
+
+
+async def purged_under(connection: Connection, tenant: str, person: str) -> int:
+    """Return the epoch under which something forgotten was last removed; 0 for never.
+
+    A copy that was last written under an earlier one may have it.
+    """
+    query = "SELECT purged_under FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+    return await connection.fetchval(query, tenant, person) or 0
+
+
+async def rewrite(connection: Connection) -> None:
+    """Rewrite the tables, so that no deleted row is in their files. Nobody can use them meanwhile.
+
+    Raises:
+        FleetError: The role of this connection may not.
+    """
+    before = await connection.fetchval(f"SELECT {FILES}")
+    for table in ("log", "snapshot"):
+        await connection.execute(f"VACUUM FULL slowcat.{table}", timeout=REWRITE_S)
+    if set(before) & set(await connection.fetchval(f"SELECT {FILES}")):
+        hint = "Run it as the role that owns the tables, with SLOWCAT_FLEET__DSN"
+        raise FleetError("this role may not rewrite the tables", hint=hint)
 
 
 async def notified(connection: Connection, tenant: str, message: str) -> str | None:

@@ -74,13 +74,11 @@ async def schedule(
 
 
 async def schedule_abandoned(connection: Connection, tenant: str) -> None:
-    """Schedule idle work for people whose workers died, and for those of whom turns wait."""
+    """Schedule idle work for people whose workers died."""
     await connection.execute(
         "INSERT INTO slowcat.task (tenant, person, job, not_before)"
-        " SELECT tenant, person, $2, clock_timestamp() + make_interval(secs => $3) FROM ("
-        "SELECT tenant, person FROM slowcat.owner"
-        " WHERE tenant = $1 AND NOT released AND until < clock_timestamp()"
-        " UNION SELECT tenant, person FROM slowcat.late WHERE tenant = $1) AS abandoned"
+        " SELECT tenant, person, $2, clock_timestamp() + make_interval(secs => $3)"
+        " FROM slowcat.owner WHERE tenant = $1 AND NOT released AND until < clock_timestamp()"
         " ON CONFLICT DO NOTHING",
         tenant,
         THINK,

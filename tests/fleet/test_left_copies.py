@@ -1,20 +1,17 @@
 """Copies that nobody has open: what kills left of them, and what others forgot meanwhile."""
 
+import queue
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.errors import BusyElsewhereError
-from slowcat_memory.fleet import leases
+from slowcat_memory.fleet import housekeeping, snapshots
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
 from tests.fleet.talking import say, talking
+from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
@@ -67,6 +64,28 @@ def test_what_was_forgotten_while_a_worker_was_down_goes_as_it_begins(
         wait_gone(tmp_path / "a", b"quobble")
 
 
+def test_a_notification_that_is_repeated_deletes_no_copy(
+    worker_config: Make, tmp_path: Path
+) -> None:
+    """Every role of a server can send one that it has overheard."""
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        heard = queue.SimpleQueue[str]()
+        second.database.listen(snapshots.CHANNEL, heard.put)
+        with talking(first) as member:
+            say(member, SECRET, "My dog is called Bello.")
+        with talking(second) as member:
+            assert member.forget(Forget(turns=(1,))).erased
+        message = heard.get(timeout=FORGOTTEN_S)
+        wait_gone(tmp_path / "a", b"quobble")
+        with talking(first) as member:
+            say(member, "My cat is called Mimi.")
+        there = sorted(tmp_path.rglob("data.mdb"))
+        assert len(there) == 2
+        for fleet in (first, second):
+            housekeeping.look_at_notified(fleet.worker, message)
+        assert sorted(tmp_path.rglob("data.mdb")) == there
+
+
 def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_send(
     worker_config: Make, tmp_path: Path
 ) -> None:
@@ -80,17 +99,3 @@ def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_
                 wait_gone(tmp_path, b"quobble")
         with talking(second) as member, member.snapshot() as snapshot:
             assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
-
-
-async def expire(connection: Any) -> None:
-    await connection.execute("UPDATE slowcat.owner SET purpose = 'idle'")
-
-
-def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
-    worker_config: Make,
-) -> None:
-    with Fleet(worker_config()) as fleet:
-        who = partial(leases.take, tenant=fleet.worker.tenant, person="anna", holder="w")
-        fleet.database.run(partial(who, lease_s=5.0))
-        with pytest.raises(BusyElsewhereError):
-            fleet.database.run(partial(who, lease_s=5.0, purpose="idle"))

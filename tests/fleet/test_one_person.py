@@ -2,6 +2,7 @@
 
 import asyncio
 import queue
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from slowcat_memory.fleet import Fleet, snapshots
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
-from tests.fleet.talking import SOON_S, say, talking
+from tests.fleet.talking import SOON_S, rows, say, talking
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
@@ -32,14 +33,6 @@ def recalled(member: SharedMember, question: str) -> list[str]:
     assert member.flush(SOON_S, indexed=True)
     found = asyncio.run(member.recall(question, "anna"))
     return [hit.memory.text for hit in found.hits]
-
-
-def rows(fleet: Fleet, query: str) -> list[tuple[object, ...]]:
-    async def read(connection: object) -> list[tuple[object, ...]]:
-        found = await connection.fetch(query, fleet.worker.tenant)  # type: ignore[attr-defined]
-        return [tuple(row) for row in found]
-
-    return fleet.database.run(read)
 
 
 def test_what_is_acknowledged_is_in_the_database(worker_config: Make) -> None:
@@ -53,7 +46,7 @@ def test_what_one_worker_heard_another_recalls(worker_config: Make) -> None:
     with Fleet(worker_config("a")) as first, talking(first) as member:
         say(member, "My dog is called Bello.", "My sister Clara plays the violin.")
     with Fleet(worker_config("b")) as second, talking(second) as member:
-        assert member.holding is not None and not member.holding.hydrated.warm
+        assert member.holding is not None and not member.holding.warm
         assert "My sister Clara plays the violin." in recalled(member, "Who plays the violin?")
 
 
@@ -64,7 +57,7 @@ def test_a_worker_that_had_the_person_reads_only_what_is_new(worker_config: Make
         with talking(second) as member:
             say(member, "My cat is called Mimi.")
         with talking(first) as member:
-            assert member.holding is not None and member.holding.hydrated.warm
+            assert member.holding is not None and member.holding.warm
             assert "My cat is called Mimi." in recalled(member, "What is my cat called?")
 
 
@@ -127,7 +120,7 @@ def test_turns_of_a_refused_conversation_are_appended_by_the_next_holder(
         assert turns[2].reply_to == turns[1].id
         with talking(first) as member, member.snapshot() as snapshot:
             assert len(list(snapshot.turns("anna"))) == 3  # once
-        assert not list(tmp_path.rglob("waiting-*"))
+        assert not list(tmp_path.rglob("unsent-*"))
 
 
 def test_a_lost_lease_refuses_writes_and_is_reported_and_loses_no_turn(
@@ -198,7 +191,7 @@ def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config: Make) ->
             assert texts == ["My dog is called Bello."]
 
 
-def test_forgetting_everything_covers_turns_that_another_worker_could_not_append(
+def test_forgetting_everything_names_turns_that_wait_on_another_worker(
     worker_config: Make,
 ) -> None:
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
@@ -208,8 +201,34 @@ def test_forgetting_everything_covers_turns_that_another_worker_could_not_append
             refused.start(SOON_S)
             refused.append(said_by_anna("My cat is called Mimi."))
             refused.release()
-            assert rows(first, "SELECT n FROM slowcat.late WHERE tenant = $1") == [(1,)]
+            gone = member.forget(Forget(everything=True))
+            assert not gone.erased and len(gone.remains) == 1
+            assert "/b/" in gone.remains[0] and "/unsent-" in gone.remains[0]
+        second.tidy()  # they are appended as they were said
+        with talking(first) as member:
+            with member.snapshot() as snapshot:
+                assert [turn.text for turn in snapshot.turns("anna")] == ["My cat is called Mimi."]
             assert member.forget(Forget(everything=True)).erased
-            assert rows(first, "SELECT n FROM slowcat.late WHERE tenant = $1") == []
         with talking(second) as member, member.snapshot() as snapshot:
             assert list(snapshot.turns("anna")) == []
+
+
+def test_forgetting_names_a_copy_that_another_worker_set_aside(
+    worker_config: Make, tmp_path: Path
+) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as member:
+            say(member, "The safe's number is quobble.", "My dog is called Bello.")
+            assert member.holding is not None
+            data = member.holding.folder / "data.mdb"
+        damaged = data.read_bytes()
+        data.write_bytes(damaged[: len(damaged) // 2])
+        first.tidy()
+        with talking(second) as member:
+            gone = member.forget(Forget(turns=(1,)))
+            assert gone.turns == (1,) and not gone.erased
+            assert "/a/" in gone.remains[0] and "/set-aside-" in gone.remains[0]
+            (aside,) = tmp_path.rglob("set-aside-*")
+            shutil.rmtree(aside)
+            first.tidy()
+            assert member.forget(Forget(turns=(2,))).erased

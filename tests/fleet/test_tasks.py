@@ -204,7 +204,7 @@ def test_a_conversation_takes_over_at_once_and_the_task_is_due_untried(
             say(caller.__enter__(), "It is me again.")
 
         epoch = rows(fleet, "SELECT epoch FROM slowcat.owner WHERE tenant = $1")[0][0]
-        monkeypatch.setattr(CopyEngine, "append_late_turns", _once(call))
+        monkeypatch.setattr(CopyEngine, "append_unsent", _once(call))
         worked = work_once(fleet)
         assert worked is not None and worked.outcome == "interrupted"
         assert worked.error.startswith("LeaseLostError")
@@ -236,7 +236,7 @@ def test_a_task_that_fails_is_tried_later(fleet: Fleet, monkeypatch: pytest.Monk
     def fails(engine: CopyEngine) -> None:
         raise ValueError("my dog is called Bello")
 
-    monkeypatch.setattr(CopyEngine, "append_late_turns", fails)
+    monkeypatch.setattr(CopyEngine, "append_unsent", fails)
     schedule(fleet)
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "failed"

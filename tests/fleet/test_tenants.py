@@ -6,6 +6,7 @@ By construction for every table: they are listed from the catalogue, and filled 
 import asyncio
 import secrets
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -177,7 +178,7 @@ def test_tenants_a_role_cannot_let_itself_in(dsn: str, two: tuple[Tenant, Tenant
     ):
         with pytest.raises(FORBIDDEN):
             queries(mine.dsn, *change.split("; "))
-    assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(1,)]
+    assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(2,)]
 
 
 def test_tenants_the_servers_statistics_have_nothing_of_the_other(
@@ -235,6 +236,11 @@ def test_tenants_a_notification_names_nobody(two: tuple[Tenant, Tenant], tmp_pat
         assert database.run(lambda c: snapshots.notified(c, mine.name, heard[0])) is None
         assert database.run(lambda c: snapshots.notified(c, other.name, heard[0])) is None
         assert fleet.database.run(lambda c: snapshots.notified(c, other.name, heard[0])) == "anna"
+        say(member, f"The key is {other.word} again.")
+        assert member.forget(Forget(turns=(2,))).erased
+        asyncio.run(until(lambda: len(heard) == 2))
+        assert heard[0] != heard[1], "two forgettings of one person cannot be linked"
+        assert fleet.database.run(lambda c: snapshots.notified(c, other.name, heard[0])) is None
     database.close()
 
 
@@ -298,3 +304,38 @@ def test_tenants_tables_made_by_an_ordinary_role_serve_another(dsn: str, tmp_pat
         queries(dsn, f"DROP DATABASE {name} WITH (FORCE)")
         for role in (maker, worker):
             queries(dsn, f"DROP ROLE {role}")
+
+
+def test_tenants_no_role_keeps_the_maker_of_tables_waiting(
+    dsn: str, two: tuple[Tenant, Tenant]
+) -> None:
+    """Whatever locks a role may take: those of numbers, and those that reading takes."""
+    mine, _ = two
+
+    async def held() -> list[int]:
+        connection = await asyncpg.connect(mine.dsn)
+        made = Database(dsn)
+        try:
+            await connection.execute("BEGIN; SELECT pg_advisory_lock(7512603911)")
+            await connection.execute("LOCK TABLE slowcat.migration IN ACCESS SHARE MODE")
+            return await asyncio.to_thread(made.run, schema.upgrade, SOON_S)
+        finally:
+            made.close()
+            await connection.close()
+
+    assert asyncio.run(held()) == []
+
+
+def test_tenants_two_makers_of_tables_wait_for_each_other(dsn: str) -> None:
+    name = f"db_{secrets.token_hex(4)}"
+    queries(dsn, f"CREATE DATABASE {name}")
+    parts = urlsplit(dsn)
+    made = [Database(urlunsplit(parts._replace(path=f"/{name}"))) for _ in range(3)]
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            added = list(pool.map(lambda one: one.run(schema.upgrade, 60.0), made))
+        assert sorted(added) == [[], [], [*schema.migrations()]]
+    finally:
+        for one in made:
+            one.close()
+        queries(dsn, f"DROP DATABASE {name} WITH (FORCE)")

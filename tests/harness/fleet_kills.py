@@ -151,9 +151,8 @@ def judge(
         found.wrong += fleet_laws.rows_with(server, said.forgotten)
         for cache in caches:
             found.wrong += fleet_laws.files_with(cache, said.forgotten)
-    late = server.value("SELECT count(*) FROM slowcat.late")
-    if late:
-        found.wrong.append(f"{late} late turns wait")
+    for cache in caches:
+        found.wrong += [f"{left} was not appended" for left in cache.glob("*/unsent-*")]
     rows = [row["what"] for one in everybody for row in one.rows]
     errors = Counter(
         f"{row['what']}: {row['error']}"

@@ -17,7 +17,9 @@ SELECT $1, $2, fence.before + row_number() OVER (ORDER BY s.seq), $3, s.last_eve
 
 def plant(what: str) -> None:
     """Plant a fault in this process; "" for none."""
-    from slowcat_memory.fleet import late_turns, leases, person_log
+    from msgspec.structs import replace
+
+    from slowcat_memory.fleet import leases, person_log, unsent
     from slowcat_memory.fleet.shipper import Shipper
 
     if what == "no-fence":
@@ -30,12 +32,13 @@ def plant(what: str) -> None:
         with_epoch = "tenant = $1 AND person = $2 AND epoch = $3"
         person_log.APPEND = _ANYWHERE.replace("tenant = $1 AND person = $2", with_epoch)
     elif what == "dropped-late":
-        store = late_turns.store
+        read = unsent.read
 
-        async def all_but_the_last(connection: Any, tenant: str, person: str, late: Any) -> None:
-            await store(connection, tenant, person, late[:-1])
+        def all_but_the_last(*left: Any) -> unsent.Left:
+            found = read(*left)
+            return replace(found, events=found.events[:-1])
 
-        late_turns.store = all_but_the_last
+        unsent.read = all_but_the_last
     elif what == "early":
         send = Shipper._send
 

@@ -188,7 +188,7 @@ class IdleWorker:
     ) -> float | None:
         """Do all that is due, and end the task; return in how many seconds it is due again."""
         began, from_s = engine.clock(), self._seconds()
-        engine.append_late_turns()
+        engine.append_unsent()
         try:
             left = engine.idle.until_done(None, check, PATIENCE_S)
             again_s = LEFT_S if left else next_look_s(engine)

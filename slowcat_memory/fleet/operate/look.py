@@ -1,5 +1,6 @@
 """What an operator sees of a fleet: people, leases, tasks, what waits, the copies of one machine."""
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.fleet import copies, hydration, schema, tasks, waiting_turns
+from slowcat_memory.fleet import copies, hydration, schema, snapshots, tasks
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.store.care.canary_process import is_whole
@@ -52,7 +53,8 @@ class Seen(Struct, frozen=True, kw_only=True):
         log_bytes: Compressed, without what the database adds; as ``snapshot_bytes``.
         tasks: How many are ``due``, wait for ``later``, are ``running``, ``failed`` and are tried
             again, or were ``given up``.
-        late: Turns that wait for the next conversation, by person.
+        purged: People of whom something was forgotten whose deleted rows are in the files of the
+            tables yet, until VACUUM FULL.
     """
 
     version: int
@@ -65,15 +67,15 @@ class Seen(Struct, frozen=True, kw_only=True):
     held: list[Held]
     tasks: dict[str, int]
     failed: list[Failed]
-    late: dict[str, int]
+    purged: int
 
 
 class Copy(Struct, frozen=True, kw_only=True):
     """A copy in this machine's cache.
 
     Attributes:
-        folder: The copy; or the file in which turns wait that were said without one.
-        state: "closed", "in use" by a process, "unreadable", or "waiting turns".
+        folder: The copy, or a store in which turns wait.
+        state: "closed", "in use" by a process, or "unreadable".
         unsent: Change sets that the database does not have; None where that cannot be known.
     """
 
@@ -101,9 +103,8 @@ async def see(connection: Connection, tenant: str) -> Seen:
             " FROM slowcat.owner WHERE tenant = $1 AND NOT released ORDER BY person",
             tenant,
         )
-        late = await connection.fetch(
-            "SELECT person, count(*) AS n FROM slowcat.late WHERE tenant = $1"
-            " GROUP BY person ORDER BY person",
+        purged = await connection.fetchval(
+            f"SELECT count(*) FROM slowcat.owner WHERE tenant = $1 AND purged_in && {snapshots.FILES}",
             tenant,
         )
         work = await _tasks(connection, tenant)
@@ -125,7 +126,7 @@ async def see(connection: Connection, tenant: str) -> Seen:
         held=[Held(**row) for row in held],
         tasks=work,
         failed=[Failed(**row) for row in failed],
-        late={row["person"]: row["n"] for row in late},
+        purged=purged,
     )
 
 
@@ -166,9 +167,7 @@ def copies_here(cache: Path, database: Database | None) -> list[Copy]:
     for place in sorted(cache.glob("*")):
         if copies.is_name(place.name):
             for folder in sorted(place.iterdir()):
-                if folder.name.startswith(waiting_turns.NAME):
-                    found.append(Copy(folder=folder, person="", state="waiting turns", unsent=None))
-                elif data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE):
+                if data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE):
                     found.append(_copy(Copies(cache, place.name), folder, database))
     return found
 
@@ -185,12 +184,11 @@ def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
     if found is None:
         return Copy(folder=folder, person="", state="unreadable", unsent=None)
     state, unsent = found
-    waits: int | None = None if unsent else 0
-    if unsent and database is not None:
-        try:
-            waits = len(hydration.not_sent(database, state, unsent))
-        except StoreError:
-            waits = None
+    waits: int | None = len(unsent)
+    if unsent and not folder.name.startswith(copies.UNSENT):
+        waits = None
+        with suppress(StoreError):
+            waits = len(hydration.not_sent(database, state, unsent)) if database else None
     return Copy(folder=folder, person=state.person, state="closed", unsent=waits)
 
 

@@ -44,13 +44,11 @@ class Pulled(Struct, frozen=True, kw_only=True):
 
     Attributes:
         rows: By table.
-        late: Turns that wait for the next conversation, and are not in it.
     """
 
     person: str
     folder: Path
     rows: dict[str, int]
-    late: int
 
 
 def push(worker: Worker, folder: Path, person: str, options: StoreOptions) -> Pushed:
@@ -132,7 +130,7 @@ def pull(worker: Worker, person: str, folder: Path, options: StoreOptions) -> Pu
     seed = seeding.Seed(folder, options.map_size_gib)
     try:
         work = partial(_read, tenant=worker.tenant, person=person, seed=seed)
-        late = worker.database.run(work, MOST_S)
+        worker.database.run(work, MOST_S)
         rows = seed.counts()
         seed.finish(None)
     except BaseException:
@@ -140,16 +138,15 @@ def pull(worker: Worker, person: str, folder: Path, options: StoreOptions) -> Pu
         raise
     if not is_whole(data_file(folder)):
         raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")
-    return Pulled(person=person, folder=folder, rows=rows, late=late)
+    return Pulled(person=person, folder=folder, rows=rows)
 
 
-async def _read(connection: Any, tenant: str, person: str, seed: seeding.Seed) -> int:
-    """Write everything of a person into a new store; return how many turns wait beside it."""
+async def _read(connection: Any, tenant: str, person: str, seed: seeding.Seed) -> None:
+    """Write everything of a person into a new store."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         row = await connection.fetchrow(
-            "SELECT epoch, last_seq, snapshot_upto, forget_epoch, (SELECT count(*)"
-            " FROM slowcat.late l WHERE l.tenant = o.tenant AND l.person = o.person) AS late"
-            " FROM slowcat.owner o WHERE tenant = $1 AND person = $2 AND last_seq > 0",
+            "SELECT epoch, last_seq, snapshot_upto, forget_epoch FROM slowcat.owner"
+            " WHERE tenant = $1 AND person = $2 AND last_seq > 0",
             tenant,
             person,
         )
@@ -178,4 +175,3 @@ async def _read(connection: Any, tenant: str, person: str, seed: seeding.Seed) -
         if tail is None:
             raise FleetError(f"the log of {person!r} has a gap after {lease.snapshot_upto}")
         await asyncio.to_thread(seed.apply, map(outbox.unpack_changes, tail))
-        return int(row["late"])

@@ -120,6 +120,12 @@ def decode(key: bytes, value: bytes) -> Unsent:
     return _unpack(codec.unseal(key, value))
 
 
+def encode(unsent: Unsent) -> tuple[bytes, bytes]:
+    """Return the row of a change set: its key and value."""
+    key = keys.id_key(unsent.seq)
+    return key, envelope.seal(key, _pack(unsent))
+
+
 class Outbox:
     """Numbers and keeps the change sets of one open store.
 
@@ -166,11 +172,6 @@ class Outbox:
         return self._state.seq if self._state else 0
 
     @property
-    def sent(self) -> int:
-        """Number up to which change sets are known to have been sent."""
-        return self._sent
-
-    @property
     def dropped(self) -> int:
         """Number up to which change sets are deleted here."""
         return self._dropped
@@ -209,9 +210,7 @@ class Outbox:
             if forgets(changes):
                 self._forgot = self._next.seq
             body = pack_changes(changes)
-            unsent = Unsent(self._next.seq, self._epoch, _last_event(changes), body)
-            key = keys.id_key(unsent.seq)
-            tx.put(OUTBOX, key, envelope.seal(key, _pack(unsent)))
+            tx.put(OUTBOX, *encode(Unsent(self._next.seq, self._epoch, _last_event(changes), body)))
             tx.set_meta(COPY, msgspec.to_builtins(self._next))
 
     def committed(self) -> None:

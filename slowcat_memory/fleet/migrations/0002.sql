@@ -1,4 +1,4 @@
--- The first version. Every table begins with the tenant, so that one policy covers all.
+-- Every table begins with the tenant, so that one policy covers all.
 
 CREATE TABLE slowcat.tenant (
   tenant text NOT NULL,
@@ -18,7 +18,9 @@ CREATE TABLE slowcat.owner (
   last_seq      bigint      NOT NULL DEFAULT 0,     -- of the log; also when its rows are gone
   snapshot_upto bigint      NOT NULL DEFAULT 0,
   forget_epoch  bigint      NOT NULL DEFAULT 0,     -- of the snapshot: what was forgotten before is nowhere
-  ref           uuid        NOT NULL DEFAULT gen_random_uuid(), -- in notifications, which all tenants can hear
+  purged_under  bigint      NOT NULL DEFAULT 0,     -- epoch of the lease that last removed what was forgotten
+  purged_in     oid[]       NOT NULL DEFAULT '{}',  -- files of the tables that had it
+  ref           uuid        NOT NULL DEFAULT gen_random_uuid(), -- of that, in a notification: all tenants hear it
   PRIMARY KEY (tenant, person)
 ) WITH (fillfactor = 50);         -- most updates stay on their page
 CREATE INDEX owner_ref ON slowcat.owner (tenant, ref);
@@ -71,16 +73,13 @@ CREATE TABLE slowcat.task (
 );
 CREATE INDEX task_due ON slowcat.task (tenant, not_before);
 
--- Turns that a worker could not append under its lease; the next holder does.
-CREATE TABLE slowcat.late (
+-- What lies on workers' disks beside copies: turns that wait, and copies that could not be read.
+CREATE TABLE slowcat.kept (
   tenant text        NOT NULL,
-  person text        NOT NULL,
-  source text        NOT NULL,
-  n      bigint      NOT NULL,
-  body   bytea       NOT NULL,
-  crc    bigint      NOT NULL,
-  at     timestamptz NOT NULL DEFAULT clock_timestamp(),
-  PRIMARY KEY (tenant, person, source, n)
+  copies text        NOT NULL,    -- the name of a person's copies, a hash
+  host   text        NOT NULL,
+  place  text        NOT NULL,
+  PRIMARY KEY (tenant, host, place)
 );
 
 -- A worker sees its own tenants' rows alone, also in the list of tenants; whoever made the tables may
@@ -88,7 +87,7 @@ CREATE TABLE slowcat.late (
 DO $$
 DECLARE name text;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['owner', 'taken_over', 'log', 'snapshot', 'task', 'late'] LOOP
+  FOREACH name IN ARRAY ARRAY['owner', 'taken_over', 'log', 'snapshot', 'task', 'kept'] LOOP
     EXECUTE format(
       'CREATE POLICY own_tenant ON slowcat.%I USING (tenant IN '
       '(SELECT t.tenant FROM slowcat.tenant t WHERE t.role = current_user))', name);

@@ -1,0 +1,323 @@
+"""What was heard on this machine and cannot be sent as it was written: turns, notes and forgets.
+
+Another worker took over with something to send left here, or there was no copy to write to: the
+memory was refused, or the database was away. It lies in stores on this disk, beside the copies.
+Whoever on this machine holds the person's lease next appends the turns as new events, keeps the
+notes, and forgets what was to be forgotten. What was derived is made again.
+
+A turn has a source, the epoch under which it was heard, and a number in it. How far a memory has
+the turns of a source is a cursor in the transaction that appends them: so each is there once,
+however often that is tried.
+"""
+
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory import NOTE, family
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import StoreError, describe_error
+from slowcat_memory.fleet import copies
+from slowcat_memory.fleet.copies import Copies
+from slowcat_memory.records import Cursor, Event, Forget, Memory, Turn, WriteBatch
+from slowcat_memory.store import Ack, Store
+from slowcat_memory.store.disk import codec, keys, outbox
+from slowcat_memory.store.disk.outbox import OUTBOX, Changes, CopyState, Outbox, Unsent, encode
+from slowcat_memory.store.replica import seeding
+from slowcat_memory.store.replica.parts import Rows
+from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
+from slowcat_memory.store.sharing import if_free
+
+PREFIX = "late/"  # of the names of cursors
+AT_ONCE = 50  # events appended until they are flushed
+SAVED_S = 30.0  # how long what was appended may take to be on the disk
+CLOSE_S = 5.0  # how long the end of a conversation waits for that
+CLAIM = "claim"  # file in a store: locked by the one process that appends what it has
+
+_unpack_event = msgspec.msgpack.Decoder(Event).decode
+
+
+class Left(Struct, frozen=True):
+    """What change sets have of events, notes and forgets, and do not delete again.
+
+    Attributes:
+        events: With the ids that they have there.
+        appended: Up to which number events of other sources are among them, by cursor.
+    """
+
+    source: str
+    events: tuple[Event, ...]
+    notes: tuple[Memory, ...]
+    orders: tuple[Forget, ...]
+    appended: dict[str, int]
+
+
+def read(state: CopyState, sets: Sequence[Unsent]) -> Left:
+    """Return what the change sets of a copy have that nobody can make again."""
+    events, notes, orders = dict[int, Event](), dict[bytes, Memory](), list[Forget]()
+    appended = dict[str, int]()
+    for one in sets:
+        changes = outbox.unpack_changes(one.body)
+        for cursor in _cursors(changes):
+            appended[cursor.name] = cursor.position
+        for key, value in changes.get("log", {}).items():
+            if value is None:
+                events.pop(keys.id_of(key), None)
+            else:
+                events[keys.id_of(key)] = _unpack_event(codec.unseal(key, value))
+        for key, value in changes.get("memories", {}).items():
+            notes.pop(key, None)
+            if value is not None and family((note := codec.decode(Memory, key, value)).id) == NOTE:
+                notes[key] = note
+        if pending := changes.get("meta", {}).get(PENDING_KEY):
+            orders += _orders(pending, min(events, default=sys.maxsize))
+    in_order = tuple(event for _, event in sorted(events.items()))
+    return Left(str(state.epoch), in_order, tuple(notes.values()), tuple(orders), appended)
+
+
+def _cursors(changes: Changes) -> Iterator[Cursor]:
+    for key, value in changes.get("cursors", {}).items():
+        if value is not None:
+            cursor = codec.decode(Cursor, key, value)
+            if cursor.name.startswith(PREFIX):
+                yield cursor
+
+
+def _orders(row: bytes, own: int) -> Iterator[Forget]:
+    """Yield what an erasure was to delete of what the log has; its own turns begin with ``own``."""
+    hidden = hidden_by(row)
+    if turns := tuple(sorted(id_ for id_ in hidden.turns if id_ < own)):
+        yield Forget(turns=turns)
+    for scope in sorted({scope for scope, _ in hidden.memories}):
+        ids = sorted(id_ for other, id_ in hidden.memories if other == scope)
+        yield Forget(scope=scope, memories=tuple(ids))
+
+
+# ------------------------------------------------------------------- out of a copy
+
+
+def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) -> None:
+    """Replace a closed copy by a store of what it cannot send any more.
+
+    Nothing else of the copy is kept: what others forgot meanwhile may be in it.
+    """
+    if any(_without_derived(one.body) for one in sets):
+        logger.warning("fleet: {} change sets could not be sent in time", len(sets))
+        made = [replace(one, body=outbox.pack_changes(_without_derived(one.body))) for one in sets]
+        _make(place.new_unsent(), state, made)
+    copies.delete(folder)
+
+
+def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
+    seed = seeding.Seed(folder, 1.0)
+    try:
+        if sets:
+            seed.add(Rows(OUTBOX, [encode(one) for one in sets]))
+        seed.finish(state)
+    except BaseException:
+        seed.abandon()
+        raise
+
+
+def _without_derived(body: bytes) -> Changes:
+    """Return those changes of a change set that ``read`` looks at."""
+    changes = outbox.unpack_changes(body)
+    late = {keys.name_key(cursor.name) for cursor in _cursors(changes)}
+    found: Changes = {
+        "log": changes.get("log", {}),
+        "memories": {
+            key: value
+            for key, value in changes.get("memories", {}).items()
+            if value is None or family(codec.decode(Memory, key, value).id) == NOTE
+        },
+        "cursors": {key: changes["cursors"][key] for key in late},
+        "meta": {k: v for k, v in changes.get("meta", {}).items() if k == PENDING_KEY},
+    }
+    return {table: rows for table, rows in found.items() if rows}
+
+
+# ------------------------------------------------------------------- into a memory
+
+
+def append_to(memory: MemoryEngine | Store, place: Copies) -> int:
+    """Append what lies beside a person's copy to it, which was brought up to date; return how much.
+
+    What is on its disk then is deleted here.
+
+    Raises:
+        StoreError: It could not be appended; it stays.
+    """
+    with ExitStack() as claims:
+        with place.locked():
+            free = [
+                folder for folder in place.unsent() if claims.enter_context(if_free(folder / CLAIM))
+            ]
+            found = [(folder, left) for folder in free if (left := _read(folder))]
+            others = [left for folder in place.stores() if (left := _read(folder))]
+        appended = dict[str, int]()  # also by copies that were not sent since
+        for left in (*others, *(left for _, left in found)):
+            for name, position in left.appended.items():
+                appended[name] = max(position, appended.get(name, 0))
+        for folder, left in sorted(found, key=lambda one: [event.at for event in one[1].events]):
+            _append(memory, left, appended.get(PREFIX + left.source, 0))
+            if not memory.flush(SAVED_S):
+                raise StoreError(f"what {folder} has cannot be saved")
+            copies.delete(folder)
+    return sum(len(left.events) + len(left.notes) + len(left.orders) for _, left in found)
+
+
+def _read(folder: Path) -> Left | None:
+    """Return what a closed store has; one that cannot be read is set aside."""
+    found = copies.read_state(folder)
+    try:
+        return read(*found) if found else None
+    except (StoreError, msgspec.MsgspecError) as error:
+        copies.set_aside(folder, describe_error(error))
+        return None
+
+
+def _append(memory: MemoryEngine | Store, left: Left, done: int) -> None:
+    name, ids = PREFIX + left.source, dict[int, int]()
+    with memory.snapshot() as snapshot:
+        known = {one.name: one.position for one in snapshot.cursors()}
+    done = max(done, known.get(name, 0))
+    for other, position in left.appended.items():  # whose own store is deleted, or in use, now
+        if position > known.get(other, 0):
+            cursor = Cursor(name=other, position=position, in_log=False)
+            memory.apply("late", WriteBatch(cursor=cursor))
+    for event in left.events:
+        if event.id > done:
+            cursor = Cursor(name=name, position=event.id, in_log=False)
+            (ack,) = memory.append_all((_anew(event, ids, left.events[0].id),), cursor)
+            ids[event.id] = ack.id
+            if len(ids) % AT_ONCE == 0:
+                memory.flush(SAVED_S)
+    if left.notes:
+        memory.apply("late", WriteBatch(memories=left.notes))
+    if left.orders:
+        memory.forget(left.orders)
+
+
+def _anew(event: Event, ids: Mapping[int, int], first: int) -> Event:
+    """Return an event as it is appended; what it refers to keeps its id, or has a new one.
+
+    Only ids from ``first`` on are its source's own.
+    """
+    event = replace(event, id=0)
+    if not isinstance(event, Turn):
+        return event
+    reply_to, part_of = (
+        ids.get(id_, 0) if id_ >= first or id_ < 0 else id_
+        for id_ in (event.reply_to, event.part_of)
+    )
+    return replace(event, reply_to=reply_to, part_of=part_of)
+
+
+# ------------------------------------------------------------------- while there is no copy
+
+
+class WaitingTurns:
+    """The turns of a conversation that are said while there is no copy of the memory.
+
+    They lie in a store of their own until the copy has all of them. Any thread; nothing blocks but
+    ``close``.
+    """
+
+    def __init__(self, place: Copies, tenant: str, person: str) -> None:
+        """Prepare; nothing is written before the first turn."""
+        self._place, self._whose = place, CopyState(tenant=tenant, person=person)
+        self._lock, self._thread = threading.RLock(), ThreadPoolExecutor(1, "slowcat-waiting")
+        self._store: tuple[Store, Path] | None = None
+        self._unwritten, self._ids = list[Event](), dict[int, int]()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Have the next turn begin a source of its own."""
+        self._epoch = -secrets.randbits(62)  # no lease has it
+        self._count, self._open = 0, set[int]()
+
+    def append(self, event: Event, append: Callable[[Cursor], Ack]) -> Ack:
+        """Write a turn to the disk soon, unless the copy has it by then.
+
+        Args:
+            append: Has it appended with a cursor, by which a memory knows that it has it.
+        """
+        with self._lock:
+            position = self._count + 1
+            cursor = Cursor(name=f"{PREFIX}{self._epoch}", position=position, in_log=False)
+            ack = append(cursor)
+            self._count = position
+            self._open.add(position)
+            with suppress(RuntimeError):  # the process ends
+                self._thread.submit(self._keep, cursor, ack.event or event)
+        ack.future.add_done_callback(partial(self._settle, cursor))
+        return ack
+
+    def _settle(self, cursor: Cursor, saved: "Future[None]") -> None:
+        """Note that the copy has a turn."""
+        if saved.exception() is not None:
+            return
+        with self._lock:
+            self._open.discard(cursor.position)
+            if not self._open and cursor.name == f"{PREFIX}{self._epoch}":
+                self._begin()
+                with suppress(RuntimeError):
+                    self._thread.submit(self._drop)
+
+    def flush(self) -> None:
+        """Wait until what waits is on the disk, and nothing else. Blocks, for some seconds at most."""
+        with suppress(RuntimeError, TimeoutError):
+            self._thread.submit(lambda: None).result(CLOSE_S)
+
+    def close(self) -> None:
+        """Leave on the disk what still waits. Blocks, for some seconds at most."""
+        with suppress(RuntimeError, TimeoutError):
+            self._thread.submit(self._leave).result(CLOSE_S)
+        self._thread.shutdown(wait=False)
+
+    # ---------------------------------------------------------------- the thread
+
+    def _keep(self, cursor: Cursor, event: Event) -> None:
+        with self._lock:
+            epoch = self._epoch
+        if cursor.name != f"{PREFIX}{epoch}":
+            return  # the copy has all turns of this source
+        self._unwritten.append(event)
+        try:
+            if self._store is None:
+                self._store = self._make(epoch)
+            while self._unwritten:  # in order: their numbers are their ids there
+                event = self._unwritten[0]
+                self._ids[event.id] = self._store[0].append(_anew(event, self._ids, 1)).id
+                del self._unwritten[0]
+        except (OSError, StoreError) as error:
+            logger.error("fleet: turns that wait cannot be saved yet: {}", describe_error(error))
+
+    def _make(self, epoch: int) -> tuple[Store, Path]:
+        with self._place.locked():
+            folder = self._place.new_unsent()
+            _make(folder, replace(self._whose, epoch=epoch), ())
+            return Store.open(folder, outbox=Outbox(epoch)), folder
+
+    def _drop(self) -> None:
+        with self._place.locked():  # nobody finds it closed
+            store = self._store
+            self._leave()
+            if store is not None:
+                copies.delete(store[1])
+
+    def _leave(self) -> None:
+        self._unwritten, self._ids = [], {}
+        if self._store is not None:
+            self._store[0].close()
+            self._store = None
