@@ -243,9 +243,8 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
 def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
     used = sum(one.state == "in use" for one in here)
-    out().print(
-        f"{cache} has {count(len(here), 'copy')}, {used:,} in use.", markup=False, soft_wrap=True
-    )
+    copies = count(len(here), "copy")
+    out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
     for one in here:
         if one.unsent or (one.unsent is None and one.state == "closed"):
             n = "some changes" if one.unsent is None else count(one.unsent, "change")
