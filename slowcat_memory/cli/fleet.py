@@ -242,8 +242,8 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:
     """Print how many copies this machine has, and those that have something to send."""
-    copies = "1 copy" if len(here) == 1 else f"{len(here):,} copies"
     used = sum(one.state == "in use" for one in here)
+    copies = count(len(here), "copy")
     out().print(f"{cache} has {copies}, {used:,} in use.", markup=False, soft_wrap=True)
     for one in here:
         if one.unsent or (one.unsent is None and one.state == "closed"):
@@ -261,11 +261,10 @@ def housekeeping(
         bool, typer.Option("--full", help="Rewrite the tables (VACUUM FULL); only their owner may.")
     ] = False,
 ) -> None:
-    """Remove what there is yet of what was forgotten, and show the status then.
+    """Remove what there is yet of what was forgotten, and show the status.
 
     Deletes copies on this machine that have it, and sends what waits here. With [bold]--full[/] the
-    files of the tables lose their deleted rows: nobody is served meanwhile. WAL, replicas and
-    backups are yours: docs/fleet.md.
+    tables lose their deleted rows: nobody is served meanwhile. For WAL and backups: docs/fleet.md.
 
     Example: [bold]slowcat-memory fleet housekeeping --full[/]
     """

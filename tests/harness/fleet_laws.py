@@ -167,8 +167,8 @@ def held(server: Server, cache: Path, person: str) -> Any:
             lease = fleet.database.run(take)
             place = Copies(cache, copy_name(TENANT, person))
             with place.locked():
-                there = hydration.hydrate(fleet.database, place, lease, 1.0)
-            rows = dump(data_file(there.folder))
+                folder, _ = hydration.hydrate(fleet.database, place, lease, 1.0)
+            rows = dump(data_file(folder))
             fleet.database.run(partial(leases.release, lease=lease, seq=lease.last_seq))
             return rows
         finally:

@@ -121,7 +121,7 @@ def decode(key: bytes, value: bytes) -> Unsent:
 
 
 def encode(unsent: Unsent) -> tuple[bytes, bytes]:
-    """Return the row of a change set: its key and value."""
+    """Return a change set's row."""
     key = keys.id_key(unsent.seq)
     return key, envelope.seal(key, _pack(unsent))
 
