@@ -98,7 +98,7 @@ class Heard:
         rules = _rules(self._language, self._names, True) if asked else ()
         for rule, pattern in (*rules, *_rules(self._language, self._names, False)):
             found = pattern.fullmatch(self._line)
-            if found and (rule.may_ask or not self._is_question):
+            if found:
                 argument = found.groupdict().get("x") or ""
                 if _fits(rule, argument):
                     return self._found(rule.kind, found, argument)
@@ -117,16 +117,6 @@ class Heard:
         """Whether it may change anything: it is no question about a state, and no reproach."""
         before = _before(self._language, self._names).pattern
         return not compiled(f"{before}(?:{self._table.no_order})").match(self._line)
-
-    @cached_property
-    def _is_question(self) -> bool:
-        """Whether it is a question, but no request: "could you remember that…?", "…, okay?"."""
-        words, line = self._table, self._line
-        front = _before(self._language, self._names).match(line)
-        return self.text.rstrip(" \"'”“»«").endswith("?") and not (
-            any(f"{word} " in front[0] for word in words.requests if front)
-            or any(line.endswith(f" {word}") for word in words.after)
-        )
 
     def _intended(self) -> Command | None:
         """Return the command that the model sees in free words."""

@@ -57,7 +57,6 @@ class CommandRule(Struct, frozen=True, kw_only=True):
         needs: Pattern that the argument must begin with; "" for anything.
         never: Pattern that the argument must not begin with; "" for nothing.
         max_words: Length limit of the argument.
-        may_ask: Whether the command may be written as a question.
     """
 
     kind: CommandKind
@@ -65,7 +64,6 @@ class CommandRule(Struct, frozen=True, kw_only=True):
     needs: str = ""
     never: str = ""
     max_words: int = 60
-    may_ask: bool = True
 
 
 class CommandWords(Struct, frozen=True, kw_only=True):
@@ -88,7 +86,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         spelt: Pattern of how a name is spelt, behind it ("with K").
         right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
             says nothing alone.
-        requests: Those of ``before`` that make a question a command: "could you remember that…?"
         own: Pattern of words by which users refer to themselves.
         everything: Words for everything stored ("forget everything", "forget about me").
         leading: Words before a topic to forget that are not part of it ("my", "the").
@@ -107,7 +104,6 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     right_and_wrong: str
     spelt: str
     right_vague: str
-    requests: tuple[str, ...]
     own: str
     everything: frozenset[str]
     leading: frozenset[str]

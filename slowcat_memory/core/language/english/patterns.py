@@ -250,23 +250,16 @@ COMMANDS = CommandWords(
         "(?:don't|do not) (?:remember|keep|store|save|note|record) this",
         "wrong": "(?:that's|thats|that is|that was|this is|you got that|you've got that|you have "
         "got that|you are|you're) (?:all )?(?:wrong|not right|not true|not correct|not "
-        "quite right|incorrect|false|mistaken)|(?:that|this) isn't (?:right|true|correct|"
+        "quite right|incorrect|false|mistaken|a mistake(?= it))|(?:that|this) isn't (?:right|true|correct|"
         "quite right)|you misheard(?: me| that)?",
     },
     rules=(
         CommandRule(
             kind="remember",
-            says="(?:{keep}) (?P<shared>{for_all}) (?:(?:{that}) )?{x}",
-            needs=f"(?:{_STARTS})\\b|(?:\\S+ ){{1,3}}(?:{_BE})\\b",
-            may_ask=False,
-        ),
-        CommandRule(
-            kind="remember",
-            says="(?:{keep}) (?:{that}) {x}",
+            says="(?:{keep}) (?:(?P<shared>{for_all})(?: (?:{that}))?|{that}) {x}",
             needs=f"(?:{_STARTS}) \\S|you (?:should|must|can|can't|may|need|have to)\\b|"
             f"(?!(?:{_THING}|you)\\b)(?:\\S+ ){{1,3}}(?:{_BE})\\b",
             never="(?:we|you|i|they) (?:danced|laughed)\\b",
-            may_ask=False,
         ),
         CommandRule(
             kind="remember",
@@ -279,7 +272,6 @@ COMMANDS = CommandWords(
             f"\\S+ (?:{_BE})\\b|\\S+'s (?:\\S+ ){{1,3}}(?:is|are|was|has)\\b",
             never=f"the (?:{_THING})\\b(?! (?:is|has|{_NOW})\\b)|(?:i|we|you|he|she|they) "
             f"(?:{_TOLD})\\b",
-            may_ask=False,
         ),
         CommandRule(
             kind="remember",
@@ -293,7 +285,6 @@ COMMANDS = CommandWords(
             "|(?:.* )?(?:to|can't|cannot|don't|will|won't|'ll|always|never|you|should|must|i|"
             "i'll|we|they|he|she|not|could|couldn't|would|did|didn't|do|does|still|"
             "just|also|hardly|that|who|everyone|people|to please)$",
-            may_ask=False,
         ),
         CommandRule(
             kind="forget_that",
@@ -302,10 +293,9 @@ COMMANDS = CommandWords(
         ),
         CommandRule(
             kind="forget_about",
-            says="(?:{forget}|remove|wipe) (?:everything|all|anything|what|whatever|"
-            "(?:all|every|any)(?: your| my| the)? (?:memory|memories|information|data|notes?|facts?|thing))(?: that)?"
+            says="(?:{forget}|remove|wipe) (?:everything|all|anything|what|whatever)(?: that)?"
             "(?: (?:you|i|we|you've|i've|we've)(?: have)?(?: ever)? "
-            "(?:know|remember|stored|learned|learnt|said|told you|mentioned|talked))? (?:of|about|on) {x}",
+            "(?:know|remember|stored|learned|learnt|said|told you|mentioned|talked))? about {x}",
             never=f"(?:it|this|that|him|her|them|what|how|the fact)\\b|(?:\\S+ )+(?:{_BE})\\b",
             max_words=5,
         ),
@@ -318,13 +308,6 @@ COMMANDS = CommandWords(
             f"(?:\\S+ ){{0,4}}(?:{_BE})\\b|(?!(?:on|and|but|isn't|is|for|to|because|if|when|of|"
             f"with|in|at|so|or|you)\\b)\\S+ (?:is|was|lives|works|likes|has)\\b",
             never="(?:\\S+ ){1,4}should(?:'ve| have| never)\\b",
-            may_ask=False,
-        ),
-        CommandRule(
-            kind="correct",
-            says="(?:(?:no|nope|nah) )*(?:that's|thats|that is) a mistake {x}",
-            needs="(?:it's|its|it is|it was|it should) \\S",
-            may_ask=False,
         ),
         CommandRule(
             kind="correct",
@@ -333,14 +316,12 @@ COMMANDS = CommandWords(
             "(?:not (?:\\S+ ){1,3}(?:it's|its|it is) \\S+|(?:\\S+ ){1,4}not (?:\\S+ ?){1,4}|"
             "\\S+ (?:(?:spelt|spelled|written) )?with (?:an? )?\\S+$)",
             max_words=10,
-            may_ask=False,
         ),
         CommandRule(
             kind="correct",
             says="{x}",
             needs="i (?:said|meant) (?:\\S+ ){1,3}not (?:\\S+ ?){1,3}$",
             max_words=9,
-            may_ask=False,
         ),
         CommandRule(kind="off_record", says="{off_record}"),
         CommandRule(
@@ -392,7 +373,6 @@ COMMANDS = CommandWords(
     ),
     spelt=r" (?:(?:spelt|spelled|written) )?with (?:an? )?\w\b.*$",
     right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their|to)\b(?!['’]?s? name)",
-    requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",
     everything=word_set(_WORDS["commands"]["everything"]),
     leading=word_set(_WORDS["commands"]["leading"]),

@@ -172,7 +172,6 @@ COMMANDS = CommandWords(
         CommandRule(
             kind="remember",
             says="(?:{keep}){polite}(?: (?P<shared>{for_all}))?{polite} dass {x}",
-            may_ask=False,
         ),
         CommandRule(
             kind="forget_that", says="(?:{forget}) (?:das|dies)(?: {polite})?{polite}(?: wieder)?"
@@ -189,7 +188,6 @@ COMMANDS = CommandWords(
             says="(?:nein )*(?:{wrong}) {x}",
             needs="(?:ich|wir|er|sie|es) \\S+ \\S|(?:meine?|unsere?|seine?|ihre?|der|die|das) "
             f"(?:\\S+ ){{1,3}}(?:{_IS})\\b|\\S+ (?:ist|war|heißt|wohnt)\\b",
-            may_ask=False,
         ),
         CommandRule(
             kind="correct",
@@ -198,14 +196,12 @@ COMMANDS = CommandWords(
             "(?:nicht (?:\\S+ ){1,3}sondern \\S+|(?:\\S+ ){1,4}nicht (?:\\S+ ?){1,4}|"
             "\\S+ (?:geschrieben )?mit (?:einem |'nem )?\\S+$)",
             max_words=10,
-            may_ask=False,
         ),
         CommandRule(
             kind="correct",
             says="{x}",
             needs="ich (?:sagte|meinte|hab(?:e)? gesagt) (?:\\S+ ){1,3}(?:und )?nicht (?:\\S+ ?){1,3}$",
             max_words=9,
-            may_ask=False,
         ),
         CommandRule(kind="off_record", says="(?:off|of) the record"),
         CommandRule(kind="undo", says="rückgängig(?: machen)?"),
@@ -241,7 +237,6 @@ COMMANDS = CommandWords(
     ),
     spelt=r" (?:(?:geschrieben|geschrieben wird) )?mit (?:einem |'nem )?\w\b.*$",
     right_vague=r"(?:es|er|sie|das|dies|ihn|ihm|ihr|sein|seine|ihre)\b",
-    requests=("kannst du", "könntest du", "würdest du"),
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
     everything=word_set(_WORDS["commands"]["everything"]),
     leading=word_set(_WORDS["commands"]["leading"]),
