@@ -18,12 +18,12 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.extraction.checks.attributed import words_in, wrong_subject
 from slowcat_memory.core.extraction.checks.contradicted import (
     contradicts,
+    is_reported,
     supposes,
     unsupported,
 )
 from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.checks.related import Related, evidence, unrelated
-from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.evidence import (
     Dated,
     asks,

@@ -1,4 +1,9 @@
-"""Whether a statement says what its quote denies, supposes or does not have the words for."""
+"""Whether a statement says what its quote denies, supposes or does not have the words for.
+
+What was read aloud ("it says ...", "the message goes ...") was not said by the speaker about their
+life: what follows from it is kept as reported, with low confidence, and is never brought up. What a
+person said ("the doctor said I have to rest") and what a recipe says is the speaker's own.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +13,7 @@ from slowcat_memory.core.extraction.checks.attributed import Token, find, same, 
 from slowcat_memory.core.extraction.clauses import straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
 
 LEAST_SHARED = 0.3  # of a statement's content words, in the record: paraphrases keep a third
@@ -20,6 +26,9 @@ _DENIALS = words_of_any(lambda one: one.persons.sets["denials"])
 _SUPPOSED = re.compile(of_any(lambda one: one.persons.supposed), re.IGNORECASE)
 _TAG = re.compile(of_any(lambda one: f"(?:{one.persons.statement_tag})"), re.IGNORECASE)
 _DATES = frozenset((*DAYS, *MONTHS))
+_READ = re.compile(of_any(lambda one: f"(?:{one.persons.read_aloud})"), re.IGNORECASE)
+_OWN = re.compile(of_any(lambda one: f"(?:{one.persons.own_doing})"), re.IGNORECASE)
+_STOP = re.compile(r"[.!?…](?=\s|$)")
 
 
 def without_tag(text: str) -> str:
@@ -175,3 +184,28 @@ def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
     found = sum(any(same(word, other) for other in record) for word in own)
     numbers = sum(word.isdigit() and word in record for word in words_in(content))
     return bool(own) and found + numbers < LEAST_SHARED * (len(own) + numbers)
+
+
+# ------------------------------------------------------------------- read aloud
+
+
+def reported_parts(text: str) -> Iterator[str]:
+    """Yield what a turn repeats from a text: from the words that announce it to the sentence's end."""
+    said = straight(text)
+    for found in _READ.finditer(said):
+        start = max((end.end() for end in _STOP.finditer(said, 0, found.start())), default=0)
+        if _OWN.search(said[start : found.end()]):
+            continue
+        end = _STOP.search(said, found.end())
+        yield said[found.start() : end.end() if end else len(said)]
+
+
+def is_reported(quote: str, text: str) -> bool:
+    """Return whether a quote of a turn lies in what the turn repeats from a text."""
+    words = fingerprint(straight(quote))
+    return bool(words) and any(words in fingerprint(part) for part in reported_parts(text))
+
+
+def reads_aloud(text: str) -> bool:
+    """Return whether a text repeats another one."""
+    return any(True for _ in reported_parts(text))
