@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.checks.contradicted import (
+from slowcat_memory.core.extraction.checks.quoted import (
     contradicts,
     denies,
     supposes,
