@@ -1,7 +1,6 @@
 """Pages of a catalogue: some 50 rows, the newest first, each with its place as a cursor."""
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
@@ -36,11 +35,6 @@ def newest(
                 return found, cursor_of(*place(found[-1]))
             found.append(rows[at])
     return found, ""
-
-
-def counts(rows: Sequence[Memory]) -> Counter[str]:
-    """Return how many current memories there are of each kind."""
-    return Counter(one.kind for one in rows if is_current(one))
 
 
 def people(

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.checks.contradicted import without_tag
+from slowcat_memory.core.extraction.checks.quoted import without_tag
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint

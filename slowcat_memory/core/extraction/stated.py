@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import sentencex
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.reported import is_reported
+from slowcat_memory.core.extraction.checks.quoted import is_reported
 from slowcat_memory.core.extraction.clause_facts import (
     Grammar,
     StatedFact,

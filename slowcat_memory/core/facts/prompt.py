@@ -16,14 +16,16 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.checks.attributed import words_in, wrong_subject
-from slowcat_memory.core.extraction.checks.contradicted import (
+from slowcat_memory.core.extraction.checks.derived_text import has_link
+from slowcat_memory.core.extraction.checks.quoted import (
+    Related,
     contradicts,
+    evidence,
+    is_reported,
     supposes,
+    unrelated,
     unsupported,
 )
-from slowcat_memory.core.extraction.checks.derived_text import has_link
-from slowcat_memory.core.extraction.checks.related import Related, evidence, unrelated
-from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.evidence import (
     Dated,
     asks,

@@ -1,6 +1,7 @@
 """What do you know about me? Blocks, facts, notes and people, each with the words that say it."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
@@ -10,7 +11,7 @@ from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, fam
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.catalogue import counts, is_current, is_fact, newest, relations
+from slowcat_memory.web.catalogue import is_current, is_fact, newest, relations
 from slowcat_memory.web.catalogue import people as people_of
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal
@@ -38,7 +39,7 @@ def facts(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         found, after = newest(known, wanted, PAGE, given.get("after", ""))
         read = (snapshot.read(scope, one.id) for one in found)
         rows = [memory_row(page, one) for one in read if one is not None]
-    return {"rows": rows, "after": after, "counts": _by_kind(counts(known))}
+    return {"rows": rows, "after": after, "counts": _by_kind(known)}
 
 
 def _wanted(kind: str, mark: str, past: bool) -> Callable[[Memory], bool]:
@@ -57,9 +58,11 @@ def _wanted(kind: str, mark: str, past: bool) -> Callable[[Memory], bool]:
     return wanted
 
 
-def _by_kind(counts: Mapping[str, int]) -> dict[str, int]:
-    shown = (FACT, NOTE, SUMMARY)
-    return {kind: n for kind, n in sorted(counts.items()) if family(kind) in shown}
+def _by_kind(known: Sequence[Memory]) -> dict[str, int]:
+    """Return how many current facts, notes and summaries there are of each kind."""
+    shown = (one.kind for one in known if is_current(one))
+    found = Counter(kind for kind in shown if family(kind) in (FACT, NOTE, SUMMARY))
+    return dict(sorted(found.items()))
 
 
 def blocks(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from slowcat_memory.core.extraction.checks.contradicted import (
+from slowcat_memory.core.extraction.checks.quoted import (
     contradicts,
     supposes,
     unsupported,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.checks.related import Related, unrelated
+from slowcat_memory.core.extraction.checks.quoted import Related, unrelated
 from slowcat_memory.core.extraction.predicates import PREFERRED, canonical
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.records import Turn

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from slowcat_memory.core.blocks.statements import valid_of_kind
-from slowcat_memory.core.extraction.checks.reported import is_reported, reads_aloud
+from slowcat_memory.core.extraction.checks.quoted import is_reported, reads_aloud
 from slowcat_memory.core.facts.fact import fact_key, fact_memory
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply, check_reply
 from slowcat_memory.core.proactive.open_threads import of_turns
