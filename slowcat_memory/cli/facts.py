@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.shell import (
     NotFound,
     count,
     dots,
     last_moment,
     listed,
+    nothing_in,
     out,
     print_entries,
     print_json,
+    print_list,
+    reading,
+    settings,
     short,
+    takes,
     when,
 )
-from slowcat_memory.cli.settings import nothing_in, print_list, reading, settings, takes
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Portrait

@@ -19,14 +19,7 @@ from slowcat_memory.store import Ack
 from slowcat_memory.transfer import session_match
 from slowcat_memory.transfer.reading import Options, Reading, readings
 from slowcat_memory.transfer.session_match import Match, Overlaps
-from slowcat_memory.transfer.transcript import (
-    PACE,
-    Note,
-    Report,
-    TranscriptSession,
-    Utterance,
-    utc,
-)
+from slowcat_memory.transfer.transcript import PACE, Note, Report, TranscriptSession, Utterance, utc
 
 Progress = Callable[[int, int], object]
 REASON = "import"
