@@ -160,11 +160,12 @@ class Catalogue:
                 yield one
             last = place
 
-    def span(self) -> tuple[datetime, datetime] | None:
-        """Return the first and the last time since when a fact is true; None without facts."""
+    def changes(self) -> tuple[list[datetime], list[datetime]]:
+        """Return since when, and until when, the shown facts are true, as far as there is a day."""
         with self._lock:
-            since = [one.since for one in self._newest_first("", None) if one.family == FACT]
-        return (since[-1], since[0]) if since else None
+            facts = [one for one in self._by_id.values() if is_fact(one)]
+        ended = (one.until or one.retired for one in facts)
+        return [one.since for one in facts if one.since.year > 1], [at for at in ended if at]
 
     def counts(self) -> Counter[str]:
         """Return how many current memories there are of each kind."""

@@ -113,10 +113,8 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         rows = [memory_row(page, one) for one in facts]  # what no relation was read from
     name, *also = dict.fromkeys(page.name(scope, one) for one in names)
     return {
-        "id": entity.id,
         "name": name,
         "also": also,
-        "type": entity.facets.get("type", ""),
         "relations": [_relation(page, one, entity.id, catalogue) for one in relations],
         "more": max(0, len(every) - PAGE),
         "facts": rows,
@@ -139,8 +137,6 @@ def _relation(
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
         "quote": said.quote,
-        "speaker": page.name(memory.scope, memory.speaker),
-        "turn": memory.sources[0] if memory.sources else 0,
     }
 
 
