@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest.mock import MagicMock, patch
 
 import pytest
@@ -199,10 +199,12 @@ def test_examples_the_voice_bot_of_the_page_is_made_as_it_is_written(
         monkeypatch.setitem(sys.modules, name, MagicMock())
     sys.modules["faster_whisper"].WhisperModel.return_value.supported_languages = ["en"]
     monkeypatch.setenv("HOME", str(tmp_path))
-    made: dict[str, object] = {"__name__": "voice_bot"}
+    made: dict[str, Any] = {"__name__": "voice_bot"}
     exec(compile(code, "voice-bot.md", "exec"), made)
-    runner = cast(Any, made["WorkerRunner"])
-    with patch.object(runner, "add_workers") as added, patch.object(runner, "run") as run:
-        asyncio.run(cast(Any, made["main"])())
-    assert isinstance(added.call_args.args[0], cast(Any, made["PipelineWorker"]))
+    with (
+        patch.object(made["WorkerRunner"], "add_workers") as added,
+        patch.object(made["WorkerRunner"], "run") as run,
+    ):
+        asyncio.run(made["main"]())
+    assert isinstance(added.call_args.args[0], made["PipelineWorker"])
     run.assert_awaited_once()

@@ -59,9 +59,6 @@ def import_(
         list[Path] | None,
         typer.Argument(metavar="FILE", help="Transcripts, folders or zip archives."),
     ] = None,
-    conversation: Annotated[
-        list[str] | None, typer.Option(help="Only this conversation of the file; may be repeated.")
-    ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Import sessions again that were forgotten.")
     ] = False,
@@ -147,7 +144,6 @@ def import_(
     where = Where(
         scope=own if chosen.user else "",
         own=own,
-        conversations=conversation or [],
         again=again,
         undated=begin,
     )
@@ -160,10 +156,6 @@ def import_(
         print_json({"files": rows, "scopes": scopes, "vectors": searchable})
     else:
         _summary(rows, scopes, beside)
-    if conversation and not any(entry["conversations"] for entry in rows):
-        raise TranscriptError(
-            "there is no such conversation", hint="`--dry-run` lists what there is."
-        )
     if any(entry["unreadable"] for entry in rows):
         raise typer.Exit(1)
     return None

@@ -1,6 +1,5 @@
 """import: the preview, chats without dates, who is who, exports that overlap, notes of Mem0."""
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -50,10 +49,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """A terminal: called with answers, it returns the questions that are asked."""
     from slowcat_memory.cli import files
 
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     def answering(*answers: str) -> list[str]:
         questions, left = list[str](), list(answers)
 
@@ -62,7 +57,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
             return left.pop(0)
 
         monkeypatch.setattr(files.typer, "prompt", ask)
-        monkeypatch.setattr(files, "sys", SimpleNamespace(stdin=Terminal()))
+        monkeypatch.setattr(
+            files, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+        )
         return questions
 
     return answering

@@ -126,13 +126,9 @@ def test_the_page_speaks_the_language_of_the_memory(tmp_path: Path, visit: Any, 
         assert seen.tab.locator("html").get_attribute("lang") == "de"
         seen.tab.get_by_role("heading", name="Was weißt du über mich?").wait_for()
         seen.tab.get_by_text("gesagt von Anna · seit 2. März 2026").first.wait_for()
-        for view in VIEWS:
-            seen.view(view)
-            assert seen.tab.locator(".error").count() == 0
         seen.view("when")
         picture = seen.tab.get_by_role("img", name="Woche für Woche, vom 2. März 2026 bis")
         assert picture.locator(".wide rect").count() == 3  # three talks, each in a week of its own
-        assert picture.locator(".ended rect").count() >= 1
         assert grave(seen.tab, axe) == [] and seen.faults == []
 
 
