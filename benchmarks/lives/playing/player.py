@@ -39,7 +39,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.testing import FixedClock
-from slowcat_memory.tools.handlers import Call, ToolCalls
+from slowcat_memory.tools.functions import Call, ToolCalls
 
 PAUSE_S = 20.0  # between two exchanges
 CONSIDERS_S = 1200.0  # from a session's end to the next idle work, at least
