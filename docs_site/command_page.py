@@ -12,7 +12,7 @@ from typing import Any
 from typer.main import get_command
 
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.output import CODES
+from slowcat_memory.cli.shell import CODES
 
 HEAD = """\
 # Command line

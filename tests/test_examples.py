@@ -3,10 +3,13 @@
 import ast
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock, patch
 
 import pytest
 
@@ -184,3 +187,24 @@ def test_examples_the_custom_job_thinks():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["Anna loves old bicycles.", "Anna loves the sea."]
+
+
+def test_examples_the_voice_bot_of_the_page_is_made_as_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is Pipecat's and ours is real; the libraries beneath it are stand-ins."""
+    page = (FOLDER.parent / "docs" / "voice-bot.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for name in ("faster_whisper", "piper", "piper.download_voices", "pyaudio"):
+        monkeypatch.setitem(sys.modules, name, MagicMock())
+    sys.modules["faster_whisper"].WhisperModel.return_value.supported_languages = ["en"]
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made: dict[str, Any] = {"__name__": "voice_bot"}
+    exec(compile(code, "voice-bot.md", "exec"), made)
+    with (
+        patch.object(made["WorkerRunner"], "add_workers") as added,
+        patch.object(made["WorkerRunner"], "run") as run,
+    ):
+        asyncio.run(made["main"]())
+    assert isinstance(added.call_args.args[0], made["PipelineWorker"])
+    run.assert_awaited_once()

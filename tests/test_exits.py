@@ -34,7 +34,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
-from slowcat_memory.tools.handlers import OFFERED, Call, ToolCalls
+from slowcat_memory.tools.functions import NAMES, Call, ToolCalls
 from tests.support.asking_jobs import ASKING
 from tests.support.parroting_llm import MONDAY
 
@@ -154,7 +154,7 @@ def test_exits_every_method_of_the_engine_is_an_exit_or_none() -> None:
 
 
 def test_exits_every_tool_is_attacked() -> None:
-    assert set(OFFERED) - {"remember"} == set(TOOL_EXITS)
+    assert set(NAMES) - {"remember"} == set(TOOL_EXITS)
 
 
 def test_exits_every_spoken_answer_is_attacked(engine: MemoryEngine) -> None:
@@ -420,7 +420,6 @@ DOORS = (
     "runtime/session/icebreakers.py",
     "mcp/answers.py",
     "mcp/seen.py",
-    "tools/handlers.py",
     "tools/functions.py",
     "processor/turn.py",
     "processor/commands.py",

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.cli.app import app
 from slowcat_memory.config import Config
-from slowcat_memory.tools.handlers import Call, ToolCalls
+from slowcat_memory.tools.functions import Call, ToolCalls
 from slowcat_memory.web import PageContext, verbs
 from slowcat_memory.web.views import know, said
 from tests.support.mcp_host import Host, asking

@@ -10,9 +10,18 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
-from slowcat_memory.cli import change, data, facts, fleet, imports, look, run, setup, why
-from slowcat_memory.cli.output import CODES, DONE, FAILED, INTERRUPTED, USAGE, NotFound, err, warn
-from slowcat_memory.cli.settings import Settings
+from slowcat_memory.cli import change, facts, files, fleet, look, run, setup, why
+from slowcat_memory.cli.shell import (
+    CODES,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    NotFound,
+    Settings,
+    err,
+    warn,
+)
 from slowcat_memory.errors import SlowcatError
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
@@ -149,9 +158,9 @@ def _set_up_log(debug: bool) -> None:
 for panel, commands in {
     TRY: (run.demo, run.chat),
     LOOK: (look.search, run.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
-    + (why.why, why.replay, data.export),
-    CHANGE: (imports.import_, change.remember, change.mark, change.forget, change.undo),
-    CARE: (setup.init, run.mcp, run.serve, run.idle, setup.doctor, data.backup, data.restore),
+    + (why.why, why.replay, files.export),
+    CHANGE: (files.import_, change.remember, change.mark, change.forget, change.undo),
+    CARE: (setup.init, run.mcp, run.serve, run.idle, setup.doctor, files.backup, files.restore),
 }.items():
     for command in commands:
         name = command.__name__.rstrip("_").replace("_", "-")

@@ -9,23 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from slowcat_memory.cli.look import as_called, find_memory
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.shell import (
     NotFound,
+    Yes,
     count,
     done,
     dots,
     err,
     listed,
+    memory_id,
     out,
     parse_time,
     print_entries,
     print_json,
+    settings,
     short,
+    takes,
     usage,
     warn,
     when,
 )
-from slowcat_memory.cli.settings import Yes, memory_id, settings, takes
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

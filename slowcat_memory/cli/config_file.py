@@ -15,8 +15,7 @@ import msgspec
 from rich.text import Text
 
 from slowcat_memory import providers
-from slowcat_memory.cli.output import count, done, out, print_entries, print_json, warn
-from slowcat_memory.cli.settings import Settings
+from slowcat_memory.cli.shell import Settings, count, done, out, print_entries, print_json, warn
 from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, check_names, options
 from slowcat_memory.config.knobs import BY_TARGET, SECTIONS, limits, value_of
 from slowcat_memory.config.loader import file_to_read, origin, read, variable_of

@@ -21,8 +21,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from slowcat_memory.cli.output import count, out
 from slowcat_memory.cli.setup import prepare_model
+from slowcat_memory.cli.shell import count, out
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed

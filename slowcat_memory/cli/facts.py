@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.shell import (
     NotFound,
     count,
     dots,
     last_moment,
     listed,
+    nothing_in,
     out,
     print_entries,
     print_json,
+    print_list,
+    reading,
+    settings,
     short,
+    takes,
     when,
 )
-from slowcat_memory.cli.settings import nothing_in, print_list, reading, settings, takes
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Portrait
@@ -28,12 +32,6 @@ if TYPE_CHECKING:
     from slowcat_memory.records import Memory
 
 SHOWN = 6  # facts of a person in the list
-REASONS = {
-    "order": "reads like an instruction",
-    "injected": "said with an instruction",
-    "link": "contains a link",
-    "same": "stated before",
-}
 
 
 @takes("limit", "user", "as_json")
@@ -48,10 +46,6 @@ def facts(
     history: Annotated[
         bool, typer.Option("--history", help="Also facts that no longer hold.")
     ] = False,
-    audit: Annotated[
-        bool,
-        typer.Option("--audit", help="Also quarantined, replaced and repeated facts, and why."),
-    ] = False,
 ) -> None:
     """Show the facts people stated about themselves and others, newest first.
 
@@ -61,19 +55,17 @@ def facts(
     [bold]slowcat-memory facts --type preference[/]
     """
     with reading(ctx) as (engine, where):
-        known = _facts(engine, where, history, audit)
+        known = _facts(engine, where, history)
         found = [fact for fact in known if _fits(fact, type_, about)]
 
         def entry(fact: "Memory") -> Sequence[str | Text]:
-            over, until = fact.retired_at is not None, fact.valid_to if history or audit else None
+            over, until = fact.retired_at is not None, fact.valid_to if history else None
             words = _over(_with_day(fact), until, engine.zone)
-            reason = REASONS.get(fact.facets.get("why", ""), "superseded" if over else "")
             about = dots(
                 fact.kind.partition("/")[2].replace("_", " "),
                 f"{fact.statement.confidence} confidence",
                 "by you" if fact.made is None else "by an LLM" if fact.made.model else "by rule",
                 f"turn {fact.sources[0]}" if fact.sources else "",
-                reason if audit else "",
             )
             text = Text(words, style="dim" if over else "")
             return when(fact.valid_from, engine.zone)[:10], text, about
@@ -90,7 +82,7 @@ def facts(
         print_list(settings(ctx), found, entry, "fact", nothing, note=note)
 
 
-def _facts(engine: "MemoryEngine", scope: str, history: bool, audit: bool) -> "list[Memory]":
+def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
     from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.core.memory import FACT, QUARANTINED
 
@@ -100,7 +92,7 @@ def _facts(engine: "MemoryEngine", scope: str, history: bool, audit: bool) -> "l
         for fact in snapshot.memories(scope, f"{FACT}/"):
             over = fact.retired_at is not None
             hidden = fact.kind == QUARANTINED or (over and fact.facets.get("why") == "same")
-            if audit or (not hidden and (history or not over)):
+            if not hidden and (history or not over):
                 kept.append(renamed(fact, called))
     return sorted(kept, key=lambda fact: (fact.valid_from, fact.id), reverse=True)
 

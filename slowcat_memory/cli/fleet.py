@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.run import duration, until_stopped
+from slowcat_memory.cli.shell import (
     count,
     done,
     dots,
@@ -16,12 +17,12 @@ from slowcat_memory.cli.output import (
     out,
     print_entries,
     print_json,
+    settings,
     size,
+    takes,
     waiting,
     warn,
 )
-from slowcat_memory.cli.run import duration, until_stopped
-from slowcat_memory.cli.settings import settings, takes
 from slowcat_memory.errors import ConfigError, FleetError, how_to_install
 
 if TYPE_CHECKING:

@@ -9,28 +9,26 @@ import typer
 from msgspec.structs import replace
 from rich.text import Text
 
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.shell import (
     NotFound,
+    Settings,
     count,
     dots,
+    memory_id,
+    nothing_in,
     out,
     print_entries,
     print_json,
-    short,
-    size,
-    usage,
-    warn,
-    when,
-)
-from slowcat_memory.cli.settings import (
-    Settings,
-    memory_id,
-    nothing_in,
     print_list,
     reading,
     settings,
+    short,
     shown_id,
+    size,
     takes,
+    usage,
+    warn,
+    when,
 )
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.setup import endpoint, examine
+from slowcat_memory.cli.shell import (
     FAILED,
     INTERRUPTED,
     bars,
@@ -23,12 +24,12 @@ from slowcat_memory.cli.output import (
     done,
     err,
     out,
+    settings,
+    takes,
     usage,
     warn,
     when,
 )
-from slowcat_memory.cli.settings import settings, takes
-from slowcat_memory.cli.setup import endpoint, examine
 from slowcat_memory.errors import ConfigError, how_to_install
 
 if TYPE_CHECKING:

@@ -16,17 +16,19 @@ import typer
 from msgspec import Struct
 from rich.text import Text
 
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.shell import (
+    Settings,
     count,
     listed,
     out,
     print_entries,
     print_json,
+    settings,
     size,
+    takes,
     waiting,
     warn,
 )
-from slowcat_memory.cli.settings import Settings, settings, takes
 from slowcat_memory.errors import ProviderError, SlowcatError, StoreDamagedError, StoreError
 
 if TYPE_CHECKING:

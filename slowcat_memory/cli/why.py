@@ -8,21 +8,24 @@ from msgspec import Struct
 from rich.text import Text
 
 from slowcat_memory.cli.look import as_called, found_by, likelihood
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.shell import (
     NotFound,
+    Settings,
+    Yes,
     count,
     done,
     dots,
     out,
     print_entries,
     print_json,
+    settings,
     short,
+    takes,
     usage,
     waiting,
     warn,
     when,
 )
-from slowcat_memory.cli.settings import Settings, Yes, settings, takes
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -35,7 +35,7 @@ from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
 from slowcat_memory.runtime.conversation.user_names import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.tools.handlers import Call
+from slowcat_memory.tools.functions import Call
 
 
 class InterimTranscripts:

@@ -52,8 +52,7 @@ from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
-from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
-from slowcat_memory.tools.handlers import Call
+from slowcat_memory.tools.functions import SEARCH, Call, FunctionSchema, memory_tools
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet

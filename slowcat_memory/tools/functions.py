@@ -1,7 +1,8 @@
 """Tools by which the LLM queries the memory: ``LLMContext(tools=memory.tools())``.
 
 The schemas carry their handlers, so that any LLM service registers them, realtime ones included.
-Handlers run on a thread, off the event loop.
+Handlers run on a thread, off the event loop. What is forgotten is asked about first: the user
+agrees in a later turn.
 """
 
 import asyncio
@@ -11,19 +12,46 @@ from typing import Any, Protocol
 from pipecat.services.llm_service import FunctionCallParams
 
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.tools.handlers import OFFERED, Call, ToolCalls
+from slowcat_memory.mcp.answers import NOTES, Answers
+from slowcat_memory.mcp.arguments import SPOKEN, TOOLS
+from slowcat_memory.mcp.seen import Call, Seen
 
 try:
     from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 except ImportError:  # before Pipecat 1.14
     from pipecat.adapters.schemas.function_schema import FunctionSchema
 
-__all__ = ["NAMES", "FunctionSchema", "memory_tools"]
+__all__ = ["NAMES", "Call", "FunctionSchema", "ToolCalls", "memory_tools"]
 
-NAMES = tuple(OFFERED)
+NAMES = SPOKEN
 SEARCH = "search_memory"
 TOO_LATE: dict[str, Any] = {"error": "Somebody else is speaking now. Do not answer this."}
 NO_MEMORY: dict[str, Any] = {"error": "There is no memory right now."}
+TOKENS = 400  # of an answer, estimated
+FEW_SUMMARIES = 2  # beside the memories of an answer
+AGREED = 3  # user turns within which the user may agree
+YES = "yes"  # confirms a preview; the turns make it safe
+NOBODY = "There is no memory for whoever speaks now."
+
+
+class ToolCalls:
+    """Executes the calls of one conversation."""
+
+    def __init__(self) -> None:
+        self._answers = Answers(TOKENS, FEW_SUMMARIES, AGREED, lambda: YES)
+
+    def answer(self, name: str, arguments: Any, call: Call) -> dict[str, Any]:
+        """Execute a call and return small, plain JSON for the LLM. Blocks, and never raises."""
+        if not call.scope:
+            return {"error": NOBODY}
+        answer = self._answers.answer(name, arguments, Seen(call))
+        if answer.failed:
+            return {"error": answer.note}
+        call.shown(answer.memories)
+        lines = [line.removeprefix("- ") for line in answer.lines]
+        heading = answer.heading.removesuffix(NOTES).strip()
+        told = {"memories": lines, "note": " ".join(filter(None, (heading, answer.note)))}
+        return {key: value for key, value in told.items() if value}
 
 
 class ToolHost(Protocol):
@@ -52,7 +80,7 @@ def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSch
 
 
 def _function(name: str, memory: ToolHost, calls: ToolCalls) -> FunctionSchema:
-    tool = OFFERED[name]
+    tool = TOOLS[name]
     schema = tool.schema()
     properties = {
         key: {part: value[part] for part in ("type", "description")}

@@ -4,7 +4,7 @@ A session that cannot be stored is reported, and the others are imported. A file
 anything of it is written (``transfer.reading``), within the limits of ``transfer.sources``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
@@ -19,14 +19,7 @@ from slowcat_memory.store import Ack
 from slowcat_memory.transfer import session_match
 from slowcat_memory.transfer.reading import Options, Reading, readings
 from slowcat_memory.transfer.session_match import Match, Overlaps
-from slowcat_memory.transfer.transcript import (
-    PACE,
-    Note,
-    Report,
-    TranscriptSession,
-    Utterance,
-    utc,
-)
+from slowcat_memory.transfer.transcript import PACE, Note, Report, TranscriptSession, Utterance, utc
 
 Progress = Callable[[int, int], object]
 REASON = "import"
@@ -43,7 +36,6 @@ class Imported(Struct):
     notes: int = 0
     known_turns: int = 0
     scopes: set[str] = field(default_factory=set)
-    conversations: int = 0
 
 
 class Where(Struct, frozen=True, kw_only=True):
@@ -52,14 +44,12 @@ class Where(Struct, frozen=True, kw_only=True):
     Attributes:
         scope: The namespace; "" for the scope that a line was exported from, else ``own``.
         own: That of lines that name none; "" for the configured one.
-        conversations: The only ones to take; none for all.
         again: Also import what was imported before and forgotten since.
         undated: When a conversation without any date began; None for when the file was changed.
     """
 
     scope: str = ""
     own: str = ""
-    conversations: Sequence[str] = ()
     again: bool = False
     undated: datetime | None = None
 
@@ -69,7 +59,6 @@ def import_file(
     path: Path,
     *,
     scope: str = "",
-    conversations: Sequence[str] = (),
     again: bool = False,
     on_error: Report,
     progress: Progress = lambda turns, of_turns: None,
@@ -79,29 +68,23 @@ def import_file(
     Args:
         memory: Where to.
         path: A file, a folder or a zip archive.
-        scope: As in ``Where``, like ``conversations`` and ``again``.
+        scope: As in ``Where``, like ``again``.
         on_error: Called with an error for each unreadable line, and each session that cannot be
             stored.
         progress: Called after each session with the turns so far, and those of the file. If it
             raises, the sessions done are kept.
 
     Raises:
-        TranscriptError: The file cannot be read, or has no such conversation.
+        TranscriptError: The file cannot be read.
         StoreError: The store cannot be written.
     """
-    where = Where(scope=scope, conversations=conversations, again=again)
+    where = Where(scope=scope, again=again)
     options = Options(scoped=not scope, zone=memory.zone)
-    done, known = Imported(), set[str]()
+    done = Imported()
     for reading in readings(path, options, on_error, lambda error: None):
         for error in reading.faults:
             on_error(error)
-        known |= set(reading.conversations)
         import_reading(memory, reading, where, done, on_error=on_error, progress=progress)
-    if conversations and not done.conversations:
-        names = sorted(known)
-        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-        hint = f"It has: {', '.join(names[:10])}{more}."
-        raise TranscriptError(f"{path} has no such conversation", hint=hint)
     return done
 
 
@@ -122,10 +105,7 @@ def import_reading(
     own, turns = where.own or scope_of_user(memory.config.memory.user_id), 0
     overlaps = Overlaps()
     for chat in reading.transcripts(where.undated):
-        if where.conversations and chat.conversation not in where.conversations:
-            continue
         scope = check_scope(where.scope or chat.scope or own)
-        done.conversations += 1
         done.scopes.add(scope)
         for note in chat.notes:
             _keep_note(memory, scope, note)

@@ -96,6 +96,8 @@ class Files(Generic[Result]):
             self._beside(error)
         except TranscriptError as error:
             self._report(error)
+        except OSError as error:
+            self._report(TranscriptError(f"cannot read {name}: {error.strerror or error}"))
         except BROKEN as error:
             self._report(TranscriptError(f"{name} is damaged: {error}", hint="Unpack the archive."))
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.web import verbs
@@ -106,12 +107,13 @@ TYPES = {
     ".js": "text/javascript",
     ".mjs": "text/javascript",
     ".css": "text/css",
+    ".json": "application/json",
     ".svg": "image/svg+xml",
 }
 
 
 def start(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return what every view needs: whose memories there are, and the user's time zone."""
+    """Return what every view needs: whose memories there are, their language and time zone."""
     with page.memory.snapshot() as snapshot:
         scopes = page.scopes(snapshot)
     config = page.memory.config
@@ -119,9 +121,8 @@ def start(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "scopes": scopes,
         "scope": page.person,
         "everyone": page.everyone,
+        "language": language_of(config.memory.language).name,
         "zone": config.memory.time_zone,
-        "agent": config.memory.agent_name,
-        "local": "Everything is shown here, local-only memories too: this page is on this machine.",
     }
 
 
@@ -141,7 +142,6 @@ READS: dict[str, Read] = {
     "thinking/work": health.work,
     "thinking/rejected": health.rejected,
     "health": health.overview,
-    "health/process": health.process,
     "health/speed": health.speed,
     "health/doctor": health.doctor,
 }

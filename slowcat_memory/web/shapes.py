@@ -35,11 +35,9 @@ def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
         "family": family(memory.kind),
         "type": memory.kind.partition("/")[2].replace("_", " "),
         "text": memory.text,
-        "about": memory.statement.subject if family(memory.kind) == "fact" else "",
         "speaker": memory.speaker,
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
-        "known": time_of(memory.recorded_at),
         "retired": time_of(memory.retired_at),
         "replaced_by": facets.get("superseded_by", ""),
         "why": facets.get("why", ""),
@@ -51,7 +49,6 @@ def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
             "version": made.version if made else 0,
             "model": made.model if made else "",
         },
-        "owner": facets.get("owner", ""),
         "turns": list(memory.sources[:8]),
         "pinned": memory.pinned,
         "muted": memory.muted,
@@ -78,7 +75,6 @@ def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict
         "role": turn.role,
         "text": turn.text,
         "at": time_of(turn.at),
-        "interrupted": turn.interrupted,
         "pinned": bool(chunk and chunk.pinned),
         "muted": bool(chunk and chunk.muted),
         "retired": time_of(chunk.retired_at) if chunk else None,
@@ -98,15 +94,12 @@ def relation_words(page: PageContext, memory: Memory, snapshot: Snapshot) -> dic
     return words
 
 
-def session_row(page: PageContext, session: Session, first: Turn | None) -> dict[str, Any]:
+def session_row(session: Session, first: Turn | None) -> dict[str, Any]:
     """Return a conversation, with the words that it begins with."""
     return {
         "id": session.id,
-        "scope": session.scope,
         "started": time_of(session.started),
-        "last": time_of(session.last),
         "open": session.ended is None,
         "turns": session.turns,
-        "speaker": page.name(first.scope, first.speaker) if first else "",
         "words": first.text[:160] if first else "",
     }

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from slowcat_memory.cli.app import FIRST, app
-from slowcat_memory.cli.output import last_moment, parse_time, period_of
+from slowcat_memory.cli.shell import last_moment, parse_time, period_of
 from slowcat_memory.engine import MemoryEngine
 from tests.support.rows import each_row, listed
 

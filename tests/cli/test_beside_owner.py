@@ -1,36 +1,13 @@
 """Every command beside a process that has the memory open: none is refused."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.look import KINDS
+from tests.support.other_process import OtherProcess
 
-BOT = """
-import sys
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing import memory_config
-memory = MemoryEngine(memory_config(sys.argv[1]))
-print("up", flush=True)
-sys.stdin.read()
-memory.close()
-"""
 ELSEWHERE = {  # what runs until it is stopped, or has a store of its own
-    "chat": "tests/cli/test_chat.py",
-    "demo": "tests/cli/test_demo.py",
-    "fleet init": "tests/fleet/test_commands.py",
-    "fleet pull": "tests/fleet/test_commands.py",
-    "fleet push": "tests/fleet/test_commands.py",
-    "fleet status": "tests/fleet/test_commands.py",
-    "fleet work": "tests/fleet/test_commands.py",
-    "mcp": "tests/mcp",
-    "serve": "tests/cli/test_running.py",
-    "ui": "tests/web",
-}
+    "chat", "demo", "mcp", "serve", "ui",
+    "fleet init", "fleet pull", "fleet push", "fleet status", "fleet work",
+}  # fmt: skip
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "search": (("dog",),),
     "show": ((), ("2",), *((kind,) for kind in KINDS)),
@@ -69,35 +46,25 @@ def names() -> set[str]:
 
 
 def test_beside_owner_every_command_is_listed_here() -> None:
-    assert names() == COMMANDS.keys() | ELSEWHERE.keys()
+    assert names() == COMMANDS.keys() | ELSEWHERE
 
 
-@pytest.fixture
-def bot(filled) -> Iterator[subprocess.Popen[str]]:
-    script = [sys.executable, "-c", BOT, str(filled.store)]
-    with subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as bot:
-        assert bot.stdin is not None and bot.stdout is not None
-        assert bot.stdout.readline() == "up\n"
-        yield bot
-        bot.stdin.close()
-        assert bot.wait(30) == 0
-
-
-def test_beside_owner_every_command_works_and_writes_its_memory(filled, bot) -> None:
-    (Path(filled.folder) / "more.txt").write_text(
-        "# 2024-06-01 10:00\nAnna: Max learned to swim.\n"
-    )
-    for name, calls in COMMANDS.items():
-        for arguments in calls:
-            result = filled(*name.split(), *arguments)
-            said = f"{name} {arguments}: {result.output}"
-            assert result.exit_code == 0 or name in NOTHING, said
-            assert "Error:" not in result.output and "readonly" not in result.output, said
-    assert [one["pid"] for one in filled.json("show", "stats")["processes"]] == [bot.pid]
-    filled.ok("remember", "The spare key hangs behind the clock.", "--pin")
-    assert [hit["memory"]["pinned"] for hit in filled.json("search", "spare key")["hits"]][:1] == [
-        True
-    ]
-    filled.ok("forget", "spare key", "--yes")
-    assert "clock" not in filled.ok("search", "dog")
-    assert filled("search", "spare key").stdout.count("spare key") == 0
+def test_beside_owner_every_command_works_and_writes_its_memory(filled) -> None:
+    with OtherProcess(filled.store) as bot:
+        (filled.folder / "more.txt").write_text("# 2024-06-01 10:00\nAnna: Max learned to swim.\n")
+        for name, calls in COMMANDS.items():
+            for arguments in calls:
+                result = filled(*name.split(), *arguments)
+                said = f"{name} {arguments}: {result.output}"
+                assert result.exit_code == 0 or name in NOTHING, said
+                assert "Error:" not in result.output and "readonly" not in result.output, said
+        assert [one["pid"] for one in filled.json("show", "stats")["processes"]] == [
+            bot.process.pid
+        ]
+        filled.ok("remember", "The spare key hangs behind the clock.", "--pin")
+        assert [hit["memory"]["pinned"] for hit in filled.json("search", "spare key")["hits"]][
+            :1
+        ] == [True]
+        filled.ok("forget", "spare key", "--yes")
+        assert "clock" not in filled.ok("search", "dog")
+        assert filled("search", "spare key").stdout.count("spare key") == 0

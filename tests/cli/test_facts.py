@@ -51,7 +51,7 @@ def test_facts_what_is_known_is_shown_with_its_turn(known) -> None:
     assert "I moved to Oslo." in known.ok("show", str(oslo["sources"][0]))
 
 
-def test_facts_history_and_audit(known) -> None:
+def test_facts_history(known) -> None:
     assert "Anna lives in Porto, until 2024-05-14" in known.ok("facts", "--history")
     text = known.ok("facts", "--history", "--about", "Max")
     assert "Max is 3 years old, until" in text and "2024-05-14" in text and "Oslo" not in text
@@ -59,7 +59,6 @@ def test_facts_history_and_audit(known) -> None:
         "Anna moved to Oslo.",
         "Anna has a dog called Max.",
     }
-    assert "Anna has a dog called Max." in known.ok("facts", "--audit")
     assert "No facts about Nobody; there are 3 facts" in known("facts", "--about", "Nobody").stderr
 
 

@@ -1,6 +1,5 @@
 """import: the preview, chats without dates, who is who, exports that overlap, notes of Mem0."""
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -48,21 +47,19 @@ def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) ->
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """A terminal: called with answers, it returns the questions that are asked."""
-    from slowcat_memory.cli import imports
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+    from slowcat_memory.cli import files
 
     def answering(*answers: str) -> list[str]:
         questions, left = list[str](), list(answers)
 
-        def ask(question: str) -> str:
+        def ask(question: str, **how: object) -> str:
             questions.append(question)
             return left.pop(0)
 
-        monkeypatch.setattr(imports, "_ask", ask)
-        monkeypatch.setattr(imports, "sys", SimpleNamespace(stdin=Terminal()))
+        monkeypatch.setattr(files.typer, "prompt", ask)
+        monkeypatch.setattr(
+            files, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+        )
         return questions
 
     return answering

@@ -42,7 +42,7 @@ from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
-from slowcat_memory.tools.handlers import ToolCalls
+from slowcat_memory.tools.functions import ToolCalls
 from tests.support.parroting_llm import think
 
 PEOPLE = ("ann", "anna", "ben")  # the name of one begins that of another

@@ -41,7 +41,7 @@ from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store import Snapshot
 from slowcat_memory.store.rows import forget_select
 from slowcat_memory.testing import ScriptedLLM
-from slowcat_memory.tools.handlers import Call, ToolCalls
+from slowcat_memory.tools.functions import Call, ToolCalls
 from tests.harness.command import Harness, main
 from tests.harness.household import (
     GUEST,

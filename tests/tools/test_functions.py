@@ -12,8 +12,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
-from slowcat_memory.tools.functions import NAMES, memory_tools
-from slowcat_memory.tools.handlers import TOKENS, Call, ToolCalls
+from slowcat_memory.tools.functions import NAMES, TOKENS, Call, ToolCalls, memory_tools
 from tests.support.memories import remember
 from tests.support.processors import PETS
 from tests.support.rows import each_row

@@ -148,14 +148,6 @@ def test_exports_the_user_is_who_the_user_says(tmp_path: Path) -> None:
     assert said(sessions) == [("Luna", "a", GOOD), ("", "u", DOG)]
 
 
-# ------------------------------------------------------------------- encodings
-
-
-def test_exports_one_wrong_line_among_others_is_named(tmp_path: Path) -> None:
-    sessions, faults = one(tmp_path, b"Anna: caf\xe9\nAnna: th\xc3\xa9\n")
-    assert [text for _, _, text in said(sessions)] == ["thé"] and faults == ["line 1: not UTF-8"]
-
-
 # ------------------------------------------------------------------- folders and archives
 
 

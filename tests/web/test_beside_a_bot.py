@@ -1,8 +1,6 @@
 """The page of a memory beside a bot: it reads, changes and hears."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,40 +10,10 @@ import pytest
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.web import PageContext
+from tests.support.other_process import OtherProcess
 from tests.support.page_client import Client, Events, entered
 from tests.support.page_memory import ANNA, Running, furnish
 from tests.support.stores import configured
-
-BOT = """
-import sys
-from pathlib import Path
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Turn
-from tests.support.page_memory import ANNA, MONDAY
-from tests.support.stores import configured
-memory = MemoryEngine(configured(Path(sys.argv[1])))
-print("up", flush=True)
-for line in sys.stdin:
-    turn = Turn(session="now", scope=ANNA, speaker="Anna", role="user", text=line.strip(), at=MONDAY)
-    memory.append(turn).wait(30)
-    print("said", flush=True)
-memory.close()
-"""
-
-
-@contextmanager
-def bot(config: Config) -> Iterator["subprocess.Popen[str]"]:
-    """Keep the memory in another process, which says what it is given."""
-    command = [sys.executable, "-c", BOT, str(config.folder)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "up\n"
-            yield process
-        finally:
-            process.kill()
 
 
 @pytest.fixture
@@ -67,17 +35,11 @@ def page(config: Config) -> Iterator[Client]:
         memory.release()
 
 
-def say(process: "subprocess.Popen[str]", words: str) -> None:
-    assert process.stdin is not None and process.stdout is not None
-    print(words, file=process.stdin, flush=True)
-    assert process.stdout.readline() == "said\n"
-
-
 def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(config: Config) -> None:
-    with bot(config) as process, page(config) as client, Events(client) as events:
-        say(process, "The kettle is boiling.")
+    with OtherProcess(config.folder) as process, page(config) as client, Events(client) as events:
+        process.call("say", "The kettle is boiling.")
         assert events.until("stored")["scope"] == ANNA
-        rows = client.read("said/turns?session=now")["rows"]
+        rows = client.read("said/turns?session=s")["rows"]
         assert [row["text"] for row in rows] == ["The kettle is boiling."]
         cello = next(r for r in client.read("know/facts")["rows"] if "cello" in r["text"])
         done = client.done("mark", id=cello["id"], muted=True)
@@ -93,11 +55,10 @@ def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(confi
 
 
 def test_the_page_goes_on_when_the_bot_ends(config: Config) -> None:
-    with bot(config) as process, page(config) as client:
-        say(process, "The kettle is boiling.")
+    with OtherProcess(config.folder) as process, page(config) as client:
+        process.call("say", "The kettle is boiling.")
         process.kill()
-        process.wait(30)
         cello = next(r for r in client.read("know/facts")["rows"] if "cello" in r["text"])
         assert client.done("mark", id=cello["id"], pinned=True)["memory"]["pinned"]
-        rows = client.read("said/turns?session=now")["rows"]
+        rows = client.read("said/turns?session=s")["rows"]
         assert json.dumps(rows).count("kettle") == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
@@ -115,6 +116,20 @@ def test_no_view_reads_more_at_100000_than_it_shows(
             assert len(rows) <= MOST_ROWS, name
             total += len(rows)
         assert total > 5 * PAGE  # the count sees what is read
+
+
+def test_the_page_speaks_the_language_of_the_memory(tmp_path: Path, visit: Any, axe: str) -> None:
+    config = configured(tmp_path / "memory")
+    config = replace(config, memory=replace(config.memory, language="german"))
+    with page_of(config) as running:
+        seen = visit(running)
+        assert seen.tab.locator("html").get_attribute("lang") == "de"
+        seen.tab.get_by_role("heading", name="Was weißt du über mich?").wait_for()
+        seen.tab.get_by_text("gesagt von Anna · seit 2. März 2026").first.wait_for()
+        seen.view("when")
+        picture = seen.tab.get_by_role("img", name="Woche für Woche, vom 2. März 2026 bis")
+        assert picture.locator(".wide rect").count() == 3  # three talks, each in a week of its own
+        assert grave(seen.tab, axe) == [] and seen.faults == []
 
 
 def test_first_paint_needs_few_bytes(sized: Running, visit: Any) -> None:

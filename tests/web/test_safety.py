@@ -193,8 +193,8 @@ def test_a_fault_of_the_page_says_nothing_of_this_machine(tmp_path: Path) -> Non
         def broken(*given: object, **named: object) -> None:
             raise RuntimeError(f"{tmp_path}: Anna's dog is called Max")
 
-        running.page.memory.stats = broken  # type: ignore[method-assign]  # a fault on purpose
-        found = entered(running).ask("GET", "/api/health/process")
+        running.page.memory.search = broken  # type: ignore[method-assign]  # a fault on purpose
+        found = entered(running).ask("GET", "/api/said/search?q=dog")
     assert found.status == 500
     assert str(tmp_path).encode() not in found.body
     assert b"Max" not in found.body

@@ -1,6 +1,7 @@
 """The page's own files: no way for a text to become markup, nothing from elsewhere, and small."""
 
 import hashlib
+import json
 import re
 import tomllib
 from importlib.resources import files
@@ -17,8 +18,6 @@ OWN = sorted(p for p in STATIC.glob("*") if p.is_file())
 VENDOR = {  # as `npm pack` delivers them; a file that was edited has another hash
     "preact/preact.mjs": "bdcbd9abdf2c77c5c45326eab42191e949222d479d0d5f69467387a77040cb55",
     "htm/htm.module.js": "ab33dd3f38059b9be4d5f5350128eefb2356639c4e0bbe9d9e8b3ba75847e9e4",
-    "uplot/uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
-    "uplot/uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
 }
 UNSAFE = re.compile(
     r"innerHTML|outerHTML|insertAdjacent|document\.write|dangerouslySet|eval\(|new Function|"
@@ -77,4 +76,27 @@ def test_licences_are_named_where_the_package_is_described() -> None:
 def test_the_first_paint_is_small() -> None:
     served = static_files()
     assert len(PAGE) + sum(len(served[name]) for name in FIRST_PAINT) < 80_000
-    assert sum(map(len, served.values())) < 150_000
+    assert sum(map(len, served.values())) < 120_000
+
+
+OWN_WORDS = (
+    r'>\s*([^<>${}`&=|"]*?[A-Za-z]{2}[^<>${}`"[]*?)\s*(?=<|\$\{)',  # between tags
+    r'(?:aria-label|title)="([^"]+)"',
+    r'\bt\("([^"]+)"',
+    r'^  \w+: "([^"]+)",$',  # tables of words
+    r'^  \["\w*", "([^"]+)"(?:, "[^"]+")?\],$',
+    r'^  \["\w*", "[^"]+", "([^"]+)"\],$',
+)
+NAMES = {"slowcat", "ms"}  # the same in every language
+
+
+def test_every_word_of_the_page_is_there_in_german() -> None:
+    table = json.loads((STATIC / "german.json").read_text("utf-8"))
+    source = "\n".join(file.read_text("utf-8") for file in STATIC.glob("*.js"))
+    found = {word for form in OWN_WORDS for word in re.findall(form, source, re.MULTILINE)}
+    assert found - table.keys() - NAMES == set() and len(found) > 150
+
+
+def test_translations_fill_in_the_same_values() -> None:
+    for english, german in json.loads((STATIC / "german.json").read_text("utf-8")).items():
+        assert sorted(re.findall(r"{\d}", english)) == sorted(re.findall(r"{\d}", german))

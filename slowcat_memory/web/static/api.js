@@ -1,5 +1,7 @@
 // What the page asks of the server, and the events that come from it.
 
+import { t } from "./parts.js";
+
 const RETRY_MS = 3000;
 
 // The key that proves that this page was opened with its address. A cookie would not do: browsers
@@ -19,11 +21,11 @@ export async function enter() {
 async function ask(path, options = {}) {
   const headers = { ...options.headers, ...keyed() };
   const response = await fetch(`/api/${path}`, { ...options, headers }).catch(() => {
-    throw new Error("The page's command has ended. Start `slowcat-memory ui` again.");
+    throw new Error(t("The page's command has ended. Start `slowcat-memory ui` again."));
   });
   // No JSON is not ours: the command has ended, or something else answers on this port.
   const found = await response.json().catch(() => null);
-  if (!response.ok || found === null) throw new Error(found?.error ?? "The page got no answer.");
+  if (!response.ok || found === null) throw new Error(t(found?.error ?? "The page got no answer."));
   return found;
 }
 

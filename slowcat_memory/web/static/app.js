@@ -1,7 +1,7 @@
 // The page: which view is shown, whose memory, what happened, and how to take it back.
 
 import { render } from "./vendor/preact/preact.mjs";
-import { Component, ForgetDialog, html, setZone } from "./parts.js";
+import { Component, ForgetDialog, html, setPlace, t } from "./parts.js";
 import { change, enter, listen, read } from "./api.js";
 
 const VIEWS = [
@@ -28,7 +28,7 @@ class Page extends Component {
     try {
       await enter();
       const start = await read("start");
-      setZone(start.zone);
+      await setPlace(start);
       this.setState({ start, scope: start.scope });
       this.goTo(place());
       listen((event) => this.hear(event), (live) => this.setState({ live }));
@@ -41,9 +41,9 @@ class Page extends Component {
     try {
       const { default: View } = await import(`./${at.name}.js`);
       this.setState({ view: View, place: at, error: "" }, () => moved && this.heading?.focus());
-      document.title = `${VIEWS.find(([name]) => name === at.name)[1]} · slowcat`;
+      document.title = `${t(VIEWS.find(([name]) => name === at.name)[1])} · slowcat`;
     } catch {
-      this.setState({ error: "The page's command has ended. Start `slowcat-memory ui` again." });
+      this.setState({ error: t("The page's command has ended. Start `slowcat-memory ui` again.") });
     }
   }
 
@@ -57,7 +57,7 @@ class Page extends Component {
   async act(path, given) {
     try {
       const found = await change(path, { scope: this.state.scope, ...given });
-      this.notify(found.words, found.undo, found.seconds);
+      this.notify(t(found.words), found.undo, found.seconds);
       this.shown?.reload?.();
       return true;
     } catch (error) {
@@ -71,13 +71,13 @@ class Page extends Component {
     if (!words) return this.setState({ notice: null });
     this.setState({ notice: { words, undo, seconds } });
     // What can be undone for good stays until it is closed; an order to forget is over in time.
-    if (seconds) this.fading = setTimeout(() => this.notify("Forgotten."), seconds * 1000);
+    if (seconds) this.fading = setTimeout(() => this.notify(t("Forgotten.")), seconds * 1000);
   }
 
   async undo(number) {
     try {
       const { words } = await change("undo", { undo: number });
-      this.notify(`Undone: ${words.toLowerCase()}.`);
+      this.notify(t("Undone: {0}.", t(words).toLowerCase()));
     } catch (error) {
       this.notify(error.message);
     }
@@ -105,11 +105,11 @@ class Page extends Component {
               ${start.scopes.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
             </select></label>`
           : html`<span class="quiet">${scope}</span>`}
-        <span class=${live ? "live on" : "live"} role="status">${live ? "live" : "not connected"}</span>
+        <span class=${live ? "live on" : "live"} role="status">${t(live ? "live" : "not connected")}</span>
       </div>
       <nav aria-label="Views">
-        ${VIEWS.map(([name, question, short]) => html`<a key=${name} href=${`#${name}`} title=${question}
-          aria-current=${name === at.name ? "page" : undefined}>${short}</a>`)}
+        ${VIEWS.map(([name, question, short]) => html`<a key=${name} href=${`#${name}`} title=${t(question)}
+          aria-current=${name === at.name ? "page" : undefined}>${t(short)}</a>`)}
       </nav>
     </header>`;
   }
@@ -118,7 +118,7 @@ class Page extends Component {
     const { notice } = this.state;
     return html`<div class="notice" role="status" aria-live="polite">
       ${notice && html`<p>
-        <span>${notice.seconds ? `${notice.words} in ${notice.seconds} seconds.` : notice.words}</span>
+        <span>${notice.seconds ? t("{0} in {1} seconds.", notice.words, notice.seconds) : notice.words}</span>
         ${notice.undo > 0 && html`<button onClick=${() => this.undo(notice.undo)}>Undo</button>`}
         <button aria-label="Close this message" onClick=${() => this.notify("")}>×</button>
       </p>`}
@@ -132,13 +132,13 @@ class Page extends Component {
     return html`
       ${this.renderHead()}
       <main id="content">
-        <h1 tabindex="-1" ref=${(heading) => (this.heading = heading)}>${question}</h1>
+        <h1 tabindex="-1" ref=${(heading) => (this.heading = heading)}>${t(question)}</h1>
         <${View} key=${`${at.name} ${scope}`} scope=${scope} given=${at.given} everyone=${start.everyone}
           mounted=${(shown) => (this.shown = shown)}
           act=${(path, given) => this.act(path, given)}
           forget=${(what, title) => this.forget(what, title)} />
       </main>
-      <footer><p class="quiet">${start.local}</p></footer>
+      <footer><p class="quiet">Everything is shown here, local-only memories too: this page is on this machine.</p></footer>
       ${this.renderNotice()}
       ${order && html`<${ForgetDialog} scope=${scope} order=${order.order} title=${order.title} done=${(yes) => this.decide(yes)} />`}`;
   }

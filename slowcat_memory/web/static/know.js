@@ -1,6 +1,6 @@
 // What do you know about me?
 
-import { Component, Empty, MemoryCard, Paged, View, html, many, when } from "./parts.js";
+import { Component, Empty, MemoryCard, Paged, View, amount, held, html, many, t } from "./parts.js";
 import { read } from "./api.js";
 
 const KINDS = [
@@ -54,7 +54,7 @@ class Blocks extends Paged {
       <h2>Always in mind</h2>
       <ul class="cards wide">
         ${(rows ?? []).map((one) => html`<${MemoryCard} key=${one.id} memory=${one} scope=${scope} act=${act} forget=${forget}
-          title=${TITLES[one.label] ?? one.label} />`)}
+          title=${t(TITLES[one.label] ?? one.label)} />`)}
       </ul>
       ${this.renderMore()}
     </section>`;
@@ -83,7 +83,7 @@ class Facts extends Paged {
     const total = Object.entries(counts)
       .filter(([name]) => name === kind || name.startsWith(`${kind}/`))
       .reduce((sum, [, n]) => sum + n, 0);
-    return ` (${total.toLocaleString("en")})`;
+    return ` (${amount(total)})`;
   }
 
   render({ scope, act, forget }, { rows }) {
@@ -92,17 +92,17 @@ class Facts extends Paged {
       <h2>Facts and notes</h2>
       <div class="filters">
         <label>Show <select value=${kind} onChange=${(event) => this.choose({ kind: event.target.value, mark: "" })}>
-          ${KINDS.map(([name, words]) => html`<option key=${name} value=${name}>${words}${this.count(name)}</option>`)}
+          ${KINDS.map(([name, words]) => html`<option key=${name} value=${name}>${t(words)}${this.count(name)}</option>`)}
         </select></label>
         <label>Marked <select value=${mark} onChange=${(event) => this.choose({ mark: event.target.value })}>
-          ${MARKS.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}
+          ${MARKS.map(([name, words]) => html`<option key=${name} value=${name}>${t(words)}</option>`)}
         </select></label>
         <label class="check"><input type="checkbox" checked=${past} onChange=${(event) => this.choose({ past: event.target.checked })} /> also what no longer holds</label>
       </div>
       <ul class="cards">
         ${(rows ?? []).map((one) => html`<${MemoryCard} key=${one.id} memory=${one} scope=${scope} act=${act} forget=${forget} />`)}
       </ul>
-      ${rows && !rows.length && html`<${Empty}>${mark ? "Nothing is marked so." : "Nothing yet. Facts are read from conversations while nobody speaks."}<//>`}
+      ${rows && !rows.length && html`<${Empty}>${t(mark ? "Nothing is marked so." : "Nothing yet. Facts are read from conversations while nobody speaks.")}<//>`}
       ${this.renderMore()}
     </section>`;
   }
@@ -133,7 +133,7 @@ class People extends Paged {
       <ul class="people">
         ${(rows ?? []).map((one) => html`<li key=${one.id}>
           <button aria-expanded=${open === one.id ? "true" : "false"} onClick=${() => this.setState({ open: open === one.id ? "" : one.id })}>
-            <span class="words">${one.name}</span> <span class="quiet">${one.type} · ${many(one.relations, "relation")}</span>
+            <span class="words">${one.name}</span> <span class="quiet">${t(one.type)} · ${many(one.relations, "relation")}</span>
           </button>
           ${open === one.id && html`<${Person} scope=${scope} id=${one.id} />`}
         </li>`)}
@@ -159,18 +159,18 @@ class Person extends Component {
     if (error) return html`<p class="error" role="alert">${error}</p>`;
     if (!found) return html`<p class="quiet wait">Reading …</p>`;
     return html`<div class="person">
-      ${found.also.length > 0 && html`<p class="meta">also: ${found.also.join(", ")}</p>`}
+      ${found.also.length > 0 && html`<p class="meta">${t("also: {0}", found.also.join(", "))}</p>`}
       <ul>
         ${found.relations.map((one) => html`<li key=${one.id} class=${one.until ? "over" : ""}>
-          <span class="words">${one.own ? `${one.what} ${one.object}` : `${one.subject} ${one.what} ${one.object}`}</span>
-          <span class="meta">${[one.since && `since ${when(one.since)}`, one.until && `until ${when(one.until)}`].filter(Boolean).join(" ")}</span>
+          <span class="words">${one.own ? `${t(one.what)} ${one.object}` : `${one.subject} ${t(one.what)} ${one.object}`}</span>
+          <span class="meta">${held(one.since, one.until).filter(Boolean).join(" ")}</span>
           ${one.quote && html`<q>${one.quote}</q>`}
         </li>`)}
         ${found.facts.map((one) => html`<li key=${one.id} class=${one.retired ? "over" : ""}>
-          <span class="words">${one.text}</span> <span class="meta">since ${when(one.since)}</span>
+          <span class="words">${one.text}</span> <span class="meta">${held(one.since)}</span>
         </li>`)}
       </ul>
-      ${found.more > 0 && html`<p class="meta">and ${many(found.more, "older relation")}</p>`}
+      ${found.more > 0 && html`<p class="meta">${t("and {0}", many(found.more, "older relation"))}</p>`}
     </div>`;
   }
 }

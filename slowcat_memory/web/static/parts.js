@@ -4,17 +4,44 @@ import { Component, h } from "./vendor/preact/preact.mjs";
 import htm from "./vendor/htm/htm.module.js";
 import { change, read } from "./api.js";
 
-export const html = htm.bind(h);
 export { Component };
 
-let zone = "UTC";
-export function setZone(name) {
+let [words, locale, zone] = [{}, "en-GB", "UTC"];
+let translated = new WeakMap();
+
+// The page speaks the language of the memory. It is written in English; a table has the others.
+export async function setPlace({ language, zone: name }) {
+  if (language === "german") {
+    [words, locale] = [await (await fetch("/static/german.json")).json(), "de-DE"];
+    translated = new WeakMap();
+    document.documentElement.lang = "de";
+  }
   try {
-    new Intl.DateTimeFormat("en-GB", { timeZone: name });
+    new Intl.DateTimeFormat(locale, { timeZone: name });
     zone = name;
   } catch {
     // not a name that this browser knows: UTC
   }
+}
+
+// The page's own words in its language; "{0}" stands for the first value.
+export const t = (text, ...values) => (words[text] ?? text).replace(/\{(\d)\}/g, (_, place) => values[place]);
+
+// Translates what a template itself says, between its tags and in labels; never a value in it.
+function inOwnLanguage(strings) {
+  let inTag = false;
+  const one = (piece) => {
+    if (piece === "<" || piece === ">") inTag = piece === "<";
+    else if (inTag) return piece.replace(/(aria-label|title)="([^"]+)"/g, (_, name, text) => `${name}="${t(text)}"`);
+    const text = piece.trim();
+    return text ? piece.replace(text, () => t(text)) : piece;
+  };
+  return strings.map((part) => part.replace(/[<>]|[^<>]+/g, one));
+}
+
+export function html(strings, ...values) {
+  if (!translated.has(strings)) translated.set(strings, inOwnLanguage(strings));
+  return htm.call(h, translated.get(strings), ...values);
 }
 
 const shapes = {
@@ -24,10 +51,11 @@ const shapes = {
 };
 export function when(iso, shape = "day") {
   if (!iso) return "";
-  return new Intl.DateTimeFormat("en-GB", { ...shapes[shape], timeZone: zone }).format(new Date(iso));
+  return new Intl.DateTimeFormat(locale, { ...shapes[shape], timeZone: zone }).format(new Date(iso));
 }
 
-export const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
+export const amount = (n) => n.toLocaleString(locale);
+export const many = (n, one, more = `${one}s`) => `${amount(n)} ${t(n === 1 ? one : more)}`;
 
 export function bytes(n) {
   const units = ["B", "kB", "MB", "GB", "TB"];
@@ -110,16 +138,17 @@ const HOW = {
 
 function source(memory) {
   if (!memory.by.job) return "";
-  const how = memory.how === "said" ? "read by" : "by";
-  return memory.by.model ? `${how} ${memory.by.model}` : `${how} rule`;
+  return t(memory.how === "said" ? "read by {0}" : "by {0}", memory.by.model || t("rule"));
 }
+
+export const held = (since, until) => [since && t("since {0}", when(since)), until && t("until {0}", when(until))];
 
 export function Meta({ memory }) {
   const parts = memory.turn ? [] : [ // the title of a turn says who and when
-    HOW[memory.how] + (memory.how === "said" && memory.speaker ? ` by ${memory.speaker}` : ""),
-    memory.since && `since ${when(memory.since)}`,
-    memory.over || (memory.until && `until ${when(memory.until)}`),
-    memory.sure === "low" && "uncertain",
+    memory.how === "said" && memory.speaker ? t("said by {0}", memory.speaker) : t(HOW[memory.how]),
+    ...held(memory.since, !memory.over && memory.until),
+    memory.over,
+    memory.sure === "low" && t("uncertain"),
     source(memory),
   ].filter(Boolean);
   return html`<p class="meta">
@@ -131,7 +160,7 @@ export function Meta({ memory }) {
 }
 
 function Toggle({ on, label, act, hint, of }) {
-  return html`<button class="verb" aria-pressed=${on ? "true" : "false"} aria-label=${`${label}: ${of}`} title=${hint} onClick=${act}>${label}</button>`;
+  return html`<button class="verb" aria-pressed=${on ? "true" : "false"} aria-label=${`${t(label)}: ${of}`} title=${t(hint)} onClick=${act}>${t(label)}</button>`;
 }
 
 // Escape closes a menu, and gives the focus back to what opened it.
@@ -186,15 +215,15 @@ export class MemoryCard extends Component {
     const turn = memory.family === "chunk";
     const of = memory.text.slice(0, 60); // so that a list of buttons can be told apart by ear
     return html`<div class="verbs">
-      <button class="verb" aria-label=${`Proof: ${of}`} aria-expanded=${this.state.proof ? "true" : "false"} onClick=${() => this.toggleProof()}>Proof</button>
+      <button class="verb" aria-label=${t("Proof: {0}", of)} aria-expanded=${this.state.proof ? "true" : "false"} onClick=${() => this.toggleProof()}>Proof</button>
       <details onKeyDown=${shut}>
-        <summary class="verb" aria-label=${`More: ${of}`}>More</summary>
+        <summary class="verb" aria-label=${t("More: {0}", of)}>More</summary>
         <div class="verbs">
           <${Toggle} on=${memory.pinned} label="Pin" of=${of} hint="Always include this" act=${() => this.mark("pinned", !memory.pinned)} />
           <${Toggle} on=${memory.muted} label="Mute" of=${of} hint="Keep it, and never bring it up" act=${() => this.mark("muted", !memory.muted)} />
           <${Toggle} on=${memory.local_only} label="Local" of=${of} hint="Never send it to another machine" act=${() => this.mark("local_only", !memory.local_only)} />
-          ${!turn && !memory.retired && html`<button class="verb" aria-label=${`Correct: ${of}`} onClick=${() => this.setState({ editing: true })}>Correct</button>`}
-          <button class="verb" aria-label=${`Forget: ${of}`} onClick=${() => forget({ id: this.id }, memory.text)}>Forget</button>
+          ${!turn && !memory.retired && html`<button class="verb" aria-label=${t("Correct: {0}", of)} onClick=${() => this.setState({ editing: true })}>Correct</button>`}
+          <button class="verb" aria-label=${t("Forget: {0}", of)} onClick=${() => forget({ id: this.id }, memory.text)}>Forget</button>
         </div>
       </details>
     </div>`;
@@ -222,7 +251,7 @@ function Proof({ proof }) {
     ${proof.replaced && html`<p class="meta">Replaced by: ${proof.replaced.text}</p>`}
     ${proof.origins.map((one) => html`<p class="meta" key=${one.id}>Made from: ${one.text}</p>`)}
     ${!proof.said.length && !proof.origins.length && html`<p class="meta">No turn says this: it was written or imported.</p>`}
-    <p class="meta">${proof.by.job ? `Made by: ${proof.by.job}, version ${proof.by.version}` : "No job made this."} · id ${proof.id}</p>
+    <p class="meta">${proof.by.job ? t("Made by: {0}, version {1}", t(proof.by.job), proof.by.version) : t("No job made this.")} · id ${proof.id}</p>
   </div>`;
 }
 
@@ -256,12 +285,12 @@ export class ForgetDialog extends Component {
         ${!found && !error && html`<p class="quiet wait">Looking what belongs to it …</p>`}
         ${none && html`<p>There is nothing to forget.</p>`}
         ${found && !none && html`
-          <p><b>${many(found.turns, "turn")}</b> and <b>${many(found.memories, "memory", "memories")}</b> made from them are deleted, from backups on this machine too.</p>
+          <p>${t("{0} and {1} made from them are deleted, from backups on this machine too.", many(found.turns, "turn"), many(found.memories, "memory", "memories"))}</p>
           <ul class="preview">
             ${found.rows.map((one) => html`<li key=${one.id}>${one.speaker}: ${one.text}</li>`)}
             ${found.made.map((one) => html`<li key=${one.id}>${one.text}</li>`)}
           </ul>
-          <p class="quiet">You have ${found.seconds} seconds to undo it.</p>`}
+          <p class="quiet">${t("You have {0} seconds to undo it.", found.seconds)}</p>`}
         <div class="verbs">
           <button value="no" autofocus>Keep</button>
           <button value="yes" class="danger" disabled=${!found || none}>Forget</button>

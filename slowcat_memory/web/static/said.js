@@ -1,6 +1,6 @@
 // What did we say?
 
-import { Empty, MemoryCard, Paged, View, html, many, when } from "./parts.js";
+import { Empty, MemoryCard, Paged, View, html, many, t, when } from "./parts.js";
 import { read } from "./api.js";
 
 const FOUND_BY = {
@@ -58,10 +58,10 @@ class Hits extends Paged {
 
   render({ scope, act, forget, question }, { rows }) {
     return html`<section aria-label="Found">
-      <h2>Found for “${question}”</h2>
+      <h2>${t("Found for “{0}”", question)}</h2>
       <ul class="cards">
         ${(rows ?? []).map((one) => html`<${MemoryCard} key=${one.id} memory=${one} scope=${scope} act=${act} forget=${forget}>
-          <p class="meta">${Math.round(one.likely * 100)} % likely · found by ${found(one.views)}
+          <p class="meta">${t("{0} % likely · found by {1}", Math.round(one.likely * 100), found(one.views))}
             ${one.session && html` · <a href=${`#said?session=${encodeURIComponent(one.session)}&at=${one.turns[0]}`}>in its conversation</a>`}</p>
         <//>`)}
       </ul>
@@ -73,7 +73,7 @@ class Hits extends Paged {
 
 function found(views) {
   const best = Object.entries(views).filter(([, score]) => score > 0.005).sort((a, b) => b[1] - a[1]);
-  return best.map(([name]) => FOUND_BY[name] ?? name).join(", ") || "nothing in particular";
+  return best.map(([name]) => t(FOUND_BY[name] ?? name)).join(", ") || t("nothing in particular");
 }
 
 class Conversations extends Paged {
@@ -85,11 +85,10 @@ class Conversations extends Paged {
   render({ given }, { rows }) {
     return html`<section aria-label="Conversations">
       <h2>Conversations</h2>
-      ${rows && rows.length > 1 && html`<${TimeLine} rows=${rows} />`}
       <ul class="talks">
         ${(rows ?? []).map((one) => html`<li key=${one.id}>
           <a href=${`#said?session=${encodeURIComponent(one.id)}`} aria-current=${given.session === one.id ? "true" : undefined}>
-            <span class="meta">${when(one.started, "minute")} · ${many(one.turns, "turn")}${one.open ? " · now" : ""}</span>
+            <span class="meta">${when(one.started, "minute")} · ${many(one.turns, "turn")}${one.open ? ` · ${t("now")}` : ""}</span>
             <span class="words">${one.words || "…"}</span>
           </a>
         </li>`)}
@@ -98,25 +97,6 @@ class Conversations extends Paged {
       ${this.renderMore()}
     </section>`;
   }
-}
-
-const WIDE = 600;
-const HIGH = 48;
-
-function TimeLine({ rows }) {
-  const times = rows.map((one) => Date.parse(one.started));
-  const first = Math.min(...times);
-  const span = Math.max(...times) - first || 1;
-  const most = Math.max(...rows.map((one) => one.turns), 1);
-  const label = `${many(rows.length, "conversation")} from ${when(rows.at(-1).started)} to ${when(rows[0].started)}`;
-  return html`<svg class="line-of-time" viewBox=${`0 0 ${WIDE} ${HIGH}`} role="img" aria-label=${label} preserveAspectRatio="none">
-    <line x1="0" x2=${WIDE} y1=${HIGH - 1} y2=${HIGH - 1} />
-    ${rows.map((one, place) => {
-      const x = 4 + ((times[place] - first) / span) * (WIDE - 8);
-      const high = 6 + Math.sqrt(one.turns / most) * (HIGH - 10);
-      return html`<rect key=${one.id} x=${x - 2} y=${HIGH - high} width="4" height=${high} />`;
-    })}
-  </svg>`;
 }
 
 class Turns extends Paged {
@@ -128,12 +108,12 @@ class Turns extends Paged {
 
   render({ scope, act, forget, session, at }, { rows, extra }) {
     return html`<section aria-label="Conversation">
-      <h2>${extra ? when(extra.started, "minute") : "Conversation"}</h2>
-      ${extra && html`<div class="verbs"><button class="verb" onClick=${() => forget({ session }, `The conversation of ${when(extra.started, "minute")}`)}>Forget this conversation</button></div>`}
+      <h2>${extra ? when(extra.started, "minute") : t("Conversation")}</h2>
+      ${extra && html`<div class="verbs"><button class="verb" onClick=${() => forget({ session }, t("The conversation of {0}", when(extra.started, "minute")))}>Forget this conversation</button></div>`}
       <ol class="cards turns">
         ${(rows ?? []).map((one) => html`<${MemoryCard} key=${one.id} memory=${asMemory(one)} scope=${scope} act=${act} forget=${forget}
           title=${`${one.speaker}, ${when(one.at, "clock")}`}>
-          ${one.role === "user" && html`<p class="meta">${String(one.turn) === at ? "This turn · " : ""}<a href=${`#why?turn=${one.turn}`}>What was recalled for it</a></p>`}
+          ${one.role === "user" && html`<p class="meta">${String(one.turn) === at ? `${t("This turn")} · ` : ""}<a href=${`#why?turn=${one.turn}`}>What was recalled for it</a></p>`}
         <//>`)}
       </ol>
       ${this.renderMore()}
@@ -154,7 +134,7 @@ function Range({ forget }) {
     const since = new Date(`${from}T00:00`);
     const until = new Date(`${to}T00:00`);
     until.setDate(until.getDate() + 1);
-    forget({ since: since.toISOString(), until: until.toISOString() }, `Everything said from ${from} to ${to}`);
+    forget({ since: since.toISOString(), until: until.toISOString() }, t("Everything said from {0} to {1}", from, to));
   };
   return html`<section aria-label="Forget a time"><h2>Forget a time</h2>
     <form class="filters" onSubmit=${ask}>

@@ -1,6 +1,7 @@
 // What was true when?
 
-import { Empty, Paged, html, when } from "./parts.js";
+import { Chart } from "./chart.js";
+import { Empty, Paged, held, html, t, when } from "./parts.js";
 import { read } from "./api.js";
 
 const DAY_MS = 86_400_000;
@@ -18,7 +19,19 @@ export default class When extends Paged {
     const got = await read("when", { scope: this.props.scope, after, at, ...this.wanted });
     this.first = got.first ? Date.parse(got.first) : null;
     this.last = got.last ? Date.parse(got.last) : null;
+    this.weeks = got.weeks ?? this.weeks; // read once: they do not depend on the day
     return { rows: got.rows, next: got.after };
+  }
+
+  renderPicture() {
+    if (!(this.weeks?.length > 1)) return null;
+    const column = (place) => this.weeks.map((one) => one[place]);
+    const [first, last] = [this.weeks[0][0], this.weeks.at(-1)[0]].map((one) => when(one));
+    return html`<${Chart} ends=${[first, last]} label=${t("Week by week, from {0} to {1}", first, last)} series=${[
+      { name: t("conversations"), kind: "wide", values: column(1) },
+      { name: t("statements that began"), kind: "began", values: column(2) },
+      { name: t("statements that ended"), kind: "ended", values: column(3).map((n) => -n) },
+    ]} />`;
   }
 
   choose(given) {
@@ -50,6 +63,7 @@ export default class When extends Paged {
   render(_, { rows }) {
     const { what, believed, over } = this.wanted;
     return html`
+      ${this.renderPicture()}
       ${this.renderSlider()}
       <div class="filters">
         <label>Show <select value=${what} onChange=${(event) => this.choose({ what: event.target.value })}>
@@ -67,7 +81,7 @@ export default class When extends Paged {
 }
 
 function Row({ one }) {
-  const words = one.what ? `${one.subject} ${one.what} ${one.object}` : one.text;
+  const words = one.what ? `${one.subject} ${t(one.what)} ${one.object}` : one.text;
   const jump = (event) => {
     event.preventDefault();
     const to = document.getElementById(`fact-${one.replaced_by}`);
@@ -76,13 +90,9 @@ function Row({ one }) {
   };
   return html`<li id=${`fact-${one.id}`} tabindex="-1" class=${`card ${one.held ? "" : "over"}`}>
     <p class="words">${words}</p>
-    <p class="meta">${[
-      one.since && `since ${when(one.since)}`,
-      (one.until ?? one.retired) && `until ${when(one.until ?? one.retired)}`,
-      one.held ? "" : "over by then",
-    ].filter(Boolean).join(" · ")}</p>
+    <p class="meta">${[...held(one.since, one.until ?? one.retired), one.held ? "" : t("over by then")].filter(Boolean).join(" · ")}</p>
     ${one.quote && html`<q>${one.quote}</q>`}
     ${one.replacement && html`<p class="meta">Replaced by <a href="#when" onClick=${jump}>${one.replacement}</a></p>`}
-    ${one.turns.length > 0 && html`<p class="meta">turn ${one.turns[0]}</p>`}
+    ${one.turns.length > 0 && html`<p class="meta">${t("turn {0}", one.turns[0])}</p>`}
   </li>`;
 }

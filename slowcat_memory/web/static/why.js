@@ -1,6 +1,6 @@
 // Why did you say that?
 
-import { Empty, Paged, View, html, many, when } from "./parts.js";
+import { Empty, Paged, View, html, many, t, when } from "./parts.js";
 import { read } from "./api.js";
 
 const VERDICTS = {
@@ -70,8 +70,8 @@ class Recalls extends Paged {
     return html`<ul class="talks">
         ${(rows ?? []).map((one) => html`<li key=${one.turn}>
           <a href=${`#why?turn=${one.turn}`} aria-current=${one.turn === turn ? "true" : undefined}>
-            <span class="meta">${when(one.at, "minute")} · ${one.offered} offered · ${one.ms.toFixed(1)} ms</span>
-            <span class="words">${one.words || "forgotten since"}</span>
+            <span class="meta">${when(one.at, "minute")} · ${t("{0} offered", one.offered)} · ${one.ms.toFixed(1)} ms</span>
+            <span class="words">${one.words || t("forgotten since")}</span>
           </a>
         </li>`)}
       </ul>
@@ -103,14 +103,14 @@ class Turn extends View {
     const asked = found.turn && found.asked && found.asked !== found.turn.text;
     const [offered, rest] = [found.rows.filter((one) => one.verdict === "offered"), found.rows.filter((one) => one.verdict !== "offered")];
     return html`
-      <h2>${found.turn ? found.turn.text : "This turn is forgotten"}</h2>
+      <h2>${found.turn ? found.turn.text : t("This turn is forgotten")}</h2>
       <p class="meta">${when(found.at, "minute")}${found.turn ? ` · ${found.turn.speaker}` : ""}</p>
-      ${asked && html`<p class="meta">searched for: ${found.asked}</p>`}
+      ${asked && html`<p class="meta">${t("searched for: {0}", found.asked)}</p>`}
       ${found.reply && html`<blockquote>${found.reply.speaker}: ${found.reply.text}</blockquote>`}
       <h3>What the model was given</h3>
       ${found.block ? html`<pre tabindex="0" aria-label="The block of memories">${found.block}</pre>` : html`<${Empty}>No memories for this turn.<//>`}
-      <${Weighed} rows=${offered} title="Offered" wrong=${(id) => act("wrong", { id, turn })} />
-      <${Weighed} rows=${rest} title="Left out, and why" />
+      <${Weighed} rows=${offered} title=${t("Offered")} wrong=${(id) => act("wrong", { id, turn })} />
+      <${Weighed} rows=${rest} title=${t("Left out, and why")} />
       <${Laps} found=${found} />`;
   }
 }
@@ -120,10 +120,10 @@ function Weighed({ rows, title, wrong }) {
   return html`<h3>${title}</h3>
     <ul class="weighed">
       ${rows.map((one) => html`<li key=${one.id}>
-        <span class="words">${one.memory ? one.memory.text : "forgotten since"}</span>
+        <span class="words">${one.memory ? one.memory.text : t("forgotten since")}</span>
         <span class="meta">${[
-          VERDICTS[one.verdict] ?? one.verdict,
-          one.likely ? `${Math.round(one.likely * 100)} % likely` : "",
+          t(VERDICTS[one.verdict] ?? one.verdict),
+          one.likely ? t("{0} % likely", Math.round(one.likely * 100)) : "",
           one.memory ? when(one.memory.since) : "",
         ].filter(Boolean).join(" · ")}</span>
         ${wrong && one.memory && html`<button class="verb" onClick=${() => wrong(one.id)}>This was wrong</button>`}
@@ -135,7 +135,7 @@ function Laps({ found }) {
   const laps = Object.entries(found.timings);
   const most = Math.max(...laps.map(([, ms]) => ms), 0.001);
   return html`<h3>How long it took</h3>
-    <p class="meta">${STAGES[found.stage] ?? found.stage} · ${many(found.candidates, "candidate")} · about ${many(found.tokens, "token")}</p>
+    <p class="meta">${t(STAGES[found.stage] ?? found.stage)} · ${many(found.candidates, "candidate")} · ${t("about {0}", many(found.tokens, "token"))}</p>
     ${laps.length > 0 && html`<table class="laps"><thead><tr><th scope="col">Stage</th><th scope="col">ms</th><td></td></tr></thead><tbody>
       ${laps.map(([name, ms]) => html`<tr key=${name}><th scope="row">${name}</th><td class="number">${ms.toFixed(2)}</td>
         <td class="bar"><meter min="0" max=${most} value=${ms} aria-hidden="true"></meter></td></tr>`)}

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from slowcat_memory import __version__
 from slowcat_memory.core.catalogue import place
 from slowcat_memory.core.memory import QUARANTINED
 from slowcat_memory.engine.search import disk_bytes
@@ -38,7 +37,6 @@ def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     with page.memory.snapshot() as snapshot:
         counts = snapshot.counts()
     return {
-        "version": __version__,
         "disk_bytes": disk_bytes(folder),
         "counts": {COUNTED[name]: n for name, n in counts.items() if name in COUNTED},
         "embedding": page.memory.embedding.source,
@@ -47,12 +45,6 @@ def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         ],
         "others": [one.program for one in others_of(folder)],
     }
-
-
-def process(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return what this process counts: it reads the store's tiers for that."""
-    stats = page.memory.stats()
-    return {"latency_ms": stats["latency_ms"], "unsaved": stats["unsaved"]}
 
 
 def speed(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:

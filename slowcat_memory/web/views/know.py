@@ -123,10 +123,8 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         lines = [_relation(page, one, entity.id, snapshot) for one in related]
     name, *also = dict.fromkeys(page.name(scope, one) for one in names)
     return {
-        "id": entity.id,
         "name": name,
         "also": also,
-        "type": entity.facets.get("type", ""),
         "relations": lines,
         "more": max(0, len(every) - PAGE),
         "facts": rows,
@@ -147,8 +145,6 @@ def _relation(page: PageContext, memory: Memory, entity: str, snapshot: Snapshot
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
         "quote": said.quote,
-        "speaker": page.name(memory.scope, memory.speaker),
-        "turn": memory.sources[0] if memory.sources else 0,
     }
 
 

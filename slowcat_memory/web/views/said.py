@@ -1,11 +1,13 @@
 """Views of conversations, of the recall of a turn, and of the facts that held on a day."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any
 
 from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import FACT, RELATION, chunk_id, family
+from slowcat_memory.core.memory import RELATION, chunk_id, family
 from slowcat_memory.core.render.memory_block import mark_of
 from slowcat_memory.core.validity import is_believed
 from slowcat_memory.engine.search import why
@@ -18,6 +20,7 @@ from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
 from slowcat_memory.web.shapes import memory_row, relation_words, session_row, time_of, turn_row
 
+WEEKS = 260  # that a picture goes back
 LOOK = 4 * PAGE  # entries, of everybody's, that are read for a page of one person's
 
 
@@ -31,7 +34,7 @@ def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]
         talks = page.talks(scope, snapshot)
         talks = [one for one in talks if not after or (one.last, one.id) < place_of(after)]
         shown = talks[:PAGE]
-        rows = [session_row(page, one, snapshot.turn(one.first_turn)) for one in shown]
+        rows = [session_row(one, snapshot.turn(one.first_turn)) for one in shown]
     more = len(talks) > PAGE
     return {"rows": rows, "after": cursor_of(shown[-1].last, shown[-1].id) if more else ""}
 
@@ -53,20 +56,19 @@ def turns(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         return {
             "rows": [turn_row(page, turn, memory) for turn, memory in shown],
             "after": own[PAGE - 1].id if len(own) > PAGE else 0,
-            "session": session_row(page, session, snapshot.turn(session.first_turn)),
+            "session": session_row(session, snapshot.turn(session.first_turn)),
         }
 
 
 def search(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """Return the memories that answer a question best, and by what each was found.
 
-    Parameters: ``q``; ``since`` and ``until`` (times).
+    Parameters: ``q``.
     """
     scope, words = page.scope(given), given.get("q", "").strip()[:400]
     if not words or scope == guest_scope(page.memory.config.people):
         return {"rows": []}
-    since, until = moment(given, "since"), moment(given, "until")
-    found = page.memory.search(words, scope, PAGE, local=True, since=since, until=until)
+    found = page.memory.search(words, scope, PAGE, local=True)
     with page.memory.snapshot() as snapshot:
         rows = []
         for hit in found.hits:
@@ -75,13 +77,12 @@ def search(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
                 {
                     **memory_row(page, hit.memory),
                     "over": mark_of(hit.memory, page.memory.clock(), page.memory.zone),
-                    "score": round(hit.score, 3),
                     "likely": round(hit.probability, 3),
                     "views": {name: round(value, 3) for name, value in hit.views.items()},
                     "session": turn.session if turn else "",
                 }
             )
-    return {"rows": rows, "stage": found.stage}
+    return {"rows": rows}
 
 
 def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """
     scope, at = page.scope(given), moment(given, "at") or page.memory.clock()
     people, believed = given.get("what") == "people", bool(given.get("believed"))
-    over = bool(given.get("over"))
+    over, after_ = bool(given.get("over")), given.get("after", "")
 
     def held(one: Memory) -> bool:
         end = one.valid_to or one.retired_at
@@ -110,20 +111,42 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     with page.memory.snapshot() as snapshot:
         with page.catalogue(scope, snapshot) as catalogue:
             known = catalogue.in_order()
-        found, after = newest(known, wanted, PAGE, given.get("after", ""), at)
+        found, after = newest(known, wanted, PAGE, after_, at)
         rows = []
         for one in found:
             memory = snapshot.memory(scope, one.id)
             if memory is not None:
                 row = _row(page, snapshot, memory)
                 rows.append({**memory_row(page, memory), **row, "held": held(one)})
-    since = [one.valid_from for one in known if family(one.kind) == FACT]
+        facts = [one for one in known if is_fact(one)]
+        began = [one.valid_from for one in facts if one.valid_from.year > 1]
+        ended = [end for one in facts if (end := one.valid_to or one.retired_at)]
+        moments = [[one.started for one in page.talks(scope, snapshot)], began, ended]
     return {
         "rows": rows,
         "after": after,
-        "first": time_of(since[0]) if since else None,
-        "last": time_of(max(since[-1], page.memory.clock())) if since else None,
+        "first": time_of(min(began, default=None)),
+        "last": time_of(max(*began, page.memory.clock())) if began else None,
+        "weeks": _weeks(page, moments) if not given.get("at") and not after_ else None,
     }
+
+
+def _weeks(page: PageContext, moments: Sequence[Sequence[datetime]]) -> list[list[Any]]:
+    """Return week by week how many there are of several kinds of moments."""
+    now = page.memory.clock()
+    counts: dict[date, list[int]] = defaultdict(lambda: [0] * len(moments))
+    for place, every in enumerate(moments):
+        for at in (one for one in every if one <= now):
+            day = at.astimezone(page.memory.zone).date()
+            counts[day - timedelta(days=day.weekday())][place] += 1
+    if not counts:
+        return []
+    last = max(counts)
+    week, rows = max(min(counts), last - timedelta(weeks=WEEKS)), list[list[Any]]()
+    while week <= last:
+        rows.append([f"{week}T12:00Z", *counts[week]])
+        week += timedelta(weeks=1)
+    return rows
 
 
 def _row(page: PageContext, snapshot: Snapshot, memory: Memory) -> dict[str, Any]:
@@ -155,8 +178,6 @@ def _recall(page: PageContext, snapshot: Snapshot, entry: LedgerEntry) -> dict[s
         "turn": entry.turn,
         "at": time_of(entry.at),
         "words": turn.text[:160] if turn else "",
-        "speaker": page.name(turn.scope, turn.speaker) if turn else "",
-        "stage": entry.stage or "none",
         "offered": len(entry.offers),
         "ms": round(sum(entry.timings.values()), 2),
     }
@@ -210,9 +231,7 @@ def _weighed(page: PageContext, memory: Memory | None, one: Any, verdict: str) -
         "id": shown.id if shown else "",
         "memory": memory_row(page, shown) if shown else None,
         "verdict": verdict,
-        "score": round(one.score, 3) if one else None,
         "likely": round(one.probability, 3) if one else None,
-        "views": {name: round(value, 3) for name, value in one.views.items()} if one else {},
     }
 
 

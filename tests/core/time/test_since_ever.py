@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.cli.output import when
+from slowcat_memory.cli.shell import when
 from slowcat_memory.core.blocks.lasting import ProfileField, profile_facets
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
 from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until

@@ -1,23 +1,27 @@
-"""``slowcat-memory import``: reads transcripts or facts into a memory.
+"""``slowcat-memory import``, ``export``, ``backup``, ``restore``: a memory in files, and files in a memory.
 
-Every file is read once before anything is written: so a preview is possible, a chat without dates
-is asked about, and files of which nothing can be read leave no store behind.
+Every file of an import is read once before anything is written: so a preview is possible, a chat
+without dates is asked about, and files of which nothing can be read leave no store behind.
 """
 
+import gzip
+import json
+import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from slowcat_memory.cli.output import (
+from slowcat_memory.cli.shell import (
     NotFound,
+    Settings,
+    Yes,
     bars,
     count,
     done,
@@ -27,19 +31,24 @@ from slowcat_memory.cli.output import (
     parse_time,
     print_entries,
     print_json,
+    settings,
+    size,
+    takes,
     usage,
     waiting,
     warn,
 )
-from slowcat_memory.cli.settings import Settings, settings, takes
 from slowcat_memory.clock import SystemClock
-from slowcat_memory.errors import ProviderError, TranscriptError
+from slowcat_memory.errors import ProviderError, StoreError, TranscriptError
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.transfer.fact_files import Drafting
     from slowcat_memory.transfer.import_ import Where
     from slowcat_memory.transfer.reading import Options, Reading
 
+Surveyed = tuple[str, "Reading | TranscriptError"]
+"""The name of a file, and the file as it is read, or why it cannot be."""
 SHOWN = 10  # faults, or files beside the chats, that are listed
 
 
@@ -49,9 +58,6 @@ def import_(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILE", help="Transcripts, folders or zip archives."),
-    ] = None,
-    conversation: Annotated[
-        list[str] | None, typer.Option(help="Only this conversation of the file; may be repeated.")
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Import sessions again that were forgotten.")
@@ -115,36 +121,34 @@ def import_(
     )
     begin = parse_time(date, now, options.zone, "--date")
     files, beside = _surveyed(paths or [], options)
-    empty = not any(file.reading and file.reading.turns + file.reading.notes for file in files)
+    empty = not any(found.turns + found.notes for found in _read_of(files))
     reason = _reason(files) if empty else None
     if not as_json:
         _print_faults(files, but=reason)
     if dry_run or reason:
         if as_json:
-            print_json({"files": [*map(_plain, files)], "scopes": []})
+            print_json({"files": [_plain(*file) for file in files], "scopes": []})
         else:
             _preview(files, beside, options.zone)
         if reason:
             raise reason
         if people := _unknown_people(files):
             warn(f"Which of them are you? `--me {people[0]!r}` says it.")
-        raise typer.Exit(int(any(file.unreadable for file in files)))
+        raise typer.Exit(int(any(_plain(*file)["unreadable"] for file in files)))
     if not me and (name := _name_of_user(files)):
         files, beside = _surveyed(paths or [], replace(options, me=name))
-    for file in files:
-        if file.reading and file.reading.undated and not begin:
-            raise TranscriptError(
-                f"{file.name} does not say when it was written", hint="`--date 2024-05-01` says it."
-            )
+    for found in _read_of(files):
+        if found.undated and not begin:
+            why = f"{found.text.name} does not say when it was written"
+            raise TranscriptError(why, hint="`--date 2024-05-01` says it.")
     where = Where(
         scope=own if chosen.user else "",
         own=own,
-        conversations=conversation or [],
         again=again,
         undated=begin,
     )
     with chosen.engine() as engine:
-        rows = [_one(engine, file, where, as_json) for file in files]
+        rows = [_one(engine, *file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
         embedded = embed and tidy(engine, scopes, as_json)
         searchable = embedded and engine.embedding.state in ("ready", "endpoint")
@@ -152,97 +156,93 @@ def import_(
         print_json({"files": rows, "scopes": scopes, "vectors": searchable})
     else:
         _summary(rows, scopes, beside)
-    if conversation and not any(entry["conversations"] for entry in rows):
-        raise TranscriptError(
-            "there is no such conversation", hint="`--dry-run` lists what there is."
-        )
     if any(entry["unreadable"] for entry in rows):
         raise typer.Exit(1)
     return None
 
 
-class SurveyedFile(Struct):
-    """One file; without a reading it cannot be read."""
-
-    name: str
-    faults: list[TranscriptError]
-    unreadable: int
-    reading: "Reading | None" = None
-
-
 def _surveyed(
     paths: Sequence[Path], options: "Options"
-) -> tuple[list[SurveyedFile], list[TranscriptError]]:
+) -> tuple[list[Surveyed], list[TranscriptError]]:
     """Read every file once; return the chats, and why other files of a folder are left out."""
     from slowcat_memory.transfer.reading import readings
 
-    files, beside = list[SurveyedFile](), list[TranscriptError]()
+    files, beside = list[Surveyed](), list[TranscriptError]()
     for path in paths:
         faults = list[TranscriptError]()
         try:
-            for one in readings(path, options, faults.append, beside.append):
-                files.append(SurveyedFile(one.text.name, one.faults, one.unreadable, one))
+            files += [
+                (one.text.name, one)
+                for one in readings(path, options, faults.append, beside.append)
+            ]
         except TranscriptError as error:
             faults.append(error)
-        files += [SurveyedFile(str(path), [fault], 1) for fault in faults]
+        files += [(str(path), fault) for fault in faults]
     return files, beside
 
 
-def _reason(files: list[SurveyedFile]) -> TranscriptError:
+def _reason(files: list[Surveyed]) -> TranscriptError:
     """Return the error for an import of nothing: what is wrong with the only file, or a hint."""
-    if files and all(file.reading is None for file in files):
-        return files[-1].faults[0]
+    faults = [found for _, found in files if isinstance(found, TranscriptError)]
+    if faults and len(faults) == len(files):
+        return faults[-1]
     hint = "`slowcat-memory import --help` shows how."
     return TranscriptError("No turn could be read", hint=hint)
 
 
-def _unknown_people(files: list[SurveyedFile]) -> list[str]:
+def _unknown_people(files: list[Surveyed]) -> list[str]:
     """Return who talks in a file in which several people do, and none is known to be the user."""
-    for file in files:
-        spoke = file.reading.speakers.most_common() if file.reading else []
-        people = [name for (name, role), _ in spoke if role == "user"]
+    for found in _read_of(files):
+        people = [name for (name, role), _ in found.speakers.most_common() if role == "user"]
         if len(people) > 1 and "" not in people:
             return people
     return []
 
 
-def _name_of_user(files: list[SurveyedFile]) -> str:
+def _read_of(files: list[Surveyed]) -> "list[Reading]":
+    return [found for _, found in files if not isinstance(found, TranscriptError)]
+
+
+def _name_of_user(files: list[Surveyed]) -> str:
     """Return under which name the user speaks; "" if the files say it, or nobody can be asked."""
     people = _unknown_people(files)
     while people and sys.stdin.isatty():
-        answer = _ask(f"Which of them are you: {listed(people)}? (Enter: none)")
+        question = f"Which of them are you: {listed(people)}? (Enter: none)"
+        answer = str(typer.prompt(question, default="", show_default=False, err=True)).strip()
         if not answer or answer.casefold() in map(str.casefold, people):
             return answer
         warn(f"Nobody is called {answer!r} there.")
     return ""
 
 
-def _ask(question: str) -> str:
-    return str(typer.prompt(question, default="", show_default=False, err=True)).strip()
-
-
 # ------------------------------------------------------------------- import
 
 
-def _one(engine: "MemoryEngine", file: SurveyedFile, where: "Where", quiet: bool) -> dict[str, Any]:
+def _one(
+    engine: "MemoryEngine",
+    name: str,
+    found: "Reading | TranscriptError",
+    where: "Where",
+    quiet: bool,
+) -> dict[str, Any]:
     """Import one file, and return what came in."""
     from slowcat_memory.transfer.import_ import Imported, import_reading
 
     imported, faults = Imported(), list[TranscriptError]()
-    if file.reading is not None:
+    if not isinstance(found, TranscriptError):
         with bars(quiet) as show:
-            progress = partial(show, Path(file.name).name)
-            read, report = file.reading, faults.append
-            import_reading(engine, read, where, imported, on_error=report, progress=progress)
+            progress = partial(show, Path(name).name)
+            report = faults.append
+            import_reading(engine, found, where, imported, on_error=report, progress=progress)
     for fault in faults:
-        warn(f"{file.name}: {fault}")
-    found = _plain(file)
+        warn(f"{name}: {fault}")
+    plain = _plain(name, found)
     return {
-        **found,
+        **plain,
         **asdict(imported),
         "read": imported.turns + imported.known_turns + imported.notes,
         "scopes": sorted(imported.scopes),
-        "unreadable": found["unreadable"] + [fault.message for fault in faults],
+        "unreadable": plain["unreadable"] + [fault.message for fault in faults],
     }
 
 
@@ -311,10 +311,8 @@ def _import_facts(chosen: Settings, folder: Path, *, embed: bool) -> None:
 # ------------------------------------------------------------------- preview
 
 
-def _preview(files: list[SurveyedFile], beside: list[TranscriptError], zone: tzinfo) -> None:
-    for file in files:
-        if (found := file.reading) is None:
-            continue
+def _preview(files: list[Surveyed], beside: list[TranscriptError], zone: tzinfo) -> None:
+    for found in _read_of(files):
         encoded = "" if found.text.encoding.startswith("utf-8") else f", {found.text.encoding}"
         much = [
             f"{count(found.turns, 'turn')} in {count(found.sessions, 'session')}",
@@ -326,7 +324,7 @@ def _preview(files: list[SurveyedFile], beside: list[TranscriptError], zone: tzi
             f"{name or names[role]} ({n:,}{', agent' if name and role == 'assistant' else ''})"
             for (name, role), n in found.speakers.most_common()
         ]
-        out().print(f"{file.name}: {found.format.name}{encoded}", style="bold", markup=False)
+        out().print(f"{found.text.name}: {found.format.name}{encoded}", style="bold", markup=False)
         skipped = ", ".join(f"{n:,} {why}" for why, n in found.skipped.items())
         left_out = f"left out: {skipped}" if skipped else ""
         print_entries([("", dots(*much), dots(_span(found, zone), listed(who, 6)), left_out)])
@@ -343,15 +341,15 @@ def _span(found: "Reading", zone: tzinfo) -> str:
     return days + (f"; {count(found.undated, 'turn')} without dates" if found.undated else "")
 
 
-def _print_faults(files: list[SurveyedFile], but: TranscriptError | None) -> None:
+def _print_faults(files: list[Surveyed], but: TranscriptError | None) -> None:
     """Print on stderr what cannot be read, file by file, except one fault."""
-    for file in files:
-        if file.reading is None:
-            if file.faults[0] is not but:
-                warn(str(file.faults[0]))
-        elif file.faults:
-            warn(f"{Path(file.name).name}: {count(file.unreadable, 'part')} could not be read:")
-            _print_some([f"  {fault}" for fault in file.faults], file.unreadable)
+    for name, found in files:
+        if isinstance(found, TranscriptError):
+            if found is not but:
+                warn(str(found))
+        elif found.faults:
+            warn(f"{Path(name).name}: {count(found.unreadable, 'part')} could not be read:")
+            _print_some([f"  {fault}" for fault in found.faults], found.unreadable)
 
 
 def _print_some(faults: Sequence[object], every: int = 0) -> None:
@@ -361,23 +359,178 @@ def _print_some(faults: Sequence[object], every: int = 0) -> None:
         warn(f"  and {more} more")
 
 
-def _plain(file: SurveyedFile) -> dict[str, Any]:
+def _plain(name: str, found: "Reading | TranscriptError") -> dict[str, Any]:
     """Return what a file contains, for scripts."""
-    found, unreadable = file.reading, [fault.message for fault in file.faults]
-    if found is None:
-        return {"file": file.name, "format": "", "unreadable": unreadable}
+    if isinstance(found, TranscriptError):
+        return {"file": name, "format": "", "unreadable": [found.message]}
     first, last = [at.isoformat() for at in found.span] or ("", "")
+    spoke = found.speakers.most_common()
     return {
-        "file": file.name,
+        "file": name,
         "format": found.format.name,
         "encoding": found.text.encoding,
         "from": first,
         "to": last,
         "undated": found.undated,
-        "speakers": [
-            {"name": name, "role": role, "turns": n}
-            for (name, role), n in found.speakers.most_common()
-        ],
+        "speakers": [{"name": who, "role": role, "turns": n} for (who, role), n in spoke],
         "left_out": dict(found.skipped),
-        "unreadable": unreadable,
+        "unreadable": [fault.message for fault in found.faults],
     }
+
+
+@takes("as_json")
+def backup(
+    ctx: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="The new file; by default in the store's folder.", dir_okay=False),
+    ] = None,
+) -> None:
+    """Make a backup.
+
+    Every record of the copy is read once to check it. The store's folder keeps the newest
+    [bold]store.backups_keep[/] backups and deletes them when something is forgotten, because they
+    still hold it; forget --keep-backups rewrites them. Delete backups elsewhere yourself;
+    [bold]restore[/] leaves out what was forgotten since.
+
+    Example: [bold]slowcat-memory backup /media/stick/memory.mdb[/]
+    """
+    from slowcat_memory.store import Store
+
+    known = settings(ctx).existing()
+    config = known.config
+    with waiting("copying and checking the copy"):
+        with Store.open(config.folder, readonly=True, options=config.store) as store:
+            made = store.backup(file.expanduser().absolute() if file else None)
+    bytes_ = made.stat().st_size
+    known.report({"file": str(made), "bytes": bytes_}, f"{size(bytes_)}, checked:", str(made))
+
+
+@takes("as_json")
+def restore(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A backup, or a copy of a store's folder.")],
+    other: Annotated[
+        bool, typer.Option("--other", help="Allow the backup of another memory.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Go back to a backup. A text that was forgotten since stays forgotten.
+
+    The present store is moved aside with everything said since, and deleted at the next forget.
+    A pending forget that could still be undone becomes final. An agent that runs goes on with the
+    restored memory.
+
+    Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
+    """
+    from slowcat_memory.store import data_file, restore
+
+    known, file = settings(ctx), file.expanduser()
+    config = known.config
+    if not file.exists():
+        raise StoreError(f"there is no backup {file}", hint="Check the path.")
+    if not yes and data_file(config.folder).exists():
+        typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
+    with waiting("restoring") as step:
+        restored = restore(
+            config.folder,
+            file.absolute(),
+            foreign=other,
+            options=config.store,
+            on_step=step,
+        )
+    shutil.rmtree(config.folder / "index", ignore_errors=True)  # built from the replaced store
+    known.report(restored, f"Restored: {count(restored.events, 'event')} in the log.")
+    if restored.forgotten:
+        warn(f"{count(restored.forgotten, 'memory')} forgotten since did not come back.")
+        warn(f"{file} still holds them.")
+    if restored.aside:
+        warn(f"The memory before is in {restored.aside}")
+
+
+@takes("user")
+def export(
+    ctx: typer.Context,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The file; .gz and .zst are compressed.",
+            dir_okay=False,
+        ),
+    ] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the facts instead: a file for each day, and an index.",
+            file_okay=False,
+        ),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Write turns and notes as JSON lines that [bold]import[/] reads back.
+
+    Exports everybody but guests; --user exports one person. Derived data is left out, because it is
+    computed again after an import. Only you can read the file; an existing one is overwritten only
+    after a question.
+
+    Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
+    [bold]slowcat-memory export --scope anna | jq -r .text[/],
+    [bold]slowcat-memory export --facts facts[/]
+    """
+    from slowcat_memory import transfer
+    from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.transfer.fact_files import export_facts
+
+    if facts and to:
+        raise usage("give --out or --facts")
+    known = settings(ctx).existing()
+    only = known.scope() if known.user else ""
+    if to and to.exists() and not yes:
+        typer.confirm(f"{to} exists. Overwrite it?", abort=True, err=True)
+    with known.readonly(words_only=True) as engine:
+        guest = guest_scope(engine.config.people)
+        if facts:
+            with engine.snapshot() as snapshot:
+                scopes = [only] if only else [name for name in snapshot.scopes() if name != guest]
+                written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
+            return warn(f"{count(written, 'fact')} in {facts}")
+        with _sink(to, engine) as sink:
+            rows = transfer.export_in_parts(engine.snapshot, only, but=guest)
+            lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+            written = sum(map(bool, map(sink.write, lines)))
+    if to:
+        warn(f"{count(written, 'line')} in {to}")
+
+
+def _drafting(engine: "MemoryEngine") -> "Drafting":
+    """Return what gives an export its name, unless something was forgotten meanwhile."""
+    from slowcat_memory.store import drafting
+
+    return partial(drafting, engine.config.folder, engine.snapshot)
+
+
+@contextmanager
+def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
+    """Open the output; a file gets its name only when it is complete."""
+    if to is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    from slowcat_memory.transfer.fact_files import private_file
+
+    with private_file(to, _drafting(engine)) as file, _packed(file, to.suffix) as sink:
+        yield sink
+
+
+def _packed(file: IO[bytes], suffix: str) -> Any:
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=file, mode="wb", mtime=0)
+    if suffix == ".zst":
+        import zstandard
+
+        return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+    return nullcontext(file)
