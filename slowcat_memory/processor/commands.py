@@ -105,9 +105,7 @@ class VoiceCommands:
 
     def _is_asked(self, scopes: tuple[str, ...]) -> bool:
         """Return whether a question of the memory waits for the answer of this speaker."""
-        if self._asked is None:
-            return False
-        scope, until = self._asked
+        scope, until = self._asked or ("", 0.0)
         return scopes == (scope,) and time.monotonic() <= until
 
     def refuses(self, scopes: tuple[str, ...]) -> bool:
@@ -141,11 +139,12 @@ class VoiceCommands:
         command, meant = self._confirmed(command), command.meant
         outcome = await self._execute(command, turn, scopes)
         self.left_to_llm = bool(outcome.rest)
-        self._asked = None
+        self.drop_question(scopes)
+        until = time.monotonic() + ASKED_S
         if turn and command.kind in ("forget_about", "forget_span") and outcome.entry:
-            self._asked = (turn.scope, time.monotonic() + ASKED_S)
+            self._asked = (turn.scope, until)
         if meant and not self.refuses(scopes):
-            self._asked, self._meant = (scopes[-1], time.monotonic() + ASKED_S), meant
+            self._asked, self._meant = (scopes[-1], until), meant
         if outcome.rest:
             return False
         if not self.refuses(scopes):
@@ -162,9 +161,13 @@ class VoiceCommands:
             return meant
         return Command(kind="confirm") if meant and command.kind == "no" else command
 
-    def drop_question(self) -> None:
-        """Forget what was to be confirmed: somebody has spoken of something else."""
-        self._asked = self._meant = None
+    def drop_question(self, scopes: tuple[str, ...]) -> None:
+        """Forget what was to be confirmed: who was asked, or anybody, has spoken of something else.
+
+        What another says between leaves a question open that says how much is to be forgotten.
+        """
+        if self._meant or self._is_asked(scopes):
+            self._asked = self._meant = None
 
     async def _execute(
         self, command: Command, turn: Turn | None, scopes: tuple[str, ...]

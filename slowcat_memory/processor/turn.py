@@ -260,7 +260,7 @@ class Turns:
         scopes = speakers or self._conversation.scopes_of(text, channel)
         command = self._commands.recognise(text, scopes)
         if command is None:
-            self._commands.drop_question()
+            self._commands.drop_question(scopes)
         keep = command is None or self._commands.keeps(command, scopes)
         turns = self._conversation.user_said(text, channel, aside=command is not None, keep=keep)
         turn = turns[-1] if turns else None
