@@ -145,10 +145,10 @@ def prefetch_of(
         return None
 
     return Prefetch(
-        lambda text: with_query(Retrieval.begin, text),
+        lambda text: with_query(lambda found, query: found.begin(query), text),
         config.prefetch,
         asyncio.get_running_loop(),
-        lambda: with_query(Retrieval.touch),
+        lambda: with_query(lambda found, query: found.touch(query)),
     )
 
 
