@@ -105,7 +105,7 @@ def page_undo(home: Home, patch: pytest.MonkeyPatch) -> None:
 def writer(home: Home, patch: pytest.MonkeyPatch) -> None:
     engine = home.open()
     with patch.context() as patched:
-        patched.setattr(engine.store._checked_writer(), "_work", fail)
+        patched.setattr(engine.store._checked_writer(), "_save", fail)
         ack = engine.append(home.turn(SAID))
         with pytest.raises(StoreError) as raised:
             ack.wait()
