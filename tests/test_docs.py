@@ -122,12 +122,12 @@ def test_docs_every_decision_is_listed_by_its_title() -> None:
     assert sorted(numbers + withdrawn) == [*range(1, len(numbers + withdrawn) + 1)]
 
 
-def test_docs_architecture_names_every_thread_and_no_other() -> None:
+def test_docs_every_thread_is_named_and_no_other() -> None:
     sources = (file.read_text() for file in (ROOT / "slowcat_memory").rglob("*.py"))
     names = {name for source in sources for name in re.findall(r'"(slowcat-[a-z-]*[a-z])"', source)}
     started = names - {"slowcat-memory"}
     assert {"slowcat-recall", "slowcat-idle", "slowcat-store"} <= started
-    table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Threads and processes")[2]
+    table = (ROOT / "docs/threads-and-files.md").read_text()
     assert started == set(re.findall(r"^\| `(slowcat-[\w-]+)` \|", table, re.M))
 
 
