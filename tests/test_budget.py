@@ -31,8 +31,17 @@ def earlier_versions() -> list[str]:
     return [subprocess.run(each, capture_output=True, text=True).stdout for each in show]
 
 
+JOINED = {"owner": "engine"}  # parts that lie in another since
+
+
 def rises(earlier: dict[str, Any], later: dict[str, Any]) -> list[str]:
-    """Say where a later budget allows more than an earlier one."""
+    """Say where a later budget allows more than an earlier one; what has joined counts for both."""
+    parts = dict(earlier["parts"])
+    for part, into in JOINED.items():
+        if part in parts and part not in later["parts"]:
+            both = parts[part], parts[into]
+            parts[into] = {unit: sum(each[unit] for each in both) for unit in parts[into]}
+    earlier = earlier | {"parts": parts}
     known = {part: units for part, units in later["parts"].items() if part in earlier["parts"]}
     sizes = {name: size for name, size in later["data"].items() if name in earlier["data"]}
     said = over(later | {"parts": known, "data": sizes}, earlier)

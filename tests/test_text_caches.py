@@ -12,7 +12,7 @@ from tests.support.sources import tree
 ROOT = Path(slowcat_memory.__file__).parent
 # Keyed by the configuration, a language, a pattern of ours, a type, a size: by nothing that is said.
 KEYED_BY_NOTHING_SAID = {
-    "checks.related._of_language", "commands.grammar._before",
+    "checks.quoted._of_language", "commands.grammar._before",
     "commands.grammar._rules", "commands.intent_model.read_model", "disk.codec._decoder",
     "extraction.clause_facts._compiled", "extraction.clause_subjects._compiled",
     "extraction.clauses._compiled", "extraction.complements._compiled",

@@ -62,7 +62,7 @@ CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words 
 READS = frozenset(
     {
         *("embedding", "opened", "reader", "search", "hotwords", "stats", "latest_session"),
-        *("graph", "snapshot"),
+        *("graph", "snapshot", "catalogue"),
     }
 )
 """Methods that an engine which only reads can do as well."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, check_ranges
+from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
@@ -370,6 +371,10 @@ class MemoryEngine:
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a consistent view of the store; do not hold it across an ``await``."""
         return self.store.snapshot()
+
+    def catalogue(self, scope: str, snapshot: Snapshot) -> AbstractContextManager[Catalogue]:
+        """Lend a scope's catalogue, as new as a snapshot, to one thread at a time."""
+        return self.wiring.catalogue(scope, snapshot)
 
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
         """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.

@@ -107,8 +107,8 @@ class Shipper:
             if seq > self._sent and error is None:
                 self._receipts.append((seq, future))
                 return
-        if seq > self._sent:
-            future.set_exception(error)
+        if seq > self._sent and error is not None:
+            future.set_exception(fresh(error))
         else:
             future.set_result(None)
 
@@ -315,7 +315,7 @@ class Shipper:
             failed, self._receipts = self._receipts, deque()
             self._changed.notify_all()
         for _, future in failed:
-            future.set_exception(error)
+            future.set_exception(fresh(error))
         if isinstance(error, LeaseLostError):
             self._metrics.count("fleet_leases_lost")
         self._on_lost(error)

@@ -13,6 +13,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from slowcat_memory.config import tokenizer
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.disclosure import (
@@ -123,7 +124,7 @@ class Seen:
         self.call, self.memory, self.scope, self.local = call, call.engine, call.scope, call.local
         self.private, self.config = call.private, call.engine.config
         self.language = language_of(self.config.memory.language)
-        self._words = call.engine.wiring.tokenizer.for_queries()
+        self._words = tokenizer(self.config).for_queries()
 
     @property
     def now(self) -> datetime:
@@ -193,7 +194,7 @@ class Seen:
             return Counter(type_ for one in shown for type_ in types_of(one))
 
     def _catalogue(self, view: View) -> AbstractContextManager[Catalogue]:
-        return self.memory.wiring.catalogue(self.scope, view.snapshot)
+        return self.memory.catalogue(self.scope, view.snapshot)
 
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the block about them."""

@@ -227,7 +227,7 @@ class PageContext:
     def catalogue(self, scope: str, snapshot: Snapshot) -> AbstractContextManager[Catalogue]:
         """Lend a scope's catalogue, as new as a snapshot."""
         self.talks(scope, snapshot)  # read at the same time
-        return self.memory.wiring.catalogue(scope, snapshot)
+        return self.memory.catalogue(scope, snapshot)
 
     def talks(self, scope: str, snapshot: Snapshot) -> list[Session]:
         """Return a scope's conversations, the latest spoken first; read again when one goes on."""

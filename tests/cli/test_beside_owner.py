@@ -6,7 +6,7 @@ from tests.support.other_process import OtherProcess
 
 ELSEWHERE = {  # what runs until it is stopped, or has a store of its own
     "chat", "demo", "mcp", "serve", "ui",
-    "fleet init", "fleet pull", "fleet push", "fleet status", "fleet work",
+    "fleet housekeeping", "fleet init", "fleet pull", "fleet push", "fleet status", "fleet work",
 }  # fmt: skip
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "search": (("dog",),),

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,7 +15,8 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine, background
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
-from slowcat_memory.fleet.shipper import Receipts
+from slowcat_memory.fleet.shipper import Shipper
+from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import new_future
 from slowcat_memory.store.sharing import living
@@ -298,13 +300,19 @@ def frames_of(call: Callable[[], object]) -> int:
 
 
 def test_background_a_sender_that_has_ended_raises_a_fresh_error_each_time() -> None:
-    receipts = Receipts()
-    receipts.fail(StoreClosedError("the lease is lost"))
-    for number in range(1, 4):
-        receipts.add(number, refused := new_future())
+    shipper = Shipper(Mock(), Mock(), 0, 30.0, Metrics(), on_lost=Mock(), on_away=Mock())
+    shipper.replica = Mock(seq=1)
+    shipper.settle_when_sent(waited := new_future())
+    shipper.end(ended := StoreClosedError("the lease is lost"))
+    shipper.settle_when_sent(refused := new_future())
+    for raises in (
+        lambda: waited.result(0),
+        lambda: refused.result(0),
+        lambda: shipper.wait_sent(0),
+    ):
         with pytest.raises(StoreClosedError, match="the lease is lost"):
-            refused.result(0)
-    assert receipts._failed and not receipts._failed.__traceback__
+            raises()
+    assert not ended.__traceback__
 
 
 # ------------------------------------------------------------------- the end

@@ -195,8 +195,10 @@ class Bench:
 
     def _rows(self, table: str, person: str) -> list[Any]:
         async def read(connection: Any) -> list[Any]:
-            query = f"SELECT * FROM slowcat.{table} WHERE tenant = $1 AND person = $2"
-            return [dict(row) for row in await connection.fetch(query, self.tenant, person)]
+            whose = copy_name(self.tenant, person) if table == "kept" else person
+            column = "copies" if table == "kept" else "person"
+            query = f"SELECT * FROM slowcat.{table} WHERE tenant = $1 AND {column} = $2"
+            return [dict(row) for row in await connection.fetch(query, self.tenant, whose)]
 
         rows = self.fleet.database.run(read)
         if table == "log":

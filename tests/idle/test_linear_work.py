@@ -104,8 +104,8 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Embedded:
     rows = list[int]()
     compare = fact_index._Group.cosines
 
-    def counted(group, vector):
-        found = compare(group, vector)
+    def counted(group, new, vector):
+        found = compare(group, new, vector)
         rows[-1] += len(found)
         return found
 

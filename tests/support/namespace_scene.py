@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Memory, Turn, Vector, WriteBatch
@@ -111,13 +112,14 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
         scores = lexical.scores[every] * without_drift(searcher, query)[every]
         cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
         best = searcher.keys["keys"].best_cosines(EMBEDDER.encode_query(query), every)
+        importance = searcher.table.columns(every)[Row.IMPORTANCE]
         told[query] = {
             memory_id: (
                 float(scores[place]),
                 float(cosines[place]),
                 float(best[place]),
                 float(searcher.table.at[numbers[place]]),
-                round(float(searcher.table.importance[numbers[place]]), 4),
+                round(float(importance[place]), 4),
                 bool(searcher.table.pinned[numbers[place]]),
                 session[memory_id],
                 speakers.index(searcher.speakers[int(searcher.table.speaker[numbers[place]])]),
