@@ -147,9 +147,7 @@ NO_ANSWER = {
 
 
 def test_exits_every_method_of_the_engine_is_an_exit_or_none() -> None:
-    methods = {
-        name for name in (*vars(MemoryEngine), *vars(MemoryEngine)) if not name.startswith("_")
-    }
+    methods = {name for name in vars(MemoryEngine) if not name.startswith("_")}
     assert methods - NO_EXIT == set(ENGINE_EXITS)
 
 
