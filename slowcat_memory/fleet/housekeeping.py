@@ -102,7 +102,7 @@ def _send(worker: Worker, place: Copies, person: str) -> None:
 
 
 async def _note_kept(connection: Connection, worker: Worker) -> None:
-    """Tell the database what lies in this cache."""
+    """Record the contents of this cache in the database."""
     found = sorted(
         str(path.absolute())
         for begin in (copies.ASIDE, copies.UNSENT)

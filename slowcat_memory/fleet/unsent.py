@@ -242,7 +242,7 @@ class WaitingTurns:
         self._begin()
 
     def _begin(self) -> None:
-        """Have the next turn begin a source of its own."""
+        """Begin a new source with the next turn."""
         self._epoch = -secrets.randbits(62)  # no lease has it
         self._count, self._open = 0, set[int]()
 
@@ -264,7 +264,7 @@ class WaitingTurns:
         return ack
 
     def _settle(self, cursor: Cursor, saved: "Future[None]") -> None:
-        """Note that the copy has a turn."""
+        """Record that the copy has a turn."""
         if saved.exception() is not None:
             return
         with self._lock:
