@@ -334,10 +334,10 @@ class MemoryEngine:
         namespace.finish_opening()
         namespace.wait_vectors()
         namespace.local_only()
-        with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):
-            pass  # the first head waits for no reading
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
+        with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):
+            pass  # behind all that a recall needs; the first head waits for no reading
         wiring.indexer.later(self._warm_up, scope)
         if not self.readonly:
             wiring.indexer.later(wiring.vectors.embed_missing, scope)

@@ -173,7 +173,7 @@ class _Read(dict[str, _Words]):
         return made
 
 
-def judge(text: str, language: str = "english", is_known: Callable[[str], bool] = nobody) -> Need:
+def judge(text: str, language: str = "english", is_known: IsKnown = nobody) -> Need:
     """Decide what an utterance needs.
 
     Args:
