@@ -61,7 +61,8 @@ def _boot_clock() -> Callable[[], float]:
 
 
 boot_seconds = _boot_clock()
-"""Seconds that nobody can set and that count sleep, where the system has such a clock."""
+"""Seconds since boot, sleep included, where the system has such a clock: setting the time does not
+change them."""
 
 
 def seconds_of(clock: Clock) -> Callable[[], float]:

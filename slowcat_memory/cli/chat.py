@@ -36,7 +36,7 @@ HELP = {
     "/help": "this list",
     "/quit": "leave, as Ctrl-D and Ctrl-C do",
     "Remember that the key is behind the clock.": "keeps a note in your words",
-    "Forget that.": "forgets the last exchange; Undo that: has it back",
+    "Forget that.": "forgets the last exchange; Undo that: brings it back",
     "Forget what I said about Ben.": "says how many things mention it, and asks",
     "What do you know about me?": "tells you",
     "Why did you say that?": "names the memories behind the last answer",

@@ -92,9 +92,9 @@ def import_(
     [dim]Anna: My dog is called Max.[/]
 
     Lines go to --user, else to the person they were exported from, else to the only person of the
-    memory or the configured user. What cannot be read is named and left out, and the exit status is then 1. Nothing is imported
-    twice: import a file again when it has grown, after an interruption, or beside another export
-    of the same chat. Works while an agent is running.
+    memory or the configured user. The command names and leaves out unreadable parts, and then exits
+    with 1. Nothing is imported twice: import a file again when it has grown, after an interruption,
+    or beside another export of the same chat. Works while an agent is running.
 
     Examples: [bold]slowcat-memory import chats.zip --dry-run[/],
     [bold]slowcat-memory import "WhatsApp Chat with Ben.txt" --me Anna[/]

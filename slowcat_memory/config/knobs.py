@@ -149,8 +149,8 @@ KNOBS = (
     Knob("fleet.lease_s", "fleet.lease_s",
          "Seconds until another worker takes over from one that is no longer heard of."),
     Knob("retention.raw_days", "retention.raw_days",
-         "Days after which turns are erased, with what was made of them but for what keep_evidence holds"
-         " back; 0 keeps them for ever."),
+         "Days after which turns and everything made of them are erased, except the turns of"
+         " keep_evidence; 0 keeps them for ever."),
     Knob("retention.keep_evidence", "retention.keep_evidence",
          "Keep turns that a fact or block was drawn from, even when they are older; `doctor` counts them."),
     Knob("commands.enabled", "commands.enabled",

@@ -2,9 +2,10 @@
 
 The wall clock is *doubted* while it is more than a day away from the time that it should show: the
 date of the newest turn of a conversation when the store was opened, and from then on the seconds of
-a clock that nobody can set. Two things end that: the system says that its time is synchronised, or
-a person confirms the clock. Turns that are logged meanwhile do not make it right, so the guard is
-asked before each of them too, and the store remembers that it doubted.
+the boot clock, which setting the time does not change. Two things end that: the system says that
+its time is synchronised, or a person confirms the clock. Turns that are logged meanwhile do not
+make it right, so the guard is asked before each of them too, and the store remembers that it
+doubted.
 """
 
 import threading

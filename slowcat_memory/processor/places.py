@@ -133,12 +133,12 @@ def _order(memory: Any, places: Places, users: Any) -> str:
             "answers, is missed. Make an LLMContextAggregatorPair, or pass aggregators=."
         )
     if places.precedes(memory, users):
-        return "I am before the user aggregator, where no question comes by: nothing is recalled."
+        return "I am before the user aggregator, where I see no questions: nothing is recalled."
     llms = places.of_kind(LLMService)
     if any(places.precedes(one, memory) for one in llms) and not any(
         places.precedes(memory, one) for one in llms
     ):
-        return "I am behind the LLM, where no question comes by: nothing is recalled."
+        return "I am behind the LLM, where I see no questions: nothing is recalled."
     return ""
 
 

@@ -40,10 +40,6 @@ def test_app_the_help_lists_a_dozen_commands_and_with_all_the_others(sm) -> None
     assert {name for name in names if f"│ {name} " in few} == FIRST
 
 
-def test_app_version(sm) -> None:
-    assert sm.ok("--version").startswith("slowcat-memory ")
-
-
 def test_app_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
     ran = python("-m", "slowcat_memory.cli", "--path", str(sm.store), "why")
     assert (ran.returncode, ran.stdout) == (1, "")

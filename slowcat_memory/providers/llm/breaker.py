@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from loguru import logger
 from msgspec import Struct
@@ -15,9 +15,6 @@ from slowcat_memory.providers.llm.base import AUTO, LLM, Answer, Prompt, Thinkin
 from slowcat_memory.providers.llm.model_servers import find_loaded
 from slowcat_memory.providers.llm.server import label
 
-if TYPE_CHECKING:
-    from slowcat_memory.providers.llm.openai import OpenAILLM
-
 T = TypeVar("T", bound=Struct)
 
 
@@ -25,14 +22,16 @@ class CircuitBreakerLLM:
     """An LLM that gets no prompts while its server is unreachable.
 
     The first ``ready`` or ``complete`` probes the server.
+
+    Attributes:
+        inner: The LLM; None while none is found on this machine.
     """
 
     def __init__(
         self,
-        inner: LLM,
+        inner: LLM | None,
         probe: Callable[[], Awaitable[bool]],
         clock: Callable[[], float] = time.monotonic,
-        close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Wrap an LLM.
 
@@ -40,21 +39,21 @@ class CircuitBreakerLLM:
             probe: Checks that the server is reachable, without running the model.
             clock: Monotonic seconds.
         """
-        self._inner, self._probe, self._close = inner, probe, close
+        self.inner, self._probe = inner, probe
         self._breaker = CircuitBreaker(on_trial=True, clock=clock)
 
     @property
     def prompt_tokens(self) -> int:
-        return self._inner.prompt_tokens
+        return self.inner.prompt_tokens if self.inner else 0
 
     @property
     def remote(self) -> bool:
-        return is_remote(self._inner)
+        return self.inner is not None and is_remote(self.inner)
 
     @property
     def found(self) -> bool:
         """Whether there is one: False until the first is found on this machine."""
-        return getattr(self._inner, "found", True)
+        return self.inner is not None
 
     @property
     def seconds_until_probe(self) -> float:
@@ -72,10 +71,10 @@ class CircuitBreakerLLM:
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``. Raises ``EndpointError`` at once while the breaker is open."""
-        if not await self.ready():
+        if not await self.ready() or self.inner is None:
             raise EndpointError("the LLM server is away", retry_after=self.seconds_until_probe)
         try:
-            answer = await self._inner.complete(prompt, into)
+            answer = await self.inner.complete(prompt, into)
         except EndpointError as error:
             self._breaker.failed(error)
             raise
@@ -83,58 +82,37 @@ class CircuitBreakerLLM:
         return answer
 
     async def close(self) -> None:
-        if self._close:
-            await self._close()
+        close = getattr(self.inner, "close", None)
+        if close:
+            await close()
 
 
-class LocalLLM:
-    """An LLM on this machine, which is looked for by each probe; see ``find_loaded``.
-
-    Without one, there is nothing to send a prompt to, and ``found`` is False.
-    """
-
-    remote = False
+class LocalLLM(CircuitBreakerLLM):
+    """An LLM on this machine; each probe looks for it, see ``find_loaded``."""
 
     def __init__(self, options: ThinkingOptions) -> None:
-        self._options = options
-        self._llm: OpenAILLM | None = None
+        """Look for nothing yet."""
+        super().__init__(None, self._look)
+        self._options, self._model = options, options.model
         self._place = self._reason = ""
-        self._model = options.model
 
-    @property
-    def found(self) -> bool:
-        return self._llm is not None
-
-    @property
-    def prompt_tokens(self) -> int:
-        return self._llm.prompt_tokens if self._llm else 0
-
-    async def probe(self) -> bool:
+    async def _look(self) -> bool:
         from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
 
         try:
             server = await asyncio.to_thread(find_loaded, self._options, self._model)
         except EndpointError as error:
-            if not self._llm and error.message != self._reason:
+            if not self.inner and error.message != self._reason:
                 self._reason = error.message
                 logger.info(f"No LLM for idle work, for now: {error}")
             return False
         place = f"{label(server.models[0])} of {server.name} at {server.url}"
-        if self._llm is None or place != self._place:
+        if not isinstance(self.inner, OpenAILLM) or place != self._place:
             await self.close()
             self._place, self._model = place, server.models[0]
-            self._llm = OpenAILLM(replace(self._options, url=server.url, model=self._model))
+            self.inner = OpenAILLM(replace(self._options, url=server.url, model=self._model))
             logger.info(f"Idle work uses {place}")
-        return await self._llm.probe()
-
-    async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        if self._llm is None:
-            raise EndpointError("no LLM was found on this machine")
-        return await self._llm.complete(prompt, into)
-
-    async def close(self) -> None:
-        if self._llm:
-            await self._llm.close()
+        return await self.inner.probe()
 
 
 def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
@@ -153,9 +131,8 @@ def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
         )
         return None
     if options.url == AUTO:
-        local = LocalLLM(options)
-        return CircuitBreakerLLM(local, local.probe, close=local.close)
+        return LocalLLM(options)
     from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
 
     llm = OpenAILLM(options)
-    return CircuitBreakerLLM(llm, llm.probe, close=llm.close)
+    return CircuitBreakerLLM(llm, llm.probe)

@@ -34,8 +34,8 @@ def connect(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
     return openai.OpenAI(base_url=url, api_key=_API_KEY, max_retries=0, http_client=http)
 
 
-def connect_async(url: str, read_s: float, connect_s: float) -> tuple[openai.AsyncOpenAI, Any]:
-    """Return a client for one event loop, and its HTTP client; nothing is sent yet."""
+def connect_async(url: str, read_s: float, connect_s: float) -> openai.AsyncOpenAI:
+    """Return a client for one event loop; nothing is sent yet."""
 
     async def only_our_headers(request: Any) -> None:
         _only_our_headers(request)
@@ -46,8 +46,7 @@ def connect_async(url: str, read_s: float, connect_s: float) -> tuple[openai.Asy
         timeout=openai.Timeout(read_s, connect=connect_s),
         event_hooks={"request": [only_our_headers], "response": [_limit]},
     )
-    client = openai.AsyncOpenAI(base_url=url, api_key=_API_KEY, max_retries=0, http_client=http)
-    return client, http
+    return openai.AsyncOpenAI(base_url=url, api_key=_API_KEY, max_retries=0, http_client=http)
 
 
 def _only_our_headers(request: Any) -> None:

@@ -46,7 +46,6 @@ from slowcat_memory.providers.loopback import check_loopback, host_and_port
 T = TypeVar("T", bound=Struct)
 
 MAX_ERROR_CHARS = 64 << 10
-MODE_ERRORS = (ServerError.JSON_MODE, ServerError.COUNTING)
 _DAY_S = 86_400.0
 _TEST_PROMPT = Prompt(
     job="probe", version=1, system="Answer in JSON.", user="Say {}.", max_tokens=8
@@ -98,12 +97,9 @@ class OpenAILLM:
         self._server: Server | None = None
         self._answered_by: dict[str, str] = {}  # fingerprint by wanted model
         self._client: openai.AsyncOpenAI | None = None
-        self._http: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._warned_at: float | None = None
-        with contextlib.suppress(
-            EndpointError
-        ):  # a host name that does not resolve may do so later
+        with contextlib.suppress(EndpointError):  # a host's name may resolve later
             self._check_host()
 
     @property
@@ -173,21 +169,32 @@ class OpenAILLM:
             try:
                 done = await self._send(prompt, into, server, mode)
             except _RefusedError as refused:
-                if self._is_weakest_refused(mode, refused) and await self._answers_others(
-                    server, mode, prompt.model
-                ):
-                    raise BadAnswerError("the server refuses this request, and no other") from None
-                if classify(refused.status, refused.text) is ServerError.TOO_LONG:
-                    model = self._model(prompt.model)
-                    self._contexts.refused(model, self._told(), _size(prompt), refused.text)
-                mode = self._next_mode(mode, refused)
+                mode = await self._weaker(refused, mode, prompt, server)
             else:
                 self._modes[key] = mode
                 return done
 
-    def _is_weakest_refused(self, mode: JsonMode, refused: _RefusedError) -> bool:
+    async def _weaker(
+        self, refused: _RefusedError, mode: JsonMode, prompt: Prompt, server: Server
+    ) -> JsonMode:
+        """Return the next weaker mode, or raise the error that the refusal means."""
         error = classify(refused.status, refused.text)
-        return error in MODE_ERRORS and not mode.weaker(error is ServerError.COUNTING)
+        if error in (ServerError.JSON_MODE, ServerError.COUNTING):
+            if weaker := mode.weaker(error is ServerError.COUNTING):
+                return weaker
+            if await self._answers_others(server, mode, prompt.model):
+                raise BadAnswerError("the server refuses this request, and no other") from None
+        if error is ServerError.TOO_LONG:
+            model = self._model(prompt.model)
+            self._contexts.refused(model, self._told(), _size(prompt), refused.text)
+            raise PromptTooLongError("the prompt is longer than the LLM reads") from None
+        if error is ServerError.BAD_ANSWER:
+            raise BadAnswerError("the server could not read the LLM's answer") from None
+        self._server = None  # it may be another one now: probe again
+        wait_s = seconds_to_wait(refused.retry_after)
+        what = f"answered {refused.status}" if refused.status else "broke off with an error"
+        hint = "Name a model that it has" if error is ServerError.UNKNOWN_MODEL else ""
+        raise self._away(what, hint, wait_s) from None
 
     async def _answers_others(self, server: Server, mode: JsonMode, model: str) -> bool:
         """Return whether the server answers a small harmless request in the same mode.
@@ -202,21 +209,6 @@ class OpenAILLM:
         except (EndpointError, _RefusedError):
             return False
         return True
-
-    def _next_mode(self, mode: JsonMode, refused: _RefusedError) -> JsonMode:
-        """Return the next weaker mode, or raise the error that the refusal means."""
-        error = classify(refused.status, refused.text)
-        if error is ServerError.TOO_LONG:
-            raise PromptTooLongError("the prompt is longer than the LLM reads") from None
-        if error is ServerError.BAD_ANSWER:
-            raise BadAnswerError("the server could not read the LLM's answer") from None
-        if error in MODE_ERRORS and (weaker := mode.weaker(error is ServerError.COUNTING)):
-            return weaker
-        self._server = None  # it may be another one now: probe again
-        wait_s = seconds_to_wait(refused.retry_after)
-        what = f"answered {refused.status}" if refused.status else "broke off with an error"
-        hint = "Name a model that it has" if error is ServerError.UNKNOWN_MODEL else ""
-        raise self._away(what, hint, wait_s) from None
 
     async def _send(
         self, prompt: Prompt, into: type[T], server: Server, mode: JsonMode
@@ -265,13 +257,13 @@ class OpenAILLM:
 
     async def _get(self, path: str) -> Any:
         """Return JSON from a path of the server, within a second or two; None on failure."""
-        parts = urlsplit(self._options.url)
-        root = self._options.url.rstrip("/") if path.startswith("/v1/") else ""
-        url = root + path[3:] if root else f"{parts.scheme}://{parts.netloc}{path}"
+        base, parts = self._options.url.rstrip("/"), urlsplit(self._options.url)
+        url = f"{parts.scheme}://{parts.netloc}{path}"
+        if path.startswith("/v1/"):
+            url = base + path.removeprefix("/v1")
         try:
             async with asyncio.timeout(2 * self._options.connect_s):
-                self._connected()
-                return (await self._http.get(url)).raise_for_status().json()
+                return await self._connected().get(url, cast_to=object)
         except Exception:  # any failure means "unknown"
             return None
 
@@ -279,8 +271,8 @@ class OpenAILLM:
         """Return the client, a new one for another event loop: connections belong to one loop."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            total_s, connect_s = self._options.total_s, self._options.connect_s
-            self._client, self._http = connect_async(self._options.url, total_s, connect_s)
+            options = self._options
+            self._client = connect_async(options.url, options.total_s, options.connect_s)
             self._loop = loop
         return self._client
 

@@ -66,7 +66,7 @@ export default class Health extends View {
         </div>
         <p role="status">${doing}</p>
         ${checks && html`<ul class="checks">${checks.map((one) => html`<li key=${one.what + one.found} class=${one.state}>
-          <span class="sign" role="img" aria-label=${t(one.state)}>${SIGNS[one.state]}</span> <b>${one.what}</b>: ${one.found}${one.hint && html` <span class="meta">${one.hint}</span>`}
+          <span class="sign" role="img" aria-label=${t(one.state)}>${SIGNS[one.state]}</span> <b>${t(one.what)}</b>: ${one.found}${one.hint && html` <span class="meta">${one.hint}</span>`}
         </li>`)}</ul>`}
         ${found.backups.length
           ? html`<ul class="plain">${found.backups.map((one) => html`<li key=${one.at}>${when(one.at, "minute")}, ${bytes(one.bytes)}</li>`)}</ul>`
