@@ -10,7 +10,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
-from slowcat_memory.cli import change, facts, files, fleet, look, run, setup, why
+from slowcat_memory.cli import change, facts, files, fleet, look, run, setup
 from slowcat_memory.cli.shell import (
     CODES,
     DONE,
@@ -158,7 +158,7 @@ def _set_up_log(debug: bool) -> None:
 for panel, commands in {
     TRY: (run.demo, run.chat),
     LOOK: (look.search, run.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
-    + (why.why, why.replay, files.export),
+    + (look.why, look.replay, files.export),
     CHANGE: (files.import_, change.remember, change.mark, change.forget, change.undo),
     CARE: (setup.init, run.mcp, run.serve, run.idle, setup.doctor, files.backup, files.restore),
 }.items():

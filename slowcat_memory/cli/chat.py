@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
+from slowcat_memory.cli.look import print_recall, recall_of
 from slowcat_memory.cli.shell import count, out, printable, short
-from slowcat_memory.cli.why import print_recall, recall_of
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.cli.why import WORDS, verdicts
+from slowcat_memory.cli.look import WORDS, verdicts
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import LedgerEntry, LeftOut, Offer

@@ -290,7 +290,7 @@ def test_what_recall_left_out_has_a_reason_in_words() -> None:
     """The page's words for the reasons are those of `slowcat-memory why`."""
     from importlib.resources import files
 
-    from slowcat_memory.cli.why import WORDS
+    from slowcat_memory.cli.look import WORDS
 
     script = (files("slowcat_memory.web") / "static" / "why.js").read_text("utf-8")
     assert LeftOut("chunk/1", "floor", 0.0).reason in WORDS

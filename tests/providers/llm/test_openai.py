@@ -268,10 +268,6 @@ class Foreign:
     prompt_tokens = 1000
 
 
-async def probe() -> bool:
-    return True
-
-
 @pytest.mark.parametrize("says", [None, True, False])
 def test_is_remote_counts_an_absent_member_as_remote(says) -> None:
     llm = Foreign()
@@ -279,4 +275,4 @@ def test_is_remote_counts_an_absent_member_as_remote(says) -> None:
         llm.remote = says
     gate = BudgetGate(NoLimit(), FixedClock(), UTC)
     assert is_remote(llm) is (says is not False)
-    assert CircuitBreakerLLM(llm, probe).remote == CountingLLM(llm, gate).remote == is_remote(llm)
+    assert CircuitBreakerLLM(llm, None).remote == CountingLLM(llm, gate).remote == is_remote(llm)
