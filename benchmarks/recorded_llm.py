@@ -28,8 +28,8 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.testing.server import Failure
+from tests.support.recorded_answers import RecordingLLM, ReplayingLLM
 from tests.support.scripted_server import serving
 
 JOB = "contextualize"

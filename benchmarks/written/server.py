@@ -14,7 +14,7 @@ from benchmarks.written.good import GoodModel, Piece, Reply, Request
 from benchmarks.written.sloppy import EVERY, SloppyModel
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
+from tests.support.recorded_answers import RecordingLLM, ReplayingLLM
 from tests.support.scripted_server import serving
 
 CONTEXT_TOKENS = 8192  # what the server is said to read
