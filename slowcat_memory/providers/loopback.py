@@ -153,13 +153,18 @@ def host_of(url: str) -> str:
         return ""
 
 
-def is_local(url: str) -> bool:
-    """Return whether a base URL is served by this machine, and not through a proxy."""
+def is_elsewhere(url: str) -> bool:
+    """Return whether a URL's host is another machine; True as well if its name does not resolve."""
     try:
         check_loopback(url)
     except SlowcatError:
-        return False
-    return not _through_proxy(url)
+        return True
+    return False
+
+
+def is_local(url: str) -> bool:
+    """Return whether a base URL is served by this machine, and not through a proxy."""
+    return not is_elsewhere(url) and not _through_proxy(url)
 
 
 def _through_proxy(url: str) -> bool:

@@ -11,11 +11,11 @@ import numpy as np
 import openai
 from msgspec import Struct
 
-from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
+from slowcat_memory.errors import ConfigError, EndpointError
 from slowcat_memory.providers.embedding import chunking
 from slowcat_memory.providers.embedding.base import EmbedderOptions, EmbedderReport
-from slowcat_memory.providers.llm.http import connect
-from slowcat_memory.providers.loopback import check_loopback, host_and_port
+from slowcat_memory.providers.llm.http import API_KEY, only_our_headers
+from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 CONNECT_S = 1.0
 MAX_REPLY = 64 << 20  # bytes; 32 vectors of 4096 numbers are about 3 MB
@@ -49,7 +49,7 @@ class EndpointEmbedder:
         self._options = options
         self._server = host_and_port(options.endpoint_url)
         read_s = options.endpoint_timeout_s
-        self._client = connect(options.endpoint_url, read_s, min(CONNECT_S, read_s))
+        self._client = _connected(options.endpoint_url, read_s, min(CONNECT_S, read_s))
         self.name = options.endpoint_model
         self.dim = 0
         self.dim = self._request(["word"]).shape[1]
@@ -58,11 +58,7 @@ class EndpointEmbedder:
     @property
     def remote(self) -> bool:
         """True as well if the host name does not resolve."""
-        try:
-            check_loopback(self._options.endpoint_url)
-        except (EndpointRefusedError, EndpointError):
-            return True
-        return False
+        return is_elsewhere(self._options.endpoint_url)
 
     def encode_query(self, text: str) -> np.ndarray:
         """Embed a query; see ``QueryEmbedder``.
@@ -153,6 +149,17 @@ class EndpointEmbedder:
 
     def _error(self, what: str) -> EndpointError:
         return EndpointError(f"the embedding server at {self._server} {what}")
+
+
+def _connected(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
+    """Return a client for threads; nothing is sent yet."""
+    http = openai.DefaultHttpxClient(
+        trust_env=False,
+        follow_redirects=False,
+        timeout=openai.Timeout(read_s, connect=connect_s),
+        event_hooks={"request": [only_our_headers]},
+    )
+    return openai.OpenAI(base_url=url, api_key=API_KEY, max_retries=0, http_client=http)
 
 
 def open_endpoint(options: EmbedderOptions) -> tuple[EndpointEmbedder | None, EmbedderReport]:

@@ -11,7 +11,7 @@ from typing import Any
 import openai
 
 MAX_BYTES = 16 << 20  # of a whole stream: a token takes about 250 bytes, reasoning included
-_API_KEY = "local"
+API_KEY = "local"
 _HEADERS = {
     "host",
     "accept",
@@ -23,38 +23,27 @@ _HEADERS = {
 }
 
 
-def connect(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
-    """Return a client for threads; nothing is sent yet."""
-    http = openai.DefaultHttpxClient(
-        trust_env=False,
-        follow_redirects=False,
-        timeout=openai.Timeout(read_s, connect=connect_s),
-        event_hooks={"request": [_only_our_headers]},
-    )
-    return openai.OpenAI(base_url=url, api_key=_API_KEY, max_retries=0, http_client=http)
-
-
-def connect_async(url: str, read_s: float, connect_s: float) -> openai.AsyncOpenAI:
+def connect(url: str, read_s: float, connect_s: float) -> openai.AsyncOpenAI:
     """Return a client for one event loop; nothing is sent yet."""
 
-    async def only_our_headers(request: Any) -> None:
-        _only_our_headers(request)
+    async def cleaned(request: Any) -> None:
+        only_our_headers(request)
 
     http = openai.DefaultAsyncHttpxClient(
         trust_env=False,
         follow_redirects=False,
         timeout=openai.Timeout(read_s, connect=connect_s),
-        event_hooks={"request": [only_our_headers], "response": [_limit]},
+        event_hooks={"request": [cleaned], "response": [_limit]},
     )
-    return openai.AsyncOpenAI(base_url=url, api_key=_API_KEY, max_retries=0, http_client=http)
+    return openai.AsyncOpenAI(base_url=url, api_key=API_KEY, max_retries=0, http_client=http)
 
 
-def _only_our_headers(request: Any) -> None:
+def only_our_headers(request: Any) -> None:
     """Remove headers from the environment, and those that describe this machine."""
     for name in list(request.headers):
         if name.lower() not in _HEADERS:
             del request.headers[name]
-    request.headers["authorization"] = f"Bearer {_API_KEY}"
+    request.headers["authorization"] = f"Bearer {API_KEY}"
 
 
 async def _limit(response: Any) -> None:

@@ -28,7 +28,7 @@ from slowcat_memory.errors import (
     PromptTooLongError,
 )
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
-from slowcat_memory.providers.llm.http import connect_async
+from slowcat_memory.providers.llm.http import connect
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from slowcat_memory.providers.llm.server import (
     ContextSizes,
@@ -41,7 +41,7 @@ from slowcat_memory.providers.llm.server import (
     seconds_to_wait,
     was_cut,
 )
-from slowcat_memory.providers.loopback import check_loopback, host_and_port
+from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 T = TypeVar("T", bound=Struct)
 
@@ -109,11 +109,7 @@ class OpenAILLM:
     @property
     def remote(self) -> bool:
         """True as well if the host name does not resolve."""
-        try:
-            check_loopback(self._options.url)
-        except (EndpointRefusedError, EndpointError):
-            return True
-        return False
+        return is_elsewhere(self._options.url)
 
     async def probe(self) -> bool:
         """Return whether the server is reachable and offers a model. Cheap: no model runs."""
@@ -272,7 +268,7 @@ class OpenAILLM:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             options = self._options
-            self._client = connect_async(options.url, options.total_s, options.connect_s)
+            self._client = connect(options.url, options.total_s, options.connect_s)
             self._loop = loop
         return self._client
 
@@ -317,15 +313,11 @@ class OpenAILLM:
     def _check_host(self) -> None:
         """Refuse a server on another machine, or warn once a day if that is allowed."""
         check_loopback(self._options.url, self._options.allow_remote)
-        if not self._options.allow_remote:
-            return
-        try:
-            check_loopback(self._options.url)
-        except Exception:  # on another machine, or its name does not resolve
-            now = self._clock()
-            if self._warned_at is None or now - self._warned_at >= _DAY_S:
-                self._warned_at = now
-                logger.warning(f"Memories leave this machine for the LLM at {self.name}")
+        now = self._clock()
+        is_due = self._warned_at is None or now - self._warned_at >= _DAY_S
+        if self._options.allow_remote and is_due and self.remote:
+            self._warned_at = now
+            logger.warning(f"Memories leave this machine for the LLM at {self.name}")
 
     def _away(self, what: str, hint: str = "", retry_after: float = 0.0) -> EndpointError:
         return EndpointError(

@@ -126,18 +126,6 @@ _OWNERS: dict[str, Kind] = {
     "library": "ollama",
     "vllm": "vllm",
 }
-# Path and keys of the context length in effect, by kind of server.
-_CONTEXT_PATHS: dict[Kind, tuple[tuple[str, tuple[str, ...]], ...]] = {
-    "llama.cpp": (
-        ("/props", ("default_generation_settings", "n_ctx")),
-        ("/slots", ("0", "n_ctx")),
-    ),
-    "lm-studio": (("/api/v0/models", ("data", "id={model}", "loaded_context_length")),),
-    "ollama": (("/api/ps", ("models", "model={model}", "context_length")),),
-}
-# Keys of the context length in an entry of /v1/models.
-_CONTEXT_KEYS: tuple[tuple[str, ...], ...] = (("max_model_len",), ("meta", "n_ctx"))
-_MAX_CONTEXT = 1 << 24
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -187,24 +175,39 @@ async def identify(get: Get, wanted: str) -> Server | None:
 
 
 async def _context(get: Get, kind: Kind, model: str, entry: dict[str, Any]) -> int:
-    for path, keys in _CONTEXT_PATHS.get(kind, ()):
-        if tokens := _tokens(await get(path), keys, model):
+    """Return the context length in effect: as the kind of server tells it, else as listed; 0 for none."""
+    for path, read in _CONTEXTS.get(kind, ()):
+        if tokens := _tokens(read, await get(path), model):
             return tokens
-    return next((found for keys in _CONTEXT_KEYS if (found := _tokens(entry, keys, model))), 0)
+    listed = (lambda one, _: one["max_model_len"], lambda one, _: one["meta"]["n_ctx"])
+    return next((tokens for read in listed if (tokens := _tokens(read, entry, model))), 0)
 
 
-def _tokens(value: Any, keys: tuple[str, ...], model: str) -> int:
-    """Follow keys into a reply: a name, a position, or "name={model}" within a list."""
-    for key in keys:
-        name, chosen, _ = key.partition("=")
-        if chosen:
-            items = value if isinstance(value, list) else []
-            value = next((i for i in items if isinstance(i, dict) and i.get(name) == model), None)
-        elif isinstance(value, list):
-            value = value[int(key)] if key.isdigit() and int(key) < len(value) else None
-        else:
-            value = value.get(key) if isinstance(value, dict) else None
-    real = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_CONTEXT
+def _entry(rows: Any, key: str, model: str) -> Any:
+    return next(row for row in rows if row.get(key) == model)
+
+
+Reader = Callable[[Any, str], Any]
+"""Returns the context length from a reply and the name of the model; raises if it is not there."""
+
+_CONTEXTS: dict[Kind, tuple[tuple[str, Reader], ...]] = {
+    "llama.cpp": (
+        ("/props", lambda told, _: told["default_generation_settings"]["n_ctx"]),
+        ("/slots", lambda told, _: told[0]["n_ctx"]),
+    ),
+    "lm-studio": (
+        ("/api/v0/models", lambda told, m: _entry(told["data"], "id", m)["loaded_context_length"]),
+    ),
+    "ollama": (("/api/ps", lambda told, m: _entry(told["models"], "model", m)["context_length"]),),
+}
+
+
+def _tokens(read: Reader, told: Any, model: str) -> int:
+    try:
+        value = read(told, model)
+    except (LookupError, TypeError, AttributeError, StopIteration):
+        return 0
+    real = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST
     return value if real else 0
 
 
