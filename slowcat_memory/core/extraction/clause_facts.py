@@ -1,14 +1,14 @@
 """What the rules of a language make of one reading of a clause: facts in the third person."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
-from slowcat_memory.core.extraction.clauses import Clause, compiled, rewritten
+from slowcat_memory.core.extraction.clauses import Clause, compiled_signs, rewritten
 from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
 from slowcat_memory.core.extraction.predicates import object_type
 from slowcat_memory.core.extraction.slots import PARTNERS
@@ -50,9 +50,9 @@ class _Rule(Struct, frozen=True):
 class Grammar(Struct, frozen=True):
     """A language's compiled rules."""
 
-    rules: tuple[_Rule, ...]
-    endings: tuple[_Rule, ...]
-    over: tuple[_Rule, ...]
+    rules: Sequence[_Rule]
+    endings: Sequence[_Rule]
+    over: Sequence[_Rule]
     adverbs: re.Pattern[str]
     announcing: re.Pattern[str]
     negation: re.Pattern[str]
@@ -287,33 +287,23 @@ def grammar_of(language: Language) -> Grammar:
 def _compiled(name: str) -> Grammar:
     words = language_of(name).statements
 
-    def signs(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
+    def rules(table: Iterable[StatementRule]) -> list[_Rule]:
+        return [
+            _Rule(
+                rule,
+                re.compile(rf"(?:{rule.pattern})", re.IGNORECASE),
+                re.compile(rule.front, re.IGNORECASE) if rule.front else None,
+            )
+            for rule in table
+        ]
 
-    def rules(table: Iterable[StatementRule]) -> tuple[_Rule, ...]:
-        return tuple(
-            _Rule(one, signs(rf"(?:{one.pattern})"), signs(one.front) if one.front else None)
-            for one in table
-        )
-
-    return Grammar(
+    return compiled_signs(
+        Grammar,
+        words,
         rules=rules(words.rules),
         endings=rules(words.endings),
         over=rules(words.over),
-        announcing=signs(words.announcing),
-        adverbs=signs(rf"(?:{words.adverbs})"),
-        negation=signs(words.negation),
-        no_longer=signs(words.no_longer),
-        positive=compiled(words.positive),
-        used_to=signs(words.used_to),
-        gave_up=signs(words.gave_up),
-        past=signs(rf"(?:{words.past})\b"),
-        misplaced=signs(
-            r"(?:in|on|at|with|for|from|by|im|am|mit|bei|auf|beim|vor|seit|für|aus|an) "
-        ),
-        pets=signs(words.pets),
-        third=compiled(words.third),
-        denied=compiled(words.denied),
-        gender=compiled(words.gender),
-        midfield=compiled(words.midfield),
+        adverbs=rf"(?:{words.adverbs})",
+        past=rf"(?:{words.past})\b",
+        misplaced=r"(?:in|on|at|with|for|from|by|im|am|mit|bei|auf|beim|vor|seit|für|aus|an) ",
     )

@@ -10,7 +10,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.clauses import Clause
+from slowcat_memory.core.extraction.clauses import Clause, compiled_signs
 from slowcat_memory.core.extraction.complements import Words, is_ordinary, name_of
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
@@ -309,46 +309,29 @@ def subjects_of(language: Language) -> Subjects:
 @cache
 def _compiled(name: str) -> Subjects:
     words = language_of(name).statements
-
-    def signs(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
     own = rf"(?:{words.possessive}) {words.before_kin}"
     subject, owner = words.others
-    return Subjects(
-        first=signs(rf"(?:{words.first})\b(?!')"),
-        own=signs(rf"(?:{words.possessive})\b(?= )"),
-        kin=signs(rf"{own}(?P<kin>{words.kin})\b(?!-)"),
-        alone=signs(rf"(?P<kin>{words.alone})\b"),
-        titled=signs(rf"(?P<kin>{words.titled})\b "),
-        other=signs(rf"(?:{subject})\b"),
-        others=signs(rf"(?:{owner})\b(?= )"),
-        finite=signs(words.finite),
-        elided=signs(words.elided),
-        third_form=signs(words.third_form),
-        and_me=tuple(signs(one) for one in words.and_me),
-        front=signs(
-            rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)"
-        ),
-        mention=signs(rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)"),
-        far=signs(rf"{words.before_kin}(?:{words.kin})'s {words.before_kin}(?:{words.kin})\b"),
-        theirs=signs(rf"{words.before_kin}(?P<kin>{words.kin})(?= )")
-        if words.oblique == ""
-        else signs(r"(?!)"),
-        titled_name=signs(rf"\b(?P<kin>{words.titled}) "),
-        oblique=signs(words.oblique) if words.oblique else None,
-        no_name=signs(words.no_name) if words.no_name else None,
-        one_of=signs(rf"\b(?:{words.a}){words.before_kin}(?P<kin>{words.kin})\b"),
-        apposed=signs(rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)"),
-        titles=signs(rf"{words.titles} "),
-        plural=signs(words.plural),
-        joins=signs(words.joins),
-        for_whom=signs(rf"\b{words.for_whom} (?P<n>\S+)"),
-        men=signs(words.men),
-        women=signs(words.women),
-        male=signs(words.male),
-        female=signs(words.female),
-        function=words.function,
-        time_word=signs(words.time_word),
-        verb=signs(rf"\b(?:{words.verb_second})\b") if words.verb_second else None,
+    theirs = rf"{words.before_kin}(?P<kin>{words.kin})(?= )"
+    return compiled_signs(
+        Subjects,
+        words,
+        first=rf"(?:{words.first})\b(?!')",
+        own=rf"(?:{words.possessive})\b(?= )",
+        kin=rf"{own}(?P<kin>{words.kin})\b(?!-)",
+        alone=rf"(?P<kin>{words.alone})\b",
+        titled=rf"(?P<kin>{words.titled})\b ",
+        other=rf"(?:{subject})\b",
+        others=rf"(?:{owner})\b(?= )",
+        front=rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)",
+        mention=rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)",
+        far=rf"{words.before_kin}(?:{words.kin})'s {words.before_kin}(?:{words.kin})\b",
+        theirs=theirs if words.oblique == "" else r"(?!)",
+        titled_name=rf"\b(?P<kin>{words.titled}) ",
+        oblique=words.oblique or None,
+        no_name=words.no_name or None,
+        one_of=rf"\b(?:{words.a}){words.before_kin}(?P<kin>{words.kin})\b",
+        apposed=rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)",
+        titles=rf"{words.titles} ",
+        for_whom=rf"\b{words.for_whom} (?P<n>\S+)",
+        verb=rf"\b(?:{words.verb_second})\b" if words.verb_second else None,
     )

@@ -7,6 +7,7 @@ before a new subject with its verb as well.
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +20,9 @@ _QUOTED = re.compile('["“”„«»]')
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _EDGE = " ,.;:!?…-–—"
 _SHARE = 0.5  # of the function words of the language that has most, for a second language
+
+
+Signs = TypeVar("Signs", bound=Struct)
 
 
 class Clause(Struct, frozen=True):
@@ -143,6 +147,25 @@ def compiled(rewrites: Iterable[tuple[str, str]]) -> tuple[tuple[re.Pattern[str]
     return tuple((re.compile(pattern, re.IGNORECASE), by) for pattern, by in rewrites)
 
 
+def compiled_signs(kind: type[Signs], table: Struct, **own: Any) -> Signs:
+    """Return a table's patterns and rewrites, compiled.
+
+    Args:
+        kind: Has a field for each of them, named as in the table.
+        own: Expressions of fields that the table has not, or in another form.
+    """
+    made = dict[str, Any]()
+    for name in kind.__struct_fields__:
+        value = own[name] if name in own else getattr(table, name)
+        if isinstance(value, str):
+            value = re.compile(value, re.IGNORECASE)
+        elif isinstance(value, tuple):
+            pairs = value and isinstance(value[0], tuple)
+            value = compiled(value) if pairs else tuple(re.compile(x, re.IGNORECASE) for x in value)
+        made[name] = value
+    return kind(**made)
+
+
 def _moods(language: Language) -> Moods:
     return _compiled(language.name)
 
@@ -150,19 +173,5 @@ def _moods(language: Language) -> Moods:
 @cache
 def _compiled(name: str) -> Moods:
     words = language_of(name).statements
-
-    def signs(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    return Moods(
-        false_turn=signs(words.false_turn),
-        false_sentence=signs(words.false_sentence),
-        false_clause=signs(words.false_clause),
-        asks=signs(words.asks),
-        own_tag=signs(words.own_tag),
-        request=signs(words.request),
-        breaks=signs(words.breaks),
-        front=signs(words.front),
-        fillers=signs(rf"(?:{words.fillers})(?:[,.!]\s*|\s+)"),
-        expand=compiled(words.expand),
-    )
+    fillers = rf"(?:{words.fillers})(?:[,.!]\s*|\s+)"
+    return compiled_signs(Moods, words, fillers=fillers)

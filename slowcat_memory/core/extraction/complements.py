@@ -7,7 +7,7 @@ from functools import cache
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.clauses import compiled, rewritten
+from slowcat_memory.core.extraction.clauses import compiled_signs, rewritten
 from slowcat_memory.core.language import LANGUAGES, Language, language_of, ordinary
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
@@ -354,25 +354,14 @@ def objects_of(language: Language) -> Objects:
 @cache
 def _compiled(name: str) -> Objects:
     words = language_of(name).statements
-
-    def signs(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    return Objects(
-        stops=signs(words.stops),
-        joins=signs(words.joins),
-        times=signs(words.times),
-        due=signs(words.due),
-        ahead=signs(words.ahead),
-        dates=signs(words.dates),
-        somewhere=signs(r" (?:in|near|at|on|until|bei|im|am) "),
-        unfit=signs(rf"\b(?:{words.not_in_object})\b"),
-        trailing=signs(rf",? (?:{'|'.join(words.trailing)})$"),
-        cut_short=signs(rf"\b(?:{words.cut_short})$"),
-        begun=signs(words.unfinished or "(?!)"),
-        trifles=signs(rf"\b(?:{words.trifles})\b"),
-        articles=signs(words.articles),
-        titles=signs(rf"\b(?:{words.titles})(?:$|(?= ))"),
-        particles=signs(words.particles),
-        own=compiled(words.own),
+    return compiled_signs(
+        Objects,
+        words,
+        somewhere=r" (?:in|near|at|on|until|bei|im|am) ",
+        unfit=rf"\b(?:{words.not_in_object})\b",
+        trailing=rf",? (?:{'|'.join(words.trailing)})$",
+        cut_short=rf"\b(?:{words.cut_short})$",
+        begun=words.unfinished or "(?!)",
+        trifles=rf"\b(?:{words.trifles})\b",
+        titles=rf"\b(?:{words.titles})(?:$|(?= ))",
     )

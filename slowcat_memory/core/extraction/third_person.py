@@ -5,11 +5,13 @@ obey the same slots (see `slots`), so their predicate is read here.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.clauses import compiled_signs
 from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.extraction.slots import is_exclusive
 from slowcat_memory.core.language import LANGUAGES, of_any
@@ -34,7 +36,7 @@ class _Reader(Struct, frozen=True):
     """The compiled patterns of a language."""
 
     words: SentenceWords
-    rules: tuple[tuple[SentenceRule, re.Pattern[str]], ...]
+    rules: Sequence[tuple[SentenceRule, re.Pattern[str]]]
     before: re.Pattern[str]
     inverse: tuple[tuple[re.Pattern[str], str], ...]
     over: re.Pattern[str]
@@ -128,19 +130,9 @@ def _readers() -> tuple[_Reader, ...]:
 
 
 def _reader(words: SentenceWords) -> _Reader:
-    def compiled(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    return _Reader(
-        words=words,
-        rules=tuple(
-            (one, compiled(rf"\s*(?:{one.pattern})(?P<o>[^.,;!?]*)")) for one in words.rules
-        ),
-        before=compiled(rf"^(?:{words.before}\s+)*"),
-        inverse=tuple((compiled(pattern), form) for pattern, form in words.inverse),
-        over=compiled(words.over),
-        ahead=compiled(words.ahead),
-        past=compiled(words.past),
-        denied=compiled(words.denied),
-        object_ends=compiled(words.object_ends),
-    )
+    rules = [
+        (rule, re.compile(rf"\s*(?:{rule.pattern})(?P<o>[^.,;!?]*)", re.IGNORECASE))
+        for rule in words.rules
+    ]
+    own = {"words": words, "before": rf"^(?:{words.before}\s+)*"}
+    return compiled_signs(_Reader, words, rules=rules, **own)

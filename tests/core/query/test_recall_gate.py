@@ -93,7 +93,7 @@ def test_recall_gate_only_the_beginning_and_the_end_of_a_long_text_are_read() ->
 @pytest.mark.parametrize("said", [str, str.lower, lambda text: text.replace("'", "’")])
 def test_recall_gate_what_a_memory_cannot_help_with_is_mostly_skipped(said: object) -> None:
     world = [one for one in GENERAL if one[1] == "world"]
-    assert len(world) >= 150
+    assert len(world) >= 140
     missed = [text for language, _, text in world if judge(said(text), language).query]  # type: ignore[operator]
     assert len(missed) <= 0.06 * len(world), missed
 

@@ -203,7 +203,12 @@ COMMANDS = CommandWords(
             needs="ich (?:sagte|meinte|hab(?:e)? gesagt) (?:\\S+ ){1,3}(?:und )?nicht (?:\\S+ ?){1,3}$",
             max_words=9,
         ),
-        CommandRule(kind="off_record", says="(?:off|of) the record"),
+        CommandRule(
+            kind="off_record",
+            says="(?:off|of) the record|(?:{keep}) (?:das|dies)(?: jetzt| bitte)* nicht|"
+            "(?:das|dies)(?: jetzt| bitte)* nicht "
+            "(?:merken|speichern|notieren|behalten)",
+        ),
         CommandRule(kind="undo", says="rückgängig(?: machen)?"),
     ),
     intents=read_intent_words(__package__),
