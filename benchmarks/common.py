@@ -21,8 +21,15 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from slowcat_memory.config import Config, load
+from slowcat_memory.errors import ProviderError
 from slowcat_memory.metrics import Metrics, percentiles
-from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
+from slowcat_memory.providers import (
+    LLM,
+    LocalEmbedder,
+    ThinkingOptions,
+    open_llm,
+    open_query_embedder,
+)
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 
 __all__ = ["Console", "percentiles"]
@@ -169,6 +176,18 @@ def scratch() -> Iterator[Path]:
     """Yield a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="slowcat-bench-") as folder:
         yield Path(folder)
+
+
+def embedder_of(config: Config) -> LocalEmbedder:
+    """Return the configured embedding model.
+
+    Raises:
+        ProviderError: It is not on this machine.
+    """
+    embedder, report = open_query_embedder(config.embedding)
+    if not isinstance(embedder, LocalEmbedder):
+        raise ProviderError(report.source, hint=report.hint)
+    return embedder
 
 
 @contextmanager
