@@ -30,7 +30,6 @@ from slowcat_memory.providers import (
     open_llm,
     open_query_embedder,
 )
-from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 
 __all__ = ["Console", "percentiles"]
 
@@ -201,6 +200,8 @@ def thinking(
         record: Keeps every prompt and answer in this file.
         replay: Answers from such a file.
     """
+    from tests.support.recorded_answers import RecordingLLM, ReplayingLLM  # others need no tests
+
     llm: LLM | None = ReplayingLLM(replay) if replay else open_llm(options)
     with ExitStack() as stack:
         yield stack.enter_context(closing(RecordingLLM(llm, record))) if llm and record else llm
