@@ -77,7 +77,7 @@ bench: $(VENV)/ready
 	$(RUN) -m benchmarks.run_all
 
 written: $(VENV)/ready $(VENV)/models
-	$(RUN) -m benchmarks.written --save
+	$(RUN) -m benchmarks.written --json benchmarks/results/written.json
 
 wheels: $(VENV)/wheels
 	rm -rf dist

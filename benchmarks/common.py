@@ -21,9 +21,15 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from slowcat_memory.config import Config, load
+from slowcat_memory.errors import ProviderError
 from slowcat_memory.metrics import Metrics, percentiles
-from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
-from tests.support.recorded_answers import RecordingLLM, ReplayingLLM
+from slowcat_memory.providers import (
+    LLM,
+    LocalEmbedder,
+    ThinkingOptions,
+    open_llm,
+    open_query_embedder,
+)
 
 __all__ = ["Console", "percentiles"]
 
@@ -171,6 +177,18 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
+def embedder_of(config: Config) -> LocalEmbedder:
+    """Return the configured embedding model.
+
+    Raises:
+        ProviderError: It is not on this machine.
+    """
+    embedder, report = open_query_embedder(config.embedding)
+    if not isinstance(embedder, LocalEmbedder):
+        raise ProviderError(report.source, hint=report.hint)
+    return embedder
+
+
 @contextmanager
 def thinking(
     options: ThinkingOptions, *, record: Path | None = None, replay: Path | None = None
@@ -182,6 +200,8 @@ def thinking(
         record: Keeps every prompt and answer in this file.
         replay: Answers from such a file.
     """
+    from tests.support.recorded_answers import RecordingLLM, ReplayingLLM  # others need no tests
+
     llm: LLM | None = ReplayingLLM(replay) if replay else open_llm(options)
     with ExitStack() as stack:
         yield stack.enter_context(closing(RecordingLLM(llm, record))) if llm and record else llm

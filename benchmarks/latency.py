@@ -55,7 +55,6 @@ from benchmarks import (
 )
 from benchmarks.common import percentiles
 from benchmarks.tables import PERCENTILES, percent, table
-from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.core.retention.tiering import TIERS, WARM
 from slowcat_memory.engine import MemoryEngine
@@ -223,10 +222,10 @@ async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s:
         await asyncio.sleep(pause_s)
 
 
-def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
+def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded]:
     """Embed questions by an embedder of our own, so that the engine's cache stays cold."""
-    embedder, _ = providers.open_query_embedder(engine.config.embedding)
-    return [stores.encoded(embedder, text) for text in texts] if embedder else None
+    embedder = common.embedder_of(engine.config)
+    return [embedder.encode_query_tokens(text) for text in texts]
 
 
 def _tiers(config: Config, count: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ tuned half, and the figures that count are those of the held-out half, diaries i
 from the turn to what was shown; for held-out lives and diaries only with ``--reveal-held-out``, which whoever
 writes rules does not use.
 
-The JSON: ``machine``, ``days``, ``llm``, and ``lives``: for each life its name, language, half,
+The JSON: ``days``, ``llm``, and ``lives``: for each life its name, language, half,
 turns and seconds, and its ``laws`` by name: ``cases``, ``right``, and ``share`` of them.
 ``by_half`` and ``by_language`` have the sums.
 """
@@ -46,7 +46,6 @@ def main() -> None:
     options = _arguments()
     rows = list(_measured(_lives(options), options))
     written = {
-        "machine": common.machine(),
         "days": options.days,
         "llm": options.llm,
         "lives": rows,
@@ -54,7 +53,7 @@ def main() -> None:
         "by_language": {one: sums(_where(rows, "language", one)) for one in ("en", "de")},
     }
     show(written)
-    common.write_json(options.save, written)
+    common.write_json(options.json, written)
 
 
 def _lives(options: argparse.Namespace) -> Iterator[Life]:
@@ -147,9 +146,7 @@ def show(written: dict[str, Any]) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.arguments(__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--half", choices=tuple(HALVES), default="both")
     parser.add_argument("--llm", choices=("none", "scripted"), default="none")
@@ -161,7 +158,6 @@ def _arguments() -> argparse.Namespace:
                         help="print wrong cases of these laws, or of all")  # fmt: skip
     parser.add_argument("--reveal-held-out", action="store_true",
                         help="print held-out cases too")  # fmt: skip
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write the results as JSON")
     return parser.parse_args()
 
 

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from slowcat_memory.index.build.generation import Build
 from slowcat_memory.index.format import FORMAT
 from slowcat_memory.providers import (
     Embedded,
-    Embedder,
-    Encoded,
-    QueryEmbedder,
     TokenEmbedder,
     token_key_of,
 )
@@ -93,9 +90,7 @@ def form(config: Config) -> str:
 
 
 def _build(config: Config, size: int, tail: int) -> None:
-    embedder, report = providers.open_query_embedder(config.embedding)
-    if embedder is None:
-        raise SystemExit(f"no embedding model: {report.source}")
+    embedder = common.embedder_of(config)
     with Store.open(config.folder) as store:
         fill(store, embedder, size - tail)
         store.flush(None)
@@ -121,7 +116,7 @@ def _build(config: Config, size: int, tail: int) -> None:
         engine.close()
 
 
-def fill(store: Store, embedder: Embedder, count: int, scope: str = corpus.SCOPE) -> None:
+def fill(store: Store, embedder: TokenEmbedder, count: int, scope: str = corpus.SCOPE) -> None:
     """Log so many turns of a scope, with their vectors; no index is made.
 
     Args:
@@ -150,7 +145,7 @@ def _logged(store: Store, count: int, scope: str) -> Iterator[list[Turn]]:
         yield [ack.event for ack in acks if isinstance(ack.event, Turn)]
 
 
-def nothing(embedder: Embedder) -> Embedded:
+def nothing(embedder: TokenEmbedder) -> Embedded:
     """Return what an embedder makes of no texts."""
     return Embedded(np.zeros((0, embedder.dim), np.float32), [])
 
@@ -160,38 +155,18 @@ def joined(one: Embedded, other: Embedded) -> Embedded:
     return Embedded(np.concatenate([one.vectors, other.vectors]), one.tokens + other.tokens)
 
 
-def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
-    """Embed turns, a few at a time.
-
-    Args:
-        embedder: The model.
-        turns: Any.
-
-    Returns:
-        Their vectors, and the codes of their tokens where the embedder tells them.
-    """
-    parts = [nothing(embedder)]
-    for start in range(0, len(turns), FEW):
-        texts = [indexed_text(chunk(turn)) for turn in turns[start : start + FEW]]
-        if token_key_of(embedder):
-            parts.append(cast(TokenEmbedder, embedder).encode_tokens(texts))
-        else:
-            parts.append(Embedded(embedder.encode(texts), []))
+def embedded(embedder: TokenEmbedder, turns: Sequence[Turn]) -> Embedded:
+    """Return the vectors of turns, embedded a few at a time, and the codes of their tokens."""
+    texts = [indexed_text(chunk(turn)) for turn in turns]
+    parts = [embedder.encode_tokens(texts[n : n + FEW]) for n in range(0, len(texts), FEW)]
     return Embedded(
-        np.concatenate([part.vectors for part in parts]),
+        np.concatenate([nothing(embedder).vectors, *(part.vectors for part in parts)]),
         # Coded once: most of a store's memories share those of a few.
         [token_codes.encode(rows) for part in parts for rows in part.tokens],
     )
 
 
-def encoded(embedder: QueryEmbedder, text: str) -> Encoded:
-    """Embed a question, with its tokens where the embedder tells them."""
-    if token_key_of(embedder):
-        return cast(TokenEmbedder, embedder).encode_query_tokens(text)
-    return Encoded(embedder.encode_query(text))
-
-
-def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBatch:
+def batch(embedder: TokenEmbedder, turns: Sequence[Turn], made: Embedded) -> WriteBatch:
     """Say what to store.
 
     Args:
@@ -203,7 +178,6 @@ def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBat
         Everything in one step.
     """
     ids = [(turn.scope, chunk_id(turn.id)) for turn in turns]
-    token_dim = getattr(embedder, "token_dim", 0)
     return WriteBatch(
         vectors=tuple(
             Vector(scope=scope, memory=id_, values=row)
@@ -211,8 +185,8 @@ def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBat
         ),
         embedder=embedder.key,
         tokens=tuple(
-            TokenCodes(scope=scope, memory=id_, codes=rows, dim=token_dim)
-            for (scope, id_), rows in zip(ids, made.tokens, strict=False)  # all of them, or none
+            TokenCodes(scope=scope, memory=id_, codes=rows, dim=embedder.token_dim)
+            for (scope, id_), rows in zip(ids, made.tokens, strict=True)
         ),
         token_key=token_key_of(embedder),
     )

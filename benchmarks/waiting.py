@@ -27,7 +27,6 @@ from benchmarks import common, corpus, stores
 from benchmarks.common import percentiles
 from benchmarks.rhythms import timed
 from benchmarks.rig import cores
-from slowcat_memory import providers
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -73,9 +72,7 @@ def main() -> None:
 def loading(path: Path, turns: int) -> dict[str, Any]:
     """Recall for one person while the indexes of others are loaded."""
     config = common.configuration(path)
-    embedder, report = providers.open_query_embedder(config.embedding)
-    if embedder is None:
-        raise SystemExit(f"no embedding model: {report.source}")
+    embedder = common.embedder_of(config)
     with Store.open(path) as store:
         stores.fill(store, embedder, OWN)
         for other in OTHERS:

@@ -355,24 +355,20 @@ def _wrong_summary(truth: Truth, record: Record, text: str, at: datetime) -> str
 
 def _says_end(truth: Truth, record: Record, item: str, claim: Claim) -> bool:
     """Return whether an item is a fact from the turn that said that a claim is over: "Max died"."""
-    return any(
-        claim.id in truth.exchange(one.sources[0]).ends
-        for held in record.held
-        for one in held.derived
-        if one.sources and one.text.rstrip(".") == item.rstrip(".")
-    )
+    return any(claim.id in said.ends for said in _told_by(truth, record, item))
 
 
 def _ends_something(truth: Truth, record: Record, item: str) -> bool:
     """Return whether an item is a fact from a turn that only says what is over: "is out of work"."""
-    return any(
-        one.text.rstrip(".") == item.rstrip(".")
-        for held in record.held
-        for one in held.derived
-        if one.sources
-        and truth.exchange(one.sources[0]).ends
-        and not truth.exchange(one.sources[0]).says
-    )
+    return any(said.ends and not said.says for said in _told_by(truth, record, item))
+
+
+def _told_by(truth: Truth, record: Record, item: str) -> Iterator[Exchange]:
+    """Yield the turns that a fact of these words was made from."""
+    for held in record.held:
+        for one in held.derived:
+            if one.sources and one.text.rstrip(".") == item.rstrip("."):
+                yield truth.exchange(one.sources[0])
 
 
 def _wrong_count(truth: Truth, text: str, at: datetime) -> str:

@@ -51,7 +51,6 @@ from slowcat_memory.providers import (
     LLM,
     Embedded,
     EmbedderOptions,
-    Encoded,
     LocalEmbedder,
     QueryEmbedder,
     open_query_embedder,
@@ -282,26 +281,17 @@ class MemoEmbedder:
     def __init__(self, embedder: LocalEmbedder) -> None:
         self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
         self.token_key, self.token_dim = embedder.token_key, embedder.token_dim
-        self._embedder = embedder
-        self._texts = dict[str, Embedded]()
-        self._queries = dict[str, Encoded]()
+        self.encode_query_tokens = cache(embedder.encode_query_tokens)
+        self._text = cache(lambda text: embedder.encode_tokens([text]))
 
     def encode_query(self, text: str) -> np.ndarray:
         return self.encode_query_tokens(text).vector
-
-    def encode_query_tokens(self, text: str) -> Encoded:
-        if text not in self._queries:
-            self._queries[text] = self._embedder.encode_query_tokens(text)
-        return self._queries[text]
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         return self.encode_tokens(texts).vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        for text in texts:
-            if text not in self._texts:
-                self._texts[text] = self._embedder.encode_tokens([text])
-        made = [self._texts[text] for text in texts]
+        made = [self._text(text) for text in texts]
         vectors = [one.vectors for one in made] or [np.zeros((0, self.dim), np.float32)]
         return Embedded(np.concatenate(vectors), [one.tokens[0] for one in made if one.tokens])
 

@@ -34,9 +34,7 @@ from benchmarks.common import percentiles
 from benchmarks.peers import race
 from benchmarks.peers.stores import PEERS, Peer, open_peer, versions
 from benchmarks.tables import percent, table
-from slowcat_memory import providers
 from slowcat_memory.config import load
-from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import QueryEmbedder
 
 SEARCHES = {
@@ -63,9 +61,7 @@ def main() -> None:
     names, missing = installed(options.peers or PEERS)
     for name, why in missing.items():
         print(f"{name} is left out: {why}")
-    embedder, report_ = providers.open_query_embedder(load(None, environ={}).embedding)
-    if embedder is None:
-        raise ProviderError(report_.source, hint=report_.hint)
+    embedder = common.embedder_of(load(None, environ={}))
     results = measure(names, options, embedder)
     print(report({"results": results}))
     common.write_json(options.json, {"results": results})

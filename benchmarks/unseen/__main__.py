@@ -47,7 +47,6 @@ LISTS = tuple(
         beside=("recall_stores", "language store at who text"),
     ),
 )
-SAVED = common.RESULTS / "unseen.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -55,7 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [wanted.name for wanted in LISTS]
     parser.add_argument("--list", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--wrong", action="store_true", help="list failing rows that are tuned on")
-    parser.add_argument("--save", action="store_true", help=f"write {SAVED.name} in {SAVED.parent}")
     parser.add_argument("--data", type=Path, default=lists.FOLDER, help="the folder of the lists")
     options = parser.parse_args(arguments)
     logger.remove()  # each engine tells that it has no LLM
@@ -77,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seconds": seconds,
         "lists": {name: lists.results(some) for name, some in judged.items()},
     }
-    common.write_json(SAVED if options.save else options.json, written)
+    common.write_json(options.json, written)
 
 
 def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:

@@ -12,7 +12,7 @@ was kept, and questions are laws.
 Rules are written with the tuned half; the figures that count are those of the held-out half, whose
 cases are printed only with ``--reveal-held-out``, which whoever writes rules does not use.
 
-The JSON: ``machine``, and ``runs``: for each diary and model its name, language, half, model, turns,
+The JSON: ``runs``: for each diary and model its name, language, half, model, turns,
 seconds, ``laws`` (``n``, ``hits``, their ``share``, and ``by`` group), ``questions`` and ``economy``.
 ``by_half`` has the sums.
 """
@@ -32,7 +32,6 @@ from benchmarks.written.found import Found
 from benchmarks.written.laws import LAWS, Case, counts
 from benchmarks.written.play import MODES, Mode, Played, play
 
-SAVED = common.RESULTS / "written.json"
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 HALVES = ("tuned", "held out")
 ASKED = ("answered", "outdated")
@@ -42,12 +41,11 @@ def main() -> None:
     options = _arguments()
     runs = list(_runs(options))
     written = {
-        "machine": common.machine(),
         "runs": runs,
         "by_half": {half: summed([run for run in runs if run["half"] == half]) for half in HALVES},
     }
     show(written)
-    common.write_json(options.save, written)
+    common.write_json(options.json, written)
 
 
 def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -179,9 +177,7 @@ def _spent(one: dict[str, Any] | None) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.arguments(__doc__)
     parser.add_argument("--diary", metavar="NAME", help="this one alone")
     parser.add_argument("--half", choices=("both", *HALVES), default="both")
     parser.add_argument("--llm", choices=(*MODES, "all"), default="all")
@@ -192,8 +188,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--wrong", nargs="*", metavar="LAW", choices=(*LAWS, *ASKED),
                         help="print what went wrong by these laws, or by all")  # fmt: skip
     parser.add_argument("--reveal-held-out", action="store_true", help="print held-out cases too")
-    parser.add_argument("--save", type=Path, metavar="FILE", nargs="?", const=SAVED,
-                        help=f"write the results as JSON (default: {SAVED.name})")  # fmt: skip
     return parser.parse_args()
 
 

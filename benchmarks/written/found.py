@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from benchmarks.written.diary import Exchange, Fact
 from benchmarks.written.good import Piece
 from benchmarks.written.play import Played
+from benchmarks.written.shown import coverage, likeness, words
 from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.graph.build import SEPARATOR
 from slowcat_memory.core.graph.readings import ReadStatement, TurnReading
@@ -16,22 +17,6 @@ from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Memory
 
 KEPT = 0.8  # share of an item's words in a stored text
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(fingerprint(text).split())
-
-
-def coverage(item: str, text: str) -> float:
-    """Return the share of an item's words that a text has."""
-    wanted = words(item)
-    return len(wanted & words(text)) / len(wanted) if wanted else 0.0
-
-
-def likeness(one: str, other: str) -> float:
-    """Return the share of common words, 0 to 1."""
-    mine, theirs = words(one), words(other)
-    return len(mine & theirs) / len(mine | theirs) if mine | theirs else 1.0
 
 
 class Found:

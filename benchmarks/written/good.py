@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
-from benchmarks.written.shown import Line, Reader, Shown, Spot, overlap
+from benchmarks.written.shown import Line, Reader, Shown, Spot, likeness, overlap
 from slowcat_memory.core.extraction.predicates import sentence
 from slowcat_memory.core.text.normalize import fingerprint
 
@@ -336,11 +336,6 @@ class Pairs:
 
     def fact_of(self, text: str) -> str:
         """Return the id of the fact that a text is: equal, else most of its words; "" for none."""
-        words = set(fingerprint(text).split())
-        scored = [(_jaccard(words, set(fingerprint(one).split())), id) for one, id in self._texts.items()]  # fmt: skip
+        scored = [(likeness(text, one), id) for one, id in self._texts.items()]
         score, id = max(scored, default=(0.0, ""))
         return id if score >= ALIKE else ""
-
-
-def _jaccard(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 0.0

@@ -11,9 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.written.diary import Fact, Question, first_day
-from benchmarks.written.found import KEPT, Found, coverage, said
+from benchmarks.written.found import KEPT, Found, said
 from benchmarks.written.good import Piece
 from benchmarks.written.play import Answer, Call, Played
+from benchmarks.written.shown import coverage
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Memory

@@ -121,18 +121,11 @@ def _fitted(piece: Any, wanted: dict[str, Any]) -> Any:
     return replace(piece, value=value)
 
 
-class Thinker(Struct, frozen=True):
-    """The LLM of a run, and its server; both None where there is none."""
-
-    llm: LLM | None = None
-    server: ModelServer | None = None
-
-
 @contextmanager
 def thinking(
     diary: Diary, mode: Mode, record: Path | None = None, replay: Path | None = None
-) -> Iterator[Thinker]:
-    """Open the LLM of a run.
+) -> Iterator[tuple[LLM | None, ModelServer | None]]:
+    """Yield the LLM of a run, and its server; None where there is none.
 
     Args:
         record: Keeps every prompt and answer.
@@ -140,13 +133,13 @@ def thinking(
     """
     if mode == "none" or replay:
         with common.thinking(ThinkingOptions(), replay=replay) as llm:
-            yield Thinker(llm)
+            yield llm, None
         return
     server = ModelServer(diary, mode)
     with serving(server) as web:
         options = ThinkingOptions(url=web.url, context_tokens=CONTEXT_TOKENS)
         with common.thinking(options, record=record) as llm:
-            yield Thinker(llm, server)
+            yield llm, server
 
 
 # -------------------------------------------------------------------- playing
@@ -228,13 +221,13 @@ def play(
     )  # fmt: skip
     first = diary.aware(diary.conversations[0].at)
     with (
-        thinking(diary, mode, record, replay) as thinker,
-        opened(config, first, llm=thinker.llm, embedder=embedder) as scene,
+        thinking(diary, mode, record, replay) as (llm, server),
+        opened(config, first, llm=llm, embedder=embedder) as scene,
     ):
         played = asyncio.run(_Player(diary, mode, scene).play())
-    if thinker.server and thinker.server.failed:
-        raise thinker.server.failed[0]
-    calls = tuple(thinker.server.calls) if thinker.server else ()
+    if server and server.failed:
+        raise server.failed[0]
+    calls = tuple(server.calls) if server else ()
     return replace(played, calls=calls, seconds=wall.perf_counter() - began)
 
 

@@ -10,17 +10,13 @@ from datetime import date
 
 from msgspec import Struct
 
+from benchmarks.lives import dates
 from benchmarks.written.diary import Conversation, Diary, Exchange
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 
 ALIKE = 0.6  # share of words from which two texts are taken for the same statement
 MONTHS = {
-    name: number
-    for names in (
-        "january february march april may june july august september october november december",
-        "januar februar märz april mai juni juli august september oktober november dezember",
-    )
-    for number, name in enumerate(names.split(), 1)
+    name.lower(): number for names in dates.MONTHS.values() for number, name in enumerate(names, 1)
 }
 _LINE = re.compile(r"^[\[(]?(\d+)[\]).:]? (.+)$", re.M)
 _ASKED = re.compile(r"\bturns? (\d[\d, –-]*)")
@@ -138,9 +134,25 @@ class Reader:
         return next((c for score, c in scored if score == best), None)
 
 
+def words(text: str) -> frozenset[str]:
+    return frozenset(fingerprint(text).split())
+
+
+def coverage(item: str, text: str) -> float:
+    """Return the share of an item's words that a text has."""
+    wanted = words(item)
+    return len(wanted & words(text)) / len(wanted) if wanted else 0.0
+
+
+def likeness(one: str, other: str) -> float:
+    """Return the share of common words, 0 to 1."""
+    mine, theirs = words(one), words(other)
+    return len(mine & theirs) / len(mine | theirs) if mine | theirs else 1.0
+
+
 def overlap(one: str, other: str) -> float:
     """Return the share of the words of the shorter of two texts that the other has."""
-    mine, theirs = set(fingerprint(one).split()), set(fingerprint(other).split())
+    mine, theirs = words(one), words(other)
     least = min(len(mine), len(theirs))
     return len(mine & theirs) / least if least else 0.0
 

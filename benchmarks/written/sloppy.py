@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from benchmarks.written.diary import Conversation, Exchange, Wrong
+from benchmarks.written.diary import Conversation, Exchange
 from benchmarks.written.good import GoodModel, Piece, Reply, Request, own_turns, statements
 from benchmarks.written.shown import Shown
 
@@ -81,25 +81,21 @@ def _id(conversation: Conversation | None) -> str:
     return conversation.id if conversation else ""
 
 
-def _of_kind(kind: str, exchanges: Iterable[Exchange]) -> list[tuple[Exchange, Wrong]]:
-    every = list({one.id: one for one in exchanges}.values())
-    return [(one, wrong) for one in every for wrong in one.wrong if wrong.kind == kind]
-
-
 def _wrong(kind: str, turns: Iterable[tuple[int, Exchange]]) -> list[Piece]:
-    numbers = {one.id: number for number, one in turns}
-    exchanges = {one.id: one for _, one in turns}
+    numbered = {one.id: (number, one) for number, one in turns}
     return [
         Piece(
             kind,
-            f"{one.id}!{one.wrong.index(wrong)}",
+            f"{one.id}!{place}",
             {
-                **({"turn": numbers[one.id]} if kind != "entity" else {}),
+                **({"turn": number} if kind != "entity" else {}),
                 **{name: asdict(wrong)[name] for name in _FIELDS[kind]},
             },
             wrong.fault,
         )
-        for one, wrong in _of_kind(kind, exchanges.values())
+        for number, one in numbered.values()
+        for place, wrong in enumerate(one.wrong)
+        if wrong.kind == kind
     ]
 
 

@@ -12,8 +12,22 @@ from benchmarks.unseen.__main__ import LISTS
 from slowcat_memory.records import Memory, Statement
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
-from tests.support import tiny_unseen
-from tests.support.rows import each_row
+from tests.support.rows import DATA, each_row
+
+MARK = "quetzal"  # in every row of the half "held out" that fails
+
+_PARTS = (DATA / "tiny_unseen.txt").read_text("utf-8").split("# ")[1:]
+TINY = {name: text.rstrip("\n") for name, _, text in (part.partition("\n") for part in _PARTS)}
+
+
+def write_lists(folder: Path, lists: dict[str, str] | None = None) -> Path:
+    """Write lists as tab-separated files, below a comment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (TINY if lists is None else lists).items():
+        lines = ("\t".join(cell.strip() for cell in line.split("~")) for line in text.splitlines())
+        (folder / f"{name}.tsv").write_text("\n".join(("# own sentences", *lines)) + "\n", "utf-8")
+    return folder
+
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 
@@ -68,7 +82,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_unseen.write(tmp_path_factory.mktemp("lists"))
+    return write_lists(tmp_path_factory.mktemp("lists"))
 
 
 def figures(name: str, folder: Path) -> dict[str, Any]:
@@ -91,7 +105,7 @@ def test_unseen_no_word_of_the_held_out_half_is_ever_shown_or_written(
     unseen.main(["--data", str(folder), "--wrong", "--json", str(written)])
     shown = capsys.readouterr().out
     assert "Please forget that." in shown and "wanted undo" in shown  # a tuned row that fails
-    assert tiny_unseen.MARK not in (shown + written.read_text()).lower()
+    assert MARK not in (shown + written.read_text()).lower()
     kept = json.loads(written.read_text())
     assert set(kept["lists"]) == set(EXPECTED)
     assert all(set(halves) == {"tuned", "held out"} for halves in kept["lists"].values())
@@ -102,10 +116,10 @@ def test_unseen_a_damaged_list_is_named_by_its_line_and_not_by_its_words(tmp_pat
         ("tuned ~ english ~ quetzal ~ more", "4 cells"),
         ("both ~ english ~ quetzal", "half"),
     ):
-        tiny_unseen.write(tmp_path, {"lookalikes": f"half ~ language ~ sentence\n{line}"})
+        write_lists(tmp_path, {"lookalikes": f"half ~ language ~ sentence\n{line}"})
         with pytest.raises(ValueError, match=rf"lookalikes.tsv, line 3: .*{reason}") as raised:
             lists.read(tmp_path / "lookalikes.tsv", "sentence")
-        assert tiny_unseen.MARK not in str(raised.value)
+        assert MARK not in str(raised.value)
     with pytest.raises(ValueError, match="no column speaker"):
         lists.read(tmp_path / "lookalikes.tsv", "speaker")
 

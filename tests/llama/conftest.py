@@ -34,7 +34,7 @@ def llama(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     for package in ("xllamacpp", "gguf"):
         if not importlib.util.find_spec(package):
             pytest.skip(f"{package} (extra: dev) is not installed, or has no build for this system")
-    from tests.support.tiny_gguf import write_model
+    from tests.llama.tiny_gguf import write_model
 
     model = tmp_path_factory.mktemp("llama") / f"{request.param}.gguf"
     write_model(model, request.param)

@@ -1,8 +1,14 @@
 """Pairs of statements about one matter: the later changes the earlier in what is asked."""
 
-from slowcat_memory.core.query.asked_facts import lacks_value
+from slowcat_memory.core.query import asked_facts
+from slowcat_memory.core.query.asked_facts import Wording, lacks_value
 from tests.support.rows import each_row, listed
-from tests.support.wordings import revises
+
+
+def revises(newer: str, older: str, query: str, language: str) -> bool:
+    read = (Wording(text, language) for text in (newer, older, query))
+    return asked_facts.revises(*read)
+
 
 PAIRS = listed("revisions")
 

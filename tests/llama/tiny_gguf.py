@@ -5,7 +5,6 @@ printable characters (incompetent: well-formed nonsense). Both have a chat templ
 else.
 """
 
-import argparse
 from pathlib import Path
 from typing import Literal
 
@@ -98,11 +97,3 @@ def _weights(size: int, letters: Letters, seed: int) -> dict[str, np.ndarray]:
         parts["attn_output"][0] = parts["ffn_down"][0] = 0.0
         weights |= {f"blk.{layer}.{name}": part for name, part in parts.items()}
     return weights
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--letters", choices=["byte", "ascii"], default="ascii")
-    arguments = parser.parse_args()
-    write_model(arguments.path, arguments.letters)
