@@ -70,10 +70,10 @@ class FakeNamespace:
         self.searcher = searcher
         self.memories: dict[str, Memory] = {}
         self.ended: dict[str, tuple[Ending, ...]] = {}
-        self.facts: dict[str, tuple[str, ...]] = {}
-        self.changes: list[str] = []
+        self.told: dict[str, tuple[str, ...]] = {}
+        self.changing: list[str] = []
         self.fetched: list[str] = []
-        self.holds = self
+        self.facts = self.changes = self
 
     def local_only(self) -> frozenset[str]:
         return frozenset()
@@ -82,10 +82,10 @@ class FakeNamespace:
         return self.ended.get(memory_id, ())
 
     def written(self, memory_id: str) -> tuple[str, ...]:
-        return self.facts.get(memory_id, ())
+        return self.told.get(memory_id, ())
 
-    def changing(self, keys: Iterable[str]) -> list[str]:
-        return self.changes
+    def about(self, keys: Iterable[str]) -> list[str]:
+        return self.changing
 
     def stating(self, query: str, now: datetime) -> list[str]:
         return []
