@@ -15,7 +15,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Ending
-from slowcat_memory.runtime.recall.choosing import RecallState
+from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -155,7 +155,7 @@ class Mind:
         if vector:
             self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 
-    def begin(self, asked: Query) -> RecallState:
+    def begin(self, asked: Query) -> Recall:
         return self.pipeline.begin(self.namespace, asked)  # type: ignore[arg-type]
 
     def run(self, asked: Query) -> Recollection:

@@ -52,7 +52,7 @@ WEAK = 20  # candidates below the share of the best that get that reason in the 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 
 
-class RecallState(Struct, eq=False, dict=True):
+class Recall(Struct, eq=False, dict=True):
     """A recall in one namespace, which its stages fill; what is read of a query is read once.
 
     One thread runs it. Another may wait for it, and read what is done: each attribute is set once,
@@ -399,7 +399,7 @@ class RecallState(Struct, eq=False, dict=True):
         )
 
 
-def abandon(recalls: Iterable[RecallState]) -> None:
+def abandon(recalls: Iterable[Recall]) -> None:
     """Stop recalls at their next step: nobody waits for them."""
     for recall in recalls:
         recall.abandoned = True

@@ -12,7 +12,7 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_talks import talk
 
 PACKAGE = Path(slowcat_memory.__file__).parent
-MOST = 41
+MOST = 40
 
 
 def test_a_query_becomes_a_block_in_few_files(open_engine) -> None:
