@@ -19,7 +19,6 @@ from slowcat_memory.index.format import (
     KEYS,
     Document,
     IndexOptions,
-    Pointer,
     read_header,
     split_key_id,
 )
@@ -161,14 +160,6 @@ class Searcher:
             for name, keys in self.keys.items():
                 keys.put(number, document.pointers(name))
 
-    def update(self, document: Document) -> None:
-        """Change a document but keep its keys and its place; an unknown id is ignored."""
-        terms = self.words.count(document)
-        with self._lock:
-            number = self.table.find(document.id)
-            if number >= 0:
-                self._set_text(number, document, terms)
-
     def _set_text(self, number: int, document: Document, terms: Counts) -> int:
         """Add or replace a document; return its new number.
 
@@ -203,33 +194,6 @@ class Searcher:
             number = self.table.find(memory_id)
             if number >= 0:
                 self.table.set_about(number, about)
-
-    def can_add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> bool:
-        """Return whether keys are new to a document, or known with the same text."""
-        with self._lock:
-            number = self.table.find(memory_id)
-            return number >= 0 and not self._replaces(number, pointers)
-
-    def _replaces(self, number: int, pointers: Sequence[Pointer]) -> bool:
-        """Return whether one of the keys would replace another one of the document."""
-        return any(
-            (key := keys.find(number, pointer.name)) >= 0
-            and (view != pointer.view or keys.digest(key) != digest(pointer.text))
-            for pointer in pointers
-            for view, keys in self.keys.items()
-        )
-
-    def add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> None:
-        """Add keys to a document, besides those it has; see ``can_add_keys``.
-
-        An unknown document is ignored, and so are keys that would replace others: the index already
-        has a newer state then.
-        """
-        with self._lock:
-            number = self.table.find(memory_id)
-            if number >= 0 and not self._replaces(number, pointers):
-                for pointer in pointers:
-                    self.keys[pointer.view].add(number, pointer)
 
     def remove(self, memory_id: str) -> bool:
         """Remove a document and its keys from every view and from its neighbours' windows."""
@@ -386,12 +350,14 @@ class Searcher:
             table, count = self.table, self._options.candidates
             if vector is None or not len(self.dense):
                 vector = own = None
-            barred, seen = ([*map(table.find, ids)] for ids in (exclude, visible))
+            barred, seen = map(self._marked, (exclude, visible))
             while True:
-                numbers = np.unique(self._propose(lexical, vector, count))
-                numbers = numbers[table.alive.take(numbers) & (numbers < len(lexical.scores))]
-                numbers = numbers[~np.isin(numbers, barred)]
-                fresh = ~np.isin(numbers, seen)
+                proposed = np.zeros(len(table), bool)
+                for each in self._propose(lexical, vector, count):
+                    proposed[each] = True
+                numbers = np.flatnonzero((proposed & ~barred)[: len(lexical.scores)])
+                numbers = numbers[table.alive.take(numbers)]
+                fresh = ~seen[numbers]
                 says = np.ones(len(numbers), bool) if talk else table.says(numbers)
                 if 2 * (says & fresh).sum() >= fresh.sum() or count >= len(table):
                     break  # else copies of a question may have taken the places of its answer
@@ -408,14 +374,20 @@ class Searcher:
                 known |= {"dense"} | self._score_keys(vector, own, numbers, block)
             return Candidates(block=block, known=frozenset(known), ids=table.ids.of(numbers))
 
-    def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
-        """Return the best documents of each view, not unique."""
-        proposed = [lexical.best(count)]
+    def _marked(self, memory_ids: Set[str]) -> np.ndarray:
+        """Return which documents are among some ids, shape (documents,), bool."""
+        marked = np.zeros(len(self.table), bool)
+        marked[[n for n in map(self.table.find, memory_ids) if n >= 0]] = True
+        return marked
+
+    def _propose(
+        self, lexical: Lexical, vector: np.ndarray | None, count: int
+    ) -> Iterator[np.ndarray]:
+        """Yield the best documents of each view."""
+        yield lexical.best(count)
         if vector is not None:
-            proposed.append(self.dense.nearest(vector, count))
-            keys = (view for view in self.keys.values() if len(view.dense))
-            proposed += (view.nearest(vector, count) for view in keys)
-        return np.concatenate(proposed)
+            yield self.dense.nearest(vector, count)
+            yield from (v.nearest(vector, count) for v in self.keys.values() if len(v.dense))
 
     def _score_keys(
         self, vector: np.ndarray, own: np.ndarray, numbers: np.ndarray, block: np.ndarray

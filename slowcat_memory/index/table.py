@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.ranking.score import Row
 from slowcat_memory.index.format import COLUMNS, NO_TIME, Document, Header
 
@@ -113,7 +113,15 @@ class Column:
         return self._tail[: self._length]
 
     def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values of rising rows."""
         return self.gather(*split_rows(rows, self._base))
+
+    def pick(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values of rows in any order, which takes longer."""
+        values, sealed = np.empty(len(rows), self._tail.dtype), rows < self._base
+        values[sealed] = self._sealed[rows[sealed]]
+        values[~sealed] = self._tail[rows[~sealed] - self._base]
+        return values
 
     def gather(self, sealed: np.ndarray, tail: np.ndarray) -> np.ndarray:
         """Return the values of rows that ``split_rows`` has split, the sealed ones first."""
@@ -196,7 +204,7 @@ class Ids:
     def of(self, numbers: np.ndarray) -> list[str]:
         """Return the ids of documents, whose numbers rise."""
         cut = int(numbers.searchsorted(self._chunks))
-        chunks = [chunk_id(turn) for turn in self._turns[numbers[:cut]].tolist()]
+        chunks = [f"{CHUNK}/{turn}" for turn in self._turns[numbers[:cut]].tolist()]
         return chunks + [self[number] for number in numbers[cut:].tolist()]
 
     def drop(self, number: int) -> None:
@@ -311,10 +319,12 @@ class DocumentTable:
         Not so are those without substance, and the agent's answer to a mere question, which repeats
         what the agent was given. ``numbers`` are sorted, shape (n,); the result is bool.
         """
-        before = self.before.take(numbers)
-        asked, place = np.unique(np.maximum(before, 0), return_inverse=True)  # ``take`` wants order
-        repeats = self.agent.take(numbers) & (before >= 0) & self.asks.take(asked)[place]
-        return (self.substance.take(numbers) > 0) & ~repeats | self.pinned.take(numbers)
+        parts = split_rows(numbers, self.sealed_count)
+        says = self.substance.gather(*parts) > 0
+        answers = np.flatnonzero(self.agent.gather(*parts) & says)
+        before = self.before.take(numbers[answers])
+        says[answers] = (before < 0) | ~self.asks.pick(np.maximum(before, 0))
+        return says | self.pinned.gather(*parts)
 
     def columns(self, numbers: np.ndarray) -> np.ndarray:
         """Return a block of documents with what is known of them here, NaN for all else."""

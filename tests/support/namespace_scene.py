@@ -88,7 +88,7 @@ class Scene:
 
     def put(self, memory: Memory) -> None:
         self.store.apply("test", WriteBatch(memories=(memory,))).wait()
-        self.namespace.put_memory(memory)
+        self.namespace.refresh([memory.id])
 
 
 def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:

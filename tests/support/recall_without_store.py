@@ -15,7 +15,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Ending
-from slowcat_memory.runtime.recall.choosing import RecallState
+from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -70,10 +70,10 @@ class FakeNamespace:
         self.searcher = searcher
         self.memories: dict[str, Memory] = {}
         self.ended: dict[str, tuple[Ending, ...]] = {}
-        self.facts: dict[str, tuple[str, ...]] = {}
-        self.changes: list[str] = []
+        self.told: dict[str, tuple[str, ...]] = {}
+        self.changing: list[str] = []
         self.fetched: list[str] = []
-        self.holds = self
+        self.facts = self.changes = self
 
     def local_only(self) -> frozenset[str]:
         return frozenset()
@@ -82,10 +82,10 @@ class FakeNamespace:
         return self.ended.get(memory_id, ())
 
     def written(self, memory_id: str) -> tuple[str, ...]:
-        return self.facts.get(memory_id, ())
+        return self.told.get(memory_id, ())
 
-    def changing(self, keys: Iterable[str]) -> list[str]:
-        return self.changes
+    def about(self, keys: Iterable[str]) -> list[str]:
+        return self.changing
 
     def stating(self, query: str, now: datetime) -> list[str]:
         return []
@@ -155,7 +155,7 @@ class Mind:
         if vector:
             self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 
-    def begin(self, asked: Query) -> RecallState:
+    def begin(self, asked: Query) -> Recall:
         return self.pipeline.begin(self.namespace, asked)  # type: ignore[arg-type]
 
     def run(self, asked: Query) -> Recollection:

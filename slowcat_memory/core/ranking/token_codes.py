@@ -67,7 +67,7 @@ def encode(tokens: np.ndarray) -> np.ndarray:
 
 def decode(codes: np.ndarray, dim: int) -> np.ndarray:
     """Return the rotated unit vectors of codes, shape (n, dim), float32."""
-    levels = LEVELS[codes].reshape(len(codes), -1)[:, :dim]
+    levels = LEVELS.take(codes, axis=0).reshape(len(codes), -1)[:, :dim]
     return levels / np.sqrt(np.einsum("ij,ij->i", levels, levels))[:, None]
 
 

@@ -6,7 +6,7 @@ one comes after the older.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -297,7 +297,7 @@ class ExtractOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def relevant(
     text: str,
-    query_terms: Mapping[str, float] | Iterable[str],
+    query_terms: Mapping[str, float],
     tokenizer: Tokenizer,
     limit_tokens: int,
     options: ExtractOptions | None = None,
@@ -306,7 +306,7 @@ def relevant(
     """Return the sentences of a text that match a query.
 
     Args:
-        query_terms: The query's tokens with their weights (idf), or 1 each.
+        query_terms: The query's tokens with their weights (idf).
         language: Of the rules of abbreviations ("Dr. Berg"), as in ``language_of``.
 
     Returns:
@@ -317,9 +317,8 @@ def relevant(
     fits = estimate_tokens(text) <= limit_tokens
     if fits and len(text.split(None, options.whole_words)) <= options.whole_words:
         return text
-    terms = query_terms if isinstance(query_terms, Mapping) else dict.fromkeys(query_terms, 1.0)
     pieces = _pieces(text, language_of(language).code, options.window_words)
-    scores = _scores(pieces, terms, tokenizer)
+    scores = _scores(pieces, query_terms, tokenizer)
     best = max(scores, default=0.0)
     if best <= 0 or len(pieces) < 2:
         return text if fits else shorten(" ".join(text.split()), limit_tokens)

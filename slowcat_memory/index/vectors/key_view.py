@@ -108,16 +108,10 @@ class KeyView:
             pointer = wanted.get(name)
             if pointer is None or self._digests[number] != digest(pointer.text):
                 self._drop(number, target)
-        for pointer in wanted.values():
-            self.add(target, pointer)
-
-    def add(self, target: int, pointer: Pointer) -> None:
-        """Add a key to a document; an existing one only gets the new weight."""
-        number = self.find(target, pointer.name)
-        if number >= 0:
-            self._weights[number] = pointer.weight
-        else:
-            self._append(target, pointer.name, pointer.weight, digest(pointer.text))
+            else:
+                self._weights[number] = wanted.pop(name).weight
+        for name, pointer in wanted.items():
+            self._append(target, name, pointer.weight, digest(pointer.text))
 
     def lacks_vector(self, target: int) -> bool:
         return any(number not in self.dense for number in self.of_document(target).values())

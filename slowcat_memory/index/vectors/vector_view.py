@@ -66,20 +66,23 @@ class SealedVectors:
 
         self.documents = open_array(folder / f"{name}.{DOCUMENTS}")
         path = str(folder / f"{name}.{INDEX}")
-        self._index: Any = faiss.read_index(path, faiss.IO_FLAG_MMAP_IFC)
+        index: Any = faiss.read_index(path, faiss.IO_FLAG_MMAP_IFC)
+        # Where exact cosines are read. Decoding the codes of many rows at once takes a fifth of
+        # ``reconstruct_batch``; the array is a view of memory that the index owns.
+        refined = hasattr(index, "refine_index")
+        exact: Any = faiss.downcast_index(index.refine_index) if refined else index
+        self._index, self._exact = index, exact
+        codes, width = exact.codes, exact.sa_code_size()
+        self._codes = faiss.rev_swig_ptr(codes.data(), codes.size()).reshape(-1, width)
 
     def __len__(self) -> int:
         return len(self.documents)
 
-    def vector(self, row: int) -> np.ndarray:
-        """Return a row as it is stored, shape (dim,), float32."""
-        vector: np.ndarray = self._index.reconstruct(row)
-        return vector
-
     @one_thread
-    def cosines(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        # ``@`` would wake OpenBLAS, which spins a second core.
-        return np.einsum("ij,j->i", self._index.reconstruct_batch(rows), query)
+    def vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows as they are stored, shape (n, dim), float32."""
+        vectors: np.ndarray = self._exact.sa_decode(self._codes.take(rows, axis=0))
+        return vectors
 
     @one_thread
     def nearest(self, query: np.ndarray, k: int, alive: np.ndarray) -> np.ndarray:
@@ -193,7 +196,7 @@ class VectorView:
         self._sealed = sealed
         for new, old in self._renumbered.items():
             if (row := self._row(old)) >= 0 and new not in self:
-                self.put(new, sealed.vector(row))
+                self.put(new, sealed.vectors(np.array([row]))[0])
         for document in self._changed:
             self._tombstone(document)
         self._changed, self._renumbered = set(), {}
@@ -266,8 +269,8 @@ class VectorView:
         """Return a document's vector, shape (dim,), or None when it has none."""
         if (slot := self._slots.get(document)) is not None:
             return self._matrix[slot].copy()
-        row = self._row(document)
-        return self._sealed.vector(row) if self._sealed is not None and row >= 0 else None
+        rows = self._rows(np.array([document]))
+        return None if self._sealed is None or rows[0] < 0 else self._sealed.vectors(rows)[0]
 
     def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
         """Return the numbers of up to k nearest documents in each generation, unordered, (n,).
@@ -288,10 +291,15 @@ class VectorView:
 
         ``query`` has shape (dim,), unit length.
         """
-        cosines = np.full(len(documents), np.nan, np.float32)
-        slots = np.array([self._slots.get(document, -1) for document in documents.tolist()], int)
-        cosines[slots >= 0] = np.einsum("ij,j->i", self._matrix[slots[slots >= 0]], query)
         rows = self._rows(documents)
-        if self._sealed is not None and (rows >= 0).any():
-            cosines[rows >= 0] = self._sealed.cosines(query, rows[rows >= 0])
+        sealed, cosines = rows >= 0, np.full(len(documents), np.nan, np.float32)
+        # ``@`` would wake OpenBLAS, which spins a second core.
+        if self._sealed is not None and sealed.any():
+            cosines[sealed] = np.einsum("ij,j->i", self._sealed.vectors(rows[sealed]), query)
+        others = documents[~sealed].tolist()
+        slots = np.array([self._slots.get(document, -1) for document in others], int)
+        known = slots >= 0
+        cosines[np.flatnonzero(~sealed)[known]] = np.einsum(
+            "ij,j->i", self._matrix[slots[known]], query
+        )
         return cosines

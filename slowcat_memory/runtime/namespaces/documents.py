@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
 from slowcat_memory.core.query.understand import substance
@@ -16,7 +16,8 @@ from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.records import Event, Key, Memory, Turn, Vector, WriteBatch
+from slowcat_memory.index.format import split_key_id
+from slowcat_memory.records import Event, Key, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 PART = 1000  # rows that are read from one snapshot
@@ -70,7 +71,7 @@ def place_of(memory_id: str, snapshot: Snapshot, searcher: Searcher) -> Place:
 
 
 def pointers(keys: Iterable[Key]) -> tuple[Pointer, ...]:
-    return tuple(Pointer(key.id.rpartition("?")[2], key.kind, key.text, key.weight) for key in keys)
+    return tuple(Pointer(split_key_id(key.id)[1], key.kind, key.text, key.weight) for key in keys)
 
 
 def document(
@@ -247,45 +248,17 @@ class LastChunks:
         self._last = {s: last for s, last in self._last.items() if last not in memory_ids}
 
 
-class ScopeBatch(Struct, frozen=True):
-    """The part of a ``WriteBatch`` that changes one namespace's index, by memory id.
-
-    Attributes:
-        memories: Records that were put, without their contexts.
-        contexts: Texts of contexts that were put, "" for one that was removed.
-        key_drops: Memories that lost keys.
-        drops: Derived records that were removed, with everything about them.
-        vectors: Vectors that were put, of memories and of keys.
-        embedder: Key of the embedder that made them.
-    """
-
-    embedder: str = ""
-    memories: dict[str, Memory] = field(default_factory=dict)
-    contexts: dict[str, str] = field(default_factory=dict)
-    keys: dict[str, list[Key]] = field(default_factory=lambda: defaultdict(list))
-    key_drops: set[str] = field(default_factory=set)
-    drops: list[str] = field(default_factory=list)
-    vectors: list[Vector] = field(default_factory=list)
-
-    @property
-    def changed(self) -> list[str]:
-        every = (*self.memories, *self.contexts, *self.keys, *sorted(self.key_drops))
-        return list(dict.fromkeys(every))
-
-
-def split_by_scope(batch: WriteBatch) -> dict[str, ScopeBatch]:
-    """Divide a batch by namespace; namespaces whose index does not change are missing."""
-    parts: dict[str, ScopeBatch] = defaultdict(lambda: ScopeBatch(batch.embedder))
-    for scope, memory_id in batch.drop:
-        parts[scope].drops.append(memory_id)
-    for memory in batch.memories:
-        parts[memory.scope].memories[memory.id] = memory
-    for context in batch.contexts:
-        parts[context.scope].contexts[context.memory] = context.text
-    for key in batch.keys:
-        parts[key.scope].keys[key.memory].append(key)
-    for scope, key_id in batch.drop_keys:
-        parts[scope].key_drops.add(key_id.rpartition("?")[0])
-    for vector in batch.vectors:
-        parts[vector.scope].vectors.append(vector)
-    return dict(parts)
+def changed_by_scope(batch: WriteBatch) -> dict[str, list[str]]:
+    """Return the ids of the memories that a batch changes in an index, by namespace."""
+    changed = [
+        *batch.drop,
+        *((memory.scope, memory.id) for memory in batch.memories),
+        *((context.scope, context.memory) for context in batch.contexts),
+        *((key.scope, key.memory) for key in batch.keys),
+        *((scope, split_key_id(key)[0]) for scope, key in batch.drop_keys),
+        *((one.scope, split_key_id(one.memory)[0] or one.memory) for one in batch.vectors),
+    ]
+    found: dict[str, list[str]] = defaultdict(list)
+    for scope, memory_id in dict.fromkeys(changed):
+        found[scope].append(memory_id)
+    return dict(found)

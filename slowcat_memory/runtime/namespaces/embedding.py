@@ -83,7 +83,14 @@ class GuardedEmbed:
 
 
 class Embedding:
-    """The configured model."""
+    """The configured model.
+
+    Attributes:
+        query: Embeds queries, behind a cache; None without a model.
+        passing: The same without the cache: it keeps no words.
+        space: Of its vectors.
+        token_key: Key of the space of token vectors, "" when none are made.
+    """
 
     def __init__(
         self,
@@ -102,23 +109,15 @@ class Embedding:
         self.embedder: QueryEmbedder | None = None
         self._cached: Any = None  # from a query to ``Encoded``, behind a cache
         self.query: GuardedEmbed | None = None
-        self.passing: GuardedEmbed | None = None  # without the cache: it keeps no words
+        self.passing: GuardedEmbed | None = None
+        self.space, self.token_key = Space(), ""
         self.report = EmbedderReport(state="none", source="not opened")
         self.open()
-
-    @property
-    def space(self) -> Space:
-        return Space(self.report.key, self.report.dim) if self.query else Space()
 
     @property
     def is_own(self) -> bool:
         """Whether the query model runs in this process, for this engine alone."""
         return self._given is None and self._options.kind == "local" and self.query is not None
-
-    @property
-    def token_key(self) -> str:
-        """Key of the space of token vectors, "" when none are made."""
-        return token_key_of(self.embedder) if self._options.token_vectors else ""
 
     @property
     def needs_export(self) -> bool:
@@ -134,7 +133,8 @@ class Embedding:
         else:
             embedder, self.report = self._open_configured()
         if embedder is not None:
-            self.embedder = embedder
+            self.embedder, self.space = embedder, Space(self.report.key, self.report.dim)
+            self.token_key = token_key_of(embedder) if self._options.token_vectors else ""
             encode = self._encoder(embedder)
             self._cached = functools.lru_cache(self._cache_size)(encode)
             self.query = GuardedEmbed(self._cached, self._clock, self._failed)

@@ -20,11 +20,11 @@ from weakref import ref
 
 from loguru import logger
 
-from slowcat_memory.core.memory import chunk_id, findable
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
-from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope
+from slowcat_memory.runtime.namespaces.documents import changed_by_scope
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
@@ -34,7 +34,7 @@ T = TypeVar("T")
 Change = Callable[[Namespace], None]
 Logged = tuple[Turn, Ack | None]
 """A turn and its receipt; None for one of another process, which makes its vector."""
-SLICE = 8  # turns that are indexed before a recall may run: 3 ms
+SLICE = 8  # turns or memories that are indexed before a recall may run: 3 ms
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
 
 
@@ -172,25 +172,25 @@ class Indexer:
         """Index a stored memory, after the turns that came before. Blocks."""
         self.release()
         self._namespaces.get(memory.scope)
-        self.talk.submit(self._change, memory.scope, partial(self._index_memory, memory)).result()
-
-    def _index_memory(self, memory: Memory, namespace: Namespace) -> None:
-        namespace.put_memory(memory)
-        if findable(memory):
-            self.later(self._vectors.embed, memory.scope, [memory.id])
+        index = partial(self._index_again, [memory.id], ())
+        self.talk.submit(self._change, memory.scope, index).result()
 
     def take(self, batch: WriteBatch) -> None:
-        """Index a stored batch, in the namespaces that are loaded. Blocks."""
+        """Index what a stored batch changed, in the namespaces that are loaded. Blocks."""
         self.release()
-        self.talk.submit(self._index_batch, batch).result()
+        gone = frozenset(batch.drop)
+        for scope, changed in changed_by_scope(batch).items():
+            for start in range(0, len(changed), SLICE):  # a recall may run in between
+                part = changed[start : start + SLICE]
+                dropped = [id_ for id_ in part if (scope, id_) in gone]
+                index = partial(self._index_again, part, dropped)
+                self.talk.submit(self._change, scope, index).result()
 
-    def _index_batch(self, batch: WriteBatch) -> None:
-        for scope, part in split_by_scope(batch).items():
-            self._change(scope, partial(self._index_part, part))
-
-    def _index_part(self, part: ScopeBatch, namespace: Namespace) -> None:
-        namespace.apply(part)
-        if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
+    def _index_again(
+        self, memory_ids: Sequence[str], dropped: Sequence[str], namespace: Namespace
+    ) -> None:
+        namespace.refresh(memory_ids, dropped)
+        if unembedded := namespace.searcher.incomplete(memory_ids):
             self.later(self._vectors.embed, namespace.scope, unembedded)
 
     def refresh_marks(self, scope: str, memory_ids: Sequence[str]) -> None:

@@ -2,11 +2,16 @@
 
 Recall puts the turn that states the fact asked for before what the ranking finds. A question looks
 at no more than ``LOOKED_AT`` facts of a list, however many are known.
+
+They are read behind the opening of an index: reading takes time that grows with the facts, and the
+rules for turns that idle work has not read yet compile some hundred patterns. No answer waits for
+that, see ``FactsInTime``.
 """
 
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +20,6 @@ from msgspec import Struct
 from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude, slot_of
-from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.facts.fact import is_fact, stated_in, type_of
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import chunk_id, turn_of
@@ -234,7 +238,8 @@ class KnownFacts:
             self._heard.pop(chunk, None)
 
     def drop(self, memory_id: str) -> None:
-        """Remove a fact, or the end that a turn's chunk states; see also ``Changes.drop``."""
+        """Remove a fact, or what a turn's chunk states."""
+        self.changes.drop(memory_id)
         self._heard.pop(memory_id, None)
         known = self._facts.pop(memory_id, None)
         if known is None:
@@ -314,6 +319,8 @@ class KnownFacts:
 
         Takes a millisecond for a user's turn, off the frame path.
         """
+        from slowcat_memory.core.extraction.stated import stated_by  # 0.1 s: not at every start
+
         self.changes.hear(turn)
         if turn.id <= self._read_to:
             return
@@ -350,18 +357,18 @@ class KnownFacts:
         latest[slot] = (chunk, new)
         return before if before not in ("", chunk) and exclude(new, old) else ""
 
-    def of(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
+    def endings(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
         """Return what of a chunk is over at a time; nothing for most. Takes a microsecond."""
         if chunk not in self._ended and chunk not in self._heard:
             return ()
-        return tuple(one for one in self._endings(chunk) if one.until <= now)
+        return tuple(one for one in self._endings_of(chunk) if one.until <= now)
 
     def written(self, chunk: str) -> tuple[str, ...]:
         """Return what an LLM wrote about a chunk that holds; nothing without an LLM."""
         ids = self._written.get(chunk, ())
         return tuple(one.text for id_ in ids if (one := self._facts.get(id_)))
 
-    def _endings(self, chunk: str) -> Iterator[Ending]:
+    def _endings_of(self, chunk: str) -> Iterator[Ending]:
         for id_ in self._ended.get(chunk, ()):
             fact = self._facts.get(id_)
             if fact is not None and fact.until is not None:
@@ -379,6 +386,52 @@ class KnownFacts:
                 break
             found = following
         return found.chunks[0] if found else ""
+
+
+Change = Callable[[KnownFacts], object]
+
+
+class FactsInTime:
+    """The known facts of a scope; none before ``read``.
+
+    What changes before that is kept in order, and applied to what was read. Changed under the
+    namespace's lock; answers of ``known`` take no lock.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self.known = KnownFacts(language=language)
+        # Until ``read`` is done: each change, with the log id of a turn that is heard, else 0.
+        self._missed: list[tuple[int, Change]] | None = []
+
+    def read(
+        self, facts: Iterable[Memory], turns: Iterable[Turn], lock: AbstractContextManager[object]
+    ) -> None:
+        """Take the stored facts and the latest stored turns, and all changes since the opening.
+
+        Takes microseconds a fact, a millisecond a turn, and half a second for the first turns of a
+        process. The facts and turns must have been read from the store after the opening.
+
+        Args:
+            turns: The oldest first.
+            lock: The namespace's; held only for what changed meanwhile.
+        """
+        known, latest = KnownFacts(facts, self._language), 0
+        for turn in turns:
+            known.hear(turn)
+            latest = turn.id
+        with lock:
+            for id_, change in self._missed or ():
+                if not 0 < id_ <= latest:  # else it was among the turns
+                    change(known)
+            self._missed, self.known = None, known
+
+    def change(self, change: Change, turn: int = 0) -> None:
+        """Make a change now, or once the facts are read; ``turn`` is the log id of one it hears."""
+        if self._missed is None:
+            change(self.known)
+        else:
+            self._missed.append((turn, change))
 
 
 def _names(fact: Memory) -> tuple[str, ...]:

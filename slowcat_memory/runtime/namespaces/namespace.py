@@ -21,7 +21,7 @@ import numpy as np
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id, turn_of
+from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import describe_error
@@ -29,20 +29,18 @@ from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Manifest, Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
     DateLocale,
-    ScopeBatch,
     Space,
     document,
     index_memory,
     indexable,
     place_of,
-    pointers,
     stored_document,
     stored_vectors,
     time_about,
 )
+from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFacts
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, SealOrder
-from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
 
 PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
@@ -174,7 +172,7 @@ class Namespace:
         self._last_chunks = loaded.last_chunks
         self._undated = {memory.id: memory for memory in loaded.undated}
         self._local_only = loaded.local_only
-        self._holds = WhatHolds(tokenizer.language)
+        self._facts = FactsInTime(tokenizer.language)
         order = SealOrder(
             scope=scope,
             embedder=space.key,
@@ -224,7 +222,7 @@ class Namespace:
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
-        self._holds.read(facts, self._giving_way(turns), self._lock)
+        self._facts.read(facts, self._giving_way(turns), self._lock)
 
     def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
         """Yield turns until it is to stop; each is read for a millisecond."""
@@ -263,7 +261,7 @@ class Namespace:
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
             self.hot.add(memory, ack)
-            self._holds.hear(turn)
+            self._facts.change(lambda known: known.hear(turn), turn.id)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
 
@@ -273,12 +271,6 @@ class Namespace:
         with self._store.snapshot() as snapshot:
             asked = snapshot.memory(self.scope, chunk_id(turn.reply_to))
         return asked is not None and asked.muted
-
-    def put_memory(self, memory: Memory) -> None:
-        """Index a stored memory as it is now, unless it was forgotten since."""
-        with self._lock, self._store.snapshot() as snapshot:
-            if stored := snapshot.read(self.scope, memory.id):
-                self._index_stored(stored, snapshot)
 
     def refresh_marks(self, memory_ids: Iterable[str]) -> None:
         """Read marks from the store: a person's, or those that memories got when written."""
@@ -296,77 +288,30 @@ class Namespace:
     def _take_over(self, memory: Memory) -> None:
         """Keep what is known of a stored memory besides the index; the caller holds the lock."""
         self.hot.update(memory)
-        self._holds.put(memory)
+        self._facts.change(lambda known: known.put(memory))
         self._local_only.mark(memory.id, local=memory.local_only)
 
-    def refresh(self, memory_ids: Sequence[str]) -> None:
+    def refresh(self, memory_ids: Sequence[str], dropped: Iterable[str] = ()) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
 
         Ids missing from the store are removed from the index, unless their write is pending.
+
+        Args:
+            dropped: Those whose records were dropped, and with them their vectors: a turn's memory
+                is then as it was said.
         """
-        if not memory_ids:
-            return
         with self._lock, self._store.snapshot() as snapshot:
+            for memory_id in dropped:
+                self._remove(memory_id)
             for memory_id in memory_ids:
                 if memory := snapshot.read(self.scope, memory_id):
                     self._index_stored(memory, snapshot)
                 elif not self.hot.pending(memory_id):
                     self._remove(memory_id)
 
-    def apply(self, batch: ScopeBatch) -> None:
-        """Index a stored batch; read from the store only the missing data.
-
-        Batches about the same memory must come in the order in which they were stored. One that is
-        in the index already, because it was loaded in between, changes nothing.
-        """
-        with self._lock:
-            for memory_id in batch.drops:
-                self._remove(memory_id)
-            unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
-            unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
-            self.refresh(list(dict.fromkeys(unread)))
-            records, known = batch.memories.values(), self._local_only
-            if derived := [m.id for m in records if known or m.sources or m.derived_from]:
-                self.refresh_marks(derived)
-            if batch.embedder == self.space.key:
-                for vector in batch.vectors:
-                    self.put_vector(vector.memory, vector.values, vector.of)
-
-    def _apply_one(self, memory_id: str, batch: ScopeBatch) -> bool:
-        """Index a batch's data about a memory; return False where the store must be read."""
-        record, context = batch.memories.get(memory_id), batch.contexts.get(memory_id)
-        if record is not None and not indexable(record):
-            self._take_over(record)
-            self._index.change(lambda searcher: searcher.remove(memory_id))
-            self.version += 1
-            return True
-        if memory_id not in self.searcher or memory_id in batch.key_drops:
-            return False  # its place, or its other keys, are in the store only
-        added = pointers(batch.keys.get(memory_id, ()))
-        if not self.searcher.can_add_keys(memory_id, added):
-            return False
-        if record is not None or context is not None:
-            hot = self.hot.get(memory_id)
-            base = record or hot
-            if base is None or (context is None and hot is None):
-                return False
-            if context is None and hot is not None:
-                context = hot.context
-            self._update_text(replace(base, context=context or ""))
-        if added:
-            self._index.change(lambda searcher: searcher.add_keys(memory_id, added))
-        self.version += 1
-        return True
-
-    def _update_text(self, memory: Memory) -> None:
-        self._take_over(memory)
-        self._undated.pop(memory.id, None)
-        changed = document(memory, self._reading)
-        self._index.change(lambda searcher: searcher.update(changed))
-
     def _remove(self, memory_id: str) -> None:
         self.hot.drop(memory_id)
-        self._holds.drop(memory_id)
+        self._facts.change(lambda known: known.drop(memory_id))
         self._undated.pop(memory_id, None)
         self._local_only.mark(memory_id, local=False)
         self._index.change(lambda searcher: searcher.remove(memory_id))
@@ -411,10 +356,10 @@ class Namespace:
             return self._local_only.all()
 
     @property
-    def holds(self) -> WhatHolds:
-        """What is known by now of which turns hold, after beginning to read the rest."""
+    def facts(self) -> KnownFacts:
+        """What facts are known by now, after beginning to read the rest."""
         self._deferred.begin()
-        return self._holds
+        return self._facts.known
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""

@@ -29,6 +29,7 @@ from slowcat_memory.core.validity import holds
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
+from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.query import (
     LeftOutReason,
@@ -41,7 +42,6 @@ from slowcat_memory.runtime.recall.query import (
 )
 
 if TYPE_CHECKING:
-    from slowcat_memory.runtime.namespaces.known_facts import Ending
     from slowcat_memory.runtime.namespaces.registry import Namespaces
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
@@ -52,7 +52,7 @@ WEAK = 20  # candidates below the share of the best that get that reason in the 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 
 
-class RecallState(Struct, eq=False, dict=True):
+class Recall(Struct, eq=False, dict=True):
     """A recall in one namespace, which its stages fill; what is read of a query is read once.
 
     One thread runs it. Another may wait for it, and read what is done: each attribute is set once,
@@ -150,7 +150,7 @@ class RecallState(Struct, eq=False, dict=True):
     def stated(self) -> list[str]:
         """The chunks that state a fact which the turn asks for, by what facts know."""
         query = self.query
-        return self.namespace.holds.stating(query.text, query.now) if query.need else []
+        return self.namespace.facts.stating(query.text, query.now) if query.need else []
 
     @property
     def limit(self) -> int:
@@ -224,20 +224,23 @@ class RecallState(Struct, eq=False, dict=True):
         What the LLM can read already answers nothing: the decision is about the other candidates.
         """
         self.trace = trace
-        chosen, remaining = self._choose(trace, fetch), None
+        leans = self.parsed.words != self.query.text  # it took words over from the dialogue
+        weak = trace.is_weak(self._floor, compare=not leans)
+        chosen, remaining = self._choose(trace, weak, fetch), None
         if self.complete:
             missing = self._missing_value([one.memory.text for one in chosen], fetch)
-            self.evidence = self._evidence(trace, missing)
-            remaining = self._evidence(trace, missing, trace.rejected)
+            self.evidence = remaining = self._evidence(trace, missing)
+            if trace.rejected:
+                remaining = self._evidence(trace, missing, trace.rejected)
         if not self._answers(trace, remaining):
             trace.keep_pinned()
-            chosen = self._choose(trace, fetch)
+            chosen = self._choose(trace, weak, fetch) if len(trace.order) else []
         if self._share > 0:
             chosen = self._with_stated(chosen, fetch)
         chosen = self._with_changes(self._with_successors(chosen, fetch), fetch)
         self.hits = trace.hits(self._marked(chosen))
 
-    def _choose(self, trace: RankingTrace, fetch: Fetch) -> list[Offered]:
+    def _choose(self, trace: RankingTrace, weak: np.ndarray, fetch: Fetch) -> list[Offered]:
         """Return candidates that exist, are valid, strong enough and not visible yet.
 
         Records are fetched page by page, two pages at most and one more for each excluded text.
@@ -245,8 +248,6 @@ class RecallState(Struct, eq=False, dict=True):
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores.scores, trace.reasons
         share, limit = self._share, self.limit
-        leans = self.parsed.words != self.query.text  # it took words over from the dialogue
-        is_weak = trace.is_weak(self._floor, compare=not leans)
         is_visible = trace.candidates.visible[trace.order]
         trace.rejected.update(trace.order[is_visible].tolist())
         order = trace.order[~is_visible]
@@ -267,7 +268,7 @@ class RecallState(Struct, eq=False, dict=True):
                     trace.reject(n, LeftOutReason.WITHHELD)
                 elif reason := self._rejection(memory):
                     trace.reject(n, reason)
-                elif share > 0 and is_weak[n]:  # a search is offered what there is
+                elif share > 0 and weak[n]:  # a search is offered what there is
                     reasons[n] = LeftOutReason.BELOW_FLOOR
                 else:
                     best = max(best, scores[n])
@@ -312,7 +313,7 @@ class RecallState(Struct, eq=False, dict=True):
         """Put what holds now before each memory that is over."""
         query, by_id = self.query, dict[str, Offered]()
         for one in chosen:
-            endings = self.namespace.holds.endings(one.memory.id, query.now)
+            endings = self.namespace.facts.endings(one.memory.id, query.now)
             ids = [end.newer for end in endings if end.newer and end.newer not in query.exclude]
             for memory in self._shown(ids, fetch):
                 by_id.setdefault(memory.id, Offered(memory, one.at))
@@ -326,7 +327,7 @@ class RecallState(Struct, eq=False, dict=True):
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
-        ids = [id_ for id_ in self.namespace.holds.changing(asked.keys) if id_ not in known]
+        ids = [id_ for id_ in self.namespace.facts.changes.about(asked.keys) if id_ not in known]
         newer = list(fetch([id_ for id_ in ids if turn_of(id_) > oldest]).values())
         for memory in self._likest(newer, memories):
             shown = disclose(memory, self.reader)
@@ -359,14 +360,14 @@ class RecallState(Struct, eq=False, dict=True):
         adds_facts = self.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
-            made = ended(memory, namespace.holds.endings(memory.id, self.query.now))
+            made = ended(memory, namespace.facts.endings(memory.id, self.query.now))
             facets = dict[str, str]()
             if any(self._revises(other, memory) for other in newer):
                 facets["earlier"] = "yes"
             if (
                 adds_facts
                 and made.valid_to is None
-                and (facts := namespace.holds.written(memory.id))
+                and (facts := namespace.facts.written(memory.id))
             ):
                 near = {fact: sum(key in fold(fact) for key in asked.keys) for fact in facts}
                 best = sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS]
@@ -398,7 +399,7 @@ class RecallState(Struct, eq=False, dict=True):
         )
 
 
-def abandon(recalls: Iterable[RecallState]) -> None:
+def abandon(recalls: Iterable[Recall]) -> None:
     """Stop recalls at their next step: nobody waits for them."""
     for recall in recalls:
         recall.abandoned = True
@@ -408,11 +409,11 @@ def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: dat
     """Return hits that are marked where they are over; guests have no namespace."""
     if namespaces.is_guests(scope):
         return hits
-    endings = namespaces.get(scope).holds.endings
+    endings = namespaces.get(scope).facts.endings
     return [replace(hit, memory=ended(hit.memory, endings(hit.memory.id, now))) for hit in hits]
 
 
-def ended(memory: Disclosed, endings: "Sequence[Ending]") -> Disclosed:
+def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
     """Return a memory that is marked as over, or in part if it says something else too."""
     if not endings:
         return memory

@@ -4,7 +4,7 @@
 
 The steps completed are the stage of the result: ``tail`` (lexical, over what was indexed since the
 last seal), ``lexical`` (over everything), ``full`` (words and vectors). Each step stores its result
-in the ``RecallState``, so that a turn whose deadline passes while its query is embedded takes what is
+in the ``Recall``, so that a turn whose deadline passes while its query is embedded takes what is
 ready: see ``settle``. All steps run on one thread: handing over to another costs 32 us.
 """
 
@@ -31,7 +31,7 @@ from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory, Session
 from slowcat_memory.runtime.namespaces.embedding import Embed, Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.recall.choosing import RecallState
+from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.query import (
     Query,
     RankingTrace,
@@ -61,11 +61,11 @@ class Pipeline:
         self._zone, self._options = zone, options
         self._overviews = Overviews(store, zone, options.language)
 
-    def begin(self, namespace: Namespace, query: Query) -> RecallState:
+    def begin(self, namespace: Namespace, query: Query) -> Recall:
         """Return a recall for ``run``, without any result."""
-        return RecallState(namespace, query, self._options, self._zone, namespace.searcher)
+        return Recall(namespace, query, self._options, self._zone, namespace.searcher)
 
-    def run(self, recall: RecallState, *, ahead: bool = False) -> Recollection:
+    def run(self, recall: Recall, *, ahead: bool = False) -> Recollection:
         """Run all steps of a recall.
 
         Args:
@@ -102,7 +102,7 @@ class Pipeline:
         recall.done = self._recollection(recall, lexical, stage)
         return recall.done
 
-    def settle(self, recall: RecallState) -> Recollection:
+    def settle(self, recall: Recall) -> Recollection:
         """Return what a late recall has so far, for a turn that waits for it.
 
         First the hits among the latest memories, whose texts are in memory, are stored in
@@ -113,9 +113,7 @@ class Pipeline:
         """
         recall.abandoned = True
         lexical = recall.lexical  # read before its searcher, which is set before it
-        late = RecallState(
-            recall.namespace, recall.query, self._options, self._zone, recall.searcher
-        )
+        late = Recall(recall.namespace, recall.query, self._options, self._zone, recall.searcher)
         late.since = time.perf_counter()
         parsed = late.parsed
         late.lap("parse")
@@ -135,7 +133,7 @@ class Pipeline:
             late.evidence = None
         return self._recollection(late, lexical, stage)
 
-    def _recollection(self, recall: RecallState, lexical: Lexical, stage: Stage) -> Recollection:
+    def _recollection(self, recall: Recall, lexical: Lexical, stage: Stage) -> Recollection:
         query, overview = recall.query, None
         if asks_overview(query.text):
             scope = recall.namespace.scope
@@ -157,7 +155,7 @@ class Pipeline:
         embed = self._embedder(namespace, ahead=False)
         return _encoded(embed, self.begin(namespace, query).parsed.meaning)
 
-    def touch(self, recalls: Iterable[RecallState]) -> float:
+    def touch(self, recalls: Iterable[Recall]) -> float:
         """Recall with the words of each scope's latest memory; the result is thrown away.
 
         No cache keeps them, and nothing of it is counted.
@@ -176,7 +174,7 @@ class Pipeline:
             self.run(recall, ahead=True)
         return time.thread_time() - began
 
-    def _withheld(self, recall: RecallState) -> frozenset[str]:
+    def _withheld(self, recall: Recall) -> frozenset[str]:
         """Return the ids of local-only memories for a remote LLM: they do not even answer."""
         local_only = frozenset() if recall.query.local else recall.namespace.local_only()
         if local_only:
@@ -191,7 +189,7 @@ class Pipeline:
             return None
         return self._embedding.passing if ahead else self._embedding.query
 
-    def _turned(self, recall: RecallState, own: np.ndarray, embed: Embed | None) -> np.ndarray:
+    def _turned(self, recall: Recall, own: np.ndarray, embed: Embed | None) -> np.ndarray:
         """Return the query's vector, shifted towards those of the last two turns."""
         weight = self._options.ask.dialogue
         vectors = list[np.ndarray]()
@@ -210,7 +208,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------- score
 
-    def _rank(self, recall: RecallState, lexical: Lexical) -> RankingTrace:
+    def _rank(self, recall: Recall, lexical: Lexical) -> RankingTrace:
         """Propose candidates and put them into order."""
         searcher, parsed, options = recall.searcher, recall.parsed, self._options
         own = recall.encoded.vector if recall.encoded else None
@@ -241,7 +239,7 @@ class Pipeline:
         return RankingTrace(candidates, scores, question)
 
     def _compare(
-        self, recall: RecallState, candidates: Candidates, best: np.ndarray
+        self, recall: Recall, candidates: Candidates, best: np.ndarray
     ) -> np.ndarray | None:
         """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
 

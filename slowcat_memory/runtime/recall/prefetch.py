@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.errors import describe_error
-from slowcat_memory.runtime.recall.choosing import RecallState, abandon
+from slowcat_memory.runtime.recall.choosing import Recall, abandon
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
 
 KEEP_S = 30.0  # a turn later than this is not expected any more
@@ -51,7 +51,7 @@ class Attempt(Struct, frozen=True, eq=False):
     """
 
     heard: str
-    recalls: Sequence[RecallState]
+    recalls: Sequence[Recall]
     versions: Sequence[int]
     running: "Future[Recollection]"
     behind: bool = False

@@ -303,8 +303,8 @@ class RankingTrace(Struct, eq=False, dict=True):
 
     def max_coverage(self, but: Set[int] = frozenset()) -> float:
         """Return the highest coverage of a candidate that is not among ``but``."""
-        kept = self.order[~np.isin(self.order, [*but])]
-        return float(self.coverage[kept].max(initial=0.0))
+        coverage = np.delete(self.coverage, [*but]) if but else self.coverage
+        return float(coverage.max(initial=0.0))
 
     def hits(self, chosen: Sequence[Offered]) -> list[Hit]:
         """Return hits; those that are no candidates answer, and are as good as the best."""

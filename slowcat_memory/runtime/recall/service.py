@@ -4,7 +4,7 @@ Four threads take part. The event loop applies the gate to a turn and waits for 
 longer than ``deadline_ms``. The worker ``indexer.talk`` runs the pipeline, one recall after the
 other, behind the turns that are to be indexed before it; ``indexer.ahead`` does the same for
 recalls that are begun while the user still speaks (see ``prefetch``). Each stores its results, step
-by step, in one ``RecallState`` per namespace. When the deadline passes first, ``indexer.late`` makes
+by step, in one ``Recall`` per namespace. When the deadline passes first, ``indexer.late`` makes
 hits of the results so far, for which the loop waits ``settle_ms`` more; if that is not enough
 either, because the store blocks, the turn gets the hits among the latest memories, which need no
 store, or none.
@@ -38,7 +38,7 @@ from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
-from slowcat_memory.runtime.recall.choosing import RecallState, abandon
+from slowcat_memory.runtime.recall.choosing import Recall, abandon
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import (
@@ -109,7 +109,7 @@ class Retrieval:
         self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
-        self._touching: list[RecallState] = []  # of the last call of ``touch``
+        self._touching: list[Recall] = []  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
 
@@ -249,7 +249,7 @@ class Retrieval:
         scopes = dict.fromkeys((query.scope, *query.also))
         return [scope for scope in scopes if not self._namespaces.is_guests(scope)]
 
-    def _recalls(self, query: Query, scopes: Sequence[str]) -> list[RecallState]:
+    def _recalls(self, query: Query, scopes: Sequence[str]) -> list[Recall]:
         """Return a recall in each of the scopes; one that is not loaded is loaded."""
         return [self._pipeline.begin(self._namespaces.get(scope), query) for scope in scopes]
 
@@ -296,7 +296,7 @@ class Retrieval:
         return await self._wait(self._indexer.talk.submit(self._run_each, recalls), query, recalls)
 
     async def _wait(
-        self, running: "Future[Recollection]", query: Query, recalls: Sequence[RecallState]
+        self, running: "Future[Recollection]", query: Query, recalls: Sequence[Recall]
     ) -> Recollection:
         """Wait for a recall until the deadline, then, a little more, for its results so far."""
         options = self._options.recall
@@ -310,7 +310,7 @@ class Retrieval:
             abandon(recalls)
         return self._conclude(query, [recall.settled or Recollection() for recall in recalls])
 
-    def _settle(self, query: Query, recalls: Sequence[RecallState]) -> Recollection:
+    def _settle(self, query: Query, recalls: Sequence[Recall]) -> Recollection:
         """Return each scope's results so far. On the thread ``late``: the store may block."""
         every = [recall.done or self._pipeline.settle(recall) for recall in recalls]
         return self._conclude(query, every)
@@ -348,7 +348,7 @@ class Retrieval:
 
     # ------------------------------------------------------------------- running and merging
 
-    def _run_each(self, recalls: Sequence[RecallState], ahead: bool = False) -> Recollection:
+    def _run_each(self, recalls: Sequence[Recall], ahead: bool = False) -> Recollection:
         """Run recalls of one query. No cache keeps the words of one ahead: they may never be said.
 
         With one ahead, the block is written too.

@@ -26,7 +26,9 @@ SPEECH = (
 
 
 def cut(text: str, query: str, limit: int = 60, **options) -> str:
-    return relevant(text, TOKENS(query), TOKENS, limit, ExtractOptions(**options))
+    return relevant(
+        text, dict.fromkeys(TOKENS(query), 1.0), TOKENS, limit, ExtractOptions(**options)
+    )
 
 
 def test_relevant_keeps_the_sentence_asked_for() -> None:

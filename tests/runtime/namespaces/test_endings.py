@@ -36,17 +36,17 @@ MOVED = supersede(LISBON, PORTO, MAY + 31 * DAY)
 
 
 def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> None:
-    (ending,) = KnownFacts([MOVED, PORTO]).of("chunk/1", MAY + 40 * DAY)
+    (ending,) = KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 40 * DAY)
     assert (ending.until, ending.newer) == (PORTO.valid_from, "chunk/2")
-    assert KnownFacts([MOVED, PORTO]).of("chunk/2", MAY + 40 * DAY) == ()
-    assert KnownFacts([MOVED, PORTO]).of("chunk/1", MAY + 10 * DAY) == ()
+    assert KnownFacts([MOVED, PORTO]).endings("chunk/2", MAY + 40 * DAY) == ()
+    assert KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 10 * DAY) == ()
 
 
 def test_of_a_chain_the_newest_stands_beside_every_older_one() -> None:
     graz = fact("g", "Graz", 3, 60)
     endings = KnownFacts([MOVED, supersede(PORTO, graz, MAY + 61 * DAY), graz])
     for chunk in ("chunk/1", "chunk/2"):
-        (ending,) = endings.of(chunk, MAY + 90 * DAY)
+        (ending,) = endings.endings(chunk, MAY + 90 * DAY)
         assert ending.newer == "chunk/3"
 
 
@@ -61,25 +61,25 @@ def test_of_a_chain_the_newest_stands_beside_every_older_one() -> None:
     ],
 )
 def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
-    assert KnownFacts([kept, PORTO]).of("chunk/1", MAY + 90 * DAY) == ()
+    assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
 
 
 def test_a_dropped_or_revived_fact_has_no_end() -> None:
     endings = KnownFacts([MOVED, PORTO])
     endings.put(LISBON)
-    assert endings.of("chunk/1", MAY + 90 * DAY) == ()
+    assert endings.endings("chunk/1", MAY + 90 * DAY) == ()
     endings.put(MOVED)
     endings.drop(MOVED.id)
-    assert endings.of("chunk/1", MAY + 90 * DAY) == ()
+    assert endings.endings("chunk/1", MAY + 90 * DAY) == ()
 
 
 def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
     endings = KnownFacts()
     for turn in (said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)):
         endings.hear(turn)
-    (ending,) = endings.of("chunk/1", MAY + 31 * DAY)
+    (ending,) = endings.endings("chunk/1", MAY + 31 * DAY)
     assert (ending.until, ending.newer) == (MAY + 30 * DAY, "chunk/2")
-    assert endings.of("chunk/2", MAY + 31 * DAY) == ()
+    assert endings.endings("chunk/2", MAY + 31 * DAY) == ()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work(
 def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     endings = KnownFacts([LISBON])
     endings.hear(said(2, text, 30))
-    assert endings.of("chunk/1", MAY + 31 * DAY) == ()
+    assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
 
 
 @each_row(
@@ -99,16 +99,16 @@ def test_opposites_and_partners_end_each_other_before_idle_work(before: str, aft
     endings = KnownFacts()
     for turn in (said(1, before), said(2, after, 30)):
         endings.hear(turn)
-    assert [one.newer for one in endings.of("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
+    assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
 
 
 def test_a_turn_ends_the_opposite_that_a_fact_states() -> None:
     likes = about("c", "likes", "coffee", 1, "Anna likes coffee.")
     endings = KnownFacts([likes])
     endings.hear(said(2, "I like tea.", 10))
-    assert endings.of("chunk/1", MAY + 31 * DAY) == ()
+    assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
     endings.hear(said(3, "I can't stand coffee.", 30))
-    assert [one.newer for one in endings.of("chunk/1", MAY + 31 * DAY)] == ["chunk/3"]
+    assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/3"]
 
 
 def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
@@ -137,8 +137,8 @@ def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None
     endings.hear(said(2, "I work as a nurse."))
     endings.hear(said(3, "I quit my job.", 30))
     for chunk in ("chunk/1", "chunk/2"):
-        assert [one.newer for one in endings.of(chunk, MAY + 31 * DAY)] == ["chunk/3"]
-    assert endings.of("chunk/1", MAY + 20 * DAY) == ()
+        assert [one.newer for one in endings.endings(chunk, MAY + 31 * DAY)] == ["chunk/3"]
+    assert endings.endings("chunk/1", MAY + 20 * DAY) == ()
 
 
 def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
@@ -159,8 +159,12 @@ def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
 def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it() -> None:
     explained = replace(MOVED, sources=(1, 7, 8))
     endings = KnownFacts([explained, PORTO])
-    assert endings.of("chunk/1", MAY + 40 * DAY)
-    assert endings.of("chunk/7", MAY + 40 * DAY) == () == endings.of("chunk/8", MAY + 40 * DAY)
+    assert endings.endings("chunk/1", MAY + 40 * DAY)
+    assert (
+        endings.endings("chunk/7", MAY + 40 * DAY)
+        == ()
+        == endings.endings("chunk/8", MAY + 40 * DAY)
+    )
 
 
 def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
@@ -168,4 +172,4 @@ def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
     merged = supersede(add_sources(LISBON, again), PORTO, MAY + 31 * DAY)
     assert stating_turns(merged) == (1, 5)
     endings = KnownFacts([merged, PORTO])
-    assert endings.of("chunk/1", MAY + 40 * DAY) and endings.of("chunk/5", MAY + 40 * DAY)
+    assert endings.endings("chunk/1", MAY + 40 * DAY) and endings.endings("chunk/5", MAY + 40 * DAY)

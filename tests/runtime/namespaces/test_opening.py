@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from datetime import timedelta
+from operator import methodcaller
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,9 @@ from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Statement, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
-from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
+from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFacts
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
 from tests.support.engine_home import Gate, Home, busy
@@ -159,15 +159,15 @@ def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order()
     )
     ended = replace(old, valid_to=now + timedelta(days=1))
     later = now + timedelta(days=2)
-    holds = WhatHolds("english")
-    holds.put(ended)
-    holds.put(new)
-    assert holds.endings("chunk/1", later) == ()  # not read yet
-    holds.read([old], (), nullcontext())
-    (ending,) = holds.endings("chunk/1", later)
+    facts = FactsInTime("english")
+    for fact in (ended, new):
+        facts.change(methodcaller("put", fact))
+    assert facts.known.endings("chunk/1", later) == ()  # not read yet
+    facts.read([old], (), nullcontext())
+    (ending,) = facts.known.endings("chunk/1", later)
     assert ending.until == ended.valid_to
-    holds.drop(ended.id)
-    assert holds.endings("chunk/1", later) == ()
+    facts.change(methodcaller("drop", ended.id))
+    assert facts.known.endings("chunk/1", later) == ()
 
 
 # ------------------------------------------------------------------- one person beside another

@@ -95,7 +95,7 @@ def mind_evidence(text: str) -> float:
 
 def test_a_question_gets_the_facts_of_a_turn_the_nearest_first_on_this_machine_alone() -> None:
     mind = Mind(memory("chunk/1", "he lends me his trailer and rings her on Friday"))
-    mind.namespace.facts["chunk/1"] = ("Marek rings Jana.", "Marek lends Anna a trailer.")
+    mind.namespace.told["chunk/1"] = ("Marek rings Jana.", "Marek lends Anna a trailer.")
     asked = query("who lends me a trailer?", need=judge("who lends me a trailer?"))
     here = replace(asked, local=True)
     assert mind.run(asked).hits[0].memory.facets == {}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from slowcat_memory.runtime.recall.choosing import RecallState
+from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
 
@@ -68,7 +68,7 @@ class Ear:
     def begin(self, text: str) -> Attempt:
         self.begun.append((self.time.now, text))
         self.attempts.append(
-            Attempt(text, (RecallState(None, asking(text), None, None, None),), (), Future())
+            Attempt(text, (Recall(None, asking(text), None, None, None),), (), Future())
         )
         return self.attempts[-1]
 

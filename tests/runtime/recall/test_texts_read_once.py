@@ -18,7 +18,7 @@ STATEMENTS = [f"The movers come with two lorries on the {day}th" for day in rang
 def mind() -> Mind:
     said = [memory(f"chunk/{n}", text, days=30 - n) for n, text in enumerate(STATEMENTS, start=1)]
     mind = Mind(*said)
-    mind.namespace.changes = [f"chunk/{n}" for n in range(1, len(said) + 1)]
+    mind.namespace.changing = [f"chunk/{n}" for n in range(1, len(said) + 1)]
     return mind
 
 
