@@ -10,13 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.config import Config
-from slowcat_memory.errors import (
-    FleetError,
-    StoreUnsafeError,
-)
+from slowcat_memory.errors import FleetError, StoreUnsafeError
 from slowcat_memory.fleet import Fleet, person_log
 from slowcat_memory.fleet.fleet_process import SharedMember
 from slowcat_memory.records import Forget
+from slowcat_memory.runtime.recall.query import RecallOptions
 from slowcat_memory.store import Store
 from tests.fleet.talking import SOON_S, files_with, rows, say, talking
 from tests.support.said import said_by_anna
@@ -31,7 +29,9 @@ def recalled(member: SharedMember, question: str) -> list[str]:
 
 
 def test_a_worker_that_had_the_person_reads_only_what_is_new(worker_config: Make) -> None:
-    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+    patient = RecallOptions(deadline_ms=SOON_S * 1e3, settle_ms=SOON_S * 1e3)  # on a busy machine
+    config = worker_config("a", recall=patient)
+    with Fleet(config) as first, Fleet(worker_config("b")) as second:
         with talking(first) as member:
             say(member, "My dog is called Bello.")
         with talking(second) as member:
