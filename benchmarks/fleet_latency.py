@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from loguru import logger
 from msgspec import Struct
@@ -40,20 +41,13 @@ from benchmarks.rig import RECOGNISERS, Rig, serving
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine.background import BackgroundEngine
-from slowcat_memory.fleet import leases, person_log, schema, snapshots
+from slowcat_memory.fleet import fleet_process, hydration, schema
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Connection, Database
-from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from slowcat_memory.fleet.holding import Holding
-from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import PrefetchOptions
-from slowcat_memory.store.disk import outbox
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.outbox import Unsent
-from slowcat_memory.store.disk.transaction import reading
-from slowcat_memory.store.replica import parts
-from slowcat_memory.store.replica.parts import Part, Whole
 
 SIZE, TAIL = 10_000, 200
 TALK_S = 0.05  # between two turns at the pace of talk, which is slower still
@@ -63,7 +57,7 @@ SETTLE_S = 0.5  # before a person leaves: what was begun for them is done
 WARM_UP = 5
 SLOW = {"deadline_ms": 1000.0, "settle_ms": 1000.0}  # so that every recall is in full
 ARMS = {"inline": ("segmented", False), "ahead": ("streaming", True)}
-TENANT, HOLDER = "benchmark", "benchmark/seed"
+TENANT = "benchmark"
 PARTS = ("ready", "append", "turn")
 
 
@@ -73,21 +67,19 @@ class Bench(Struct, frozen=True):
     Attributes:
         folder: For caches of workers.
         store: A made-up store, closed.
-        parts: The same as a snapshot.
     """
 
     dsn: str
     folder: Path
     store: Path
-    database: Database
-    parts: list[Part]
 
     def config(self, cache: str, recall: Mapping[str, float] = {}) -> Config:
         return _configuration(self.dsn, self.folder / cache, recall=dict(recall))
 
-    def push(self, person: str) -> str:
-        _pushed(self.database, person, self.parts)
-        return person
+    def push(self, person: str) -> hydration.Pushed:
+        config = self.config("pushed")
+        with Fleet(config) as fleet:
+            return hydration.push(fleet.worker, self.store, person, config.store)
 
 
 def main() -> None:
@@ -113,9 +105,8 @@ def main() -> None:
         database = Database(dsn)
         try:
             found["server"] = database.run(_settings)
-            whole = _parts_of(store)
-            found["snapshot_mb"] = round(sum(len(part.body) for part in whole) / 1e6, 2)
-            bench = Bench(dsn, folder, store, database, whole)
+            bench = Bench(dsn, folder, store)
+            found["snapshot_mb"] = round(bench.push("ready").bytes / 1e6, 2)
             for name in given.only:
                 found[name] = measured[name](bench)
                 common.console.print_json(data={name: found[name]})
@@ -124,27 +115,13 @@ def main() -> None:
     common.write_json(given.json, found)
 
 
-class TimedFleet(Fleet):
-    """A worker that notes how long the last lease and copy took, in milliseconds."""
+class TimedHolding(Holding):
+    """One that notes how long the lease and the copy took, in milliseconds."""
 
-    held = 0.0
-
-    def hold(self, *given: Any, **named: Any) -> Holding:
+    def __init__(self, *given: Any, **named: Any) -> None:
         began = time.perf_counter()
-        try:
-            return super().hold(*given, **named)
-        finally:
-            self.held = (time.perf_counter() - began) * 1e3
-
-
-@contextmanager
-def _worker(config: Config) -> Iterator[TimedFleet]:
-    fleet = TimedFleet(config)
-    fleet.start()
-    try:
-        yield fleet
-    finally:
-        fleet.close()
+        super().__init__(*given, **named)
+        self.took = (time.perf_counter() - began) * 1e3
 
 
 # -------------------------------------------------------------------- ready
@@ -152,10 +129,11 @@ def _worker(config: Config) -> Iterator[TimedFleet]:
 
 def ready(bench: Bench, count: int) -> dict[str, Any]:
     config = bench.config("ready", SLOW)
-    person, other = bench.push("ready"), bench.push("somebody-else")
+    person, other = "ready", bench.push("somebody-else").person
     texts = iter(corpus.questions(2 * count + 1, common.SEED))
     found = dict[str, Any]()
-    with _worker(config) as fleet, asyncio.Runner() as runner:
+    timed = mock.patch.object(fleet_process, "Holding", TimedHolding)
+    with timed, Fleet(config) as fleet, asyncio.Runner() as runner:
         runner.run(_ready(fleet, other, next(texts)))
         for how in ("cold", "warm"):
             all_spent = list[dict[str, float]]()
@@ -169,7 +147,7 @@ def ready(bench: Bench, count: int) -> dict[str, Any]:
     return found
 
 
-async def _ready(fleet: TimedFleet, person: str, text: str) -> tuple[dict[str, float], bool]:
+async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float], bool]:
     """Return the milliseconds until each step of getting ready, and whether a copy was here."""
     began = time.perf_counter()
     member = await asyncio.to_thread(fleet.member, person)
@@ -184,8 +162,12 @@ async def _ready(fleet: TimedFleet, person: str, text: str) -> tuple[dict[str, f
             await asyncio.sleep(POLL_S)
         full = time.perf_counter()
         await asyncio.sleep(SETTLE_S)
-        assert member.holding is not None
-        spent = {"held": fleet.held, "engine": (engine - began) * 1e3, "full": (full - began) * 1e3}
+        assert isinstance(member.holding, TimedHolding)
+        spent = {
+            "held": member.holding.took,
+            "engine": (engine - began) * 1e3,
+            "full": (full - began) * 1e3,
+        }
         return spent, member.holding.warm
     finally:
         await asyncio.to_thread(member.release)
@@ -195,8 +177,8 @@ async def _ready(fleet: TimedFleet, person: str, text: str) -> tuple[dict[str, f
 
 
 def append(bench: Bench, count: int) -> dict[str, Any]:
-    with _worker(bench.config("append", SLOW)) as fleet:
-        member = _started(fleet, bench.push("append"))
+    with Fleet(bench.config("append", SLOW)) as fleet:
+        member = _started(fleet, bench.push("append").person)
         try:
             said = iter(_turns(2 * count + WARM_UP))
             _appended(member, said, WARM_UP, 0.0)
@@ -241,7 +223,7 @@ def _turn(bench: Bench, count: int, how: str) -> dict[str, Any]:
     folder = shutil.copytree(bench.store, bench.folder / f"embedded-{how}")
     embedded = replace(common.configuration(folder), prefetch=prefetch)
     bench.push(corpus.SCOPE) if how == next(iter(ARMS)) else None
-    with _worker(config) as fleet, serving() as url:
+    with Fleet(config) as fleet, serving() as url:
         here = BackgroundEngine.acquire(embedded)
         members = {"embedded": here, "fleet": _started(fleet, corpus.SCOPE)}
         try:
@@ -317,7 +299,7 @@ def _database(dsn: str = "") -> Iterator[str]:
         database = Database(dsn)
         try:
             database.run(schema.upgrade)
-            database.run(partial(schema.allow, tenant=TENANT, role=""))
+            database.run(schema.allow, TENANT, "")
             yield dsn
         finally:
             database.close()
@@ -330,30 +312,6 @@ def _configuration(dsn: str, cache: Path, **sections: object) -> Config:
     config = common.configuration(cache, **sections)  # type: ignore[arg-type]  # sections by name
     fleet = replace(config.fleet, dsn=dsn, tenant=TENANT, cache=str(cache))
     return replace(config, fleet=fleet)
-
-
-def _parts_of(store: Path) -> list[Part]:
-    """Return a closed store as the parts of a snapshot."""
-    env = Environment(store, map_size=1 << 30, readonly=True)
-    try:
-        with reading(env) as tx:
-            return [parts.seal(one) for one in parts.of_store(tx, store)]
-    finally:
-        env.close()
-
-
-def _pushed(database: Database, person: str, made: list[Part]) -> None:
-    """Make parts the memory of a person who has none yet."""
-    database.run(partial(_push, person=person, made=made), 120.0)
-
-
-async def _push(connection: Connection, person: str, made: list[Part]) -> None:
-    lease = await leases.take(connection, TENANT, person, HOLDER, 60.0)
-    first = Unsent(1, lease.epoch, 0, outbox.pack_changes({}))
-    await person_log.append(connection, lease, [first], 60.0)
-    whole = Whole(1, (), made)
-    await snapshots.write(connection, lease, whole, forgets=None)
-    await leases.release(connection, lease, 1)
 
 
 async def _settings(connection: Connection) -> dict[str, str]:

@@ -126,11 +126,11 @@ def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 
 def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
-    lease: Any = SimpleNamespace(forget_epoch=0, snapshot_upto=0)
+    lease: Any = SimpleNamespace(forget_epoch=0, snapshot_upto=0, last_seq=0)
     database: Any = None
-    patch.setattr(Shipper, "_most", fail)
+    patch.setattr(Shipper, "_send_all", fail)
     lost: list[StoreError] = []
-    sending = Shipper(database, lease, 0, 30.0, Metrics(), on_lost=lost.append, on_away=print)
+    sending = Shipper(database, lease, Metrics(), on_lost=lost.append, on_away=print)
     sending._run()
     assert "quokka" not in str(lost[0])
 

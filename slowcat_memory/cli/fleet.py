@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,8 +26,8 @@ from slowcat_memory.errors import ConfigError, FleetError, how_to_install
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet
-    from slowcat_memory.fleet.operate.idle_worker import Worked
-    from slowcat_memory.fleet.operate.look import Copy, Seen
+    from slowcat_memory.fleet.housekeeping import Copy, Seen
+    from slowcat_memory.fleet.idle_worker import Worked
 
 UPGRADE_S = 600.0
 SHOWN = 20  # entries of a list; --json has all
@@ -91,9 +90,9 @@ def init(
         from slowcat_memory.fleet import schema
 
         database, tenant = fleet.database, fleet.worker.tenant
-        added = database.run(schema.upgrade, UPGRADE_S)
-        used_by = database.run(partial(schema.allow, tenant=tenant, role=role))
-        bypasses = database.run(partial(schema.bypasses_policies, role=used_by))
+        added = database.run(schema.upgrade, timeout_s=UPGRADE_S)
+        used_by = database.run(schema.allow, tenant, role)
+        bypasses = database.run(schema.bypasses_policies, used_by)
     version = max(schema.migrations())
     if settings(ctx).as_json:
         roles = {"tenant": tenant, "role": used_by, "bypasses_row_security": bypasses}
@@ -122,7 +121,7 @@ def push(ctx: typer.Context, person: Person) -> None:
     """
     known = settings(ctx)
     with _fleet(ctx) as fleet:
-        from slowcat_memory.fleet.operate.push_pull import push as put
+        from slowcat_memory.fleet.hydration import push as put
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
         from slowcat_memory.store.sharing import living
 
@@ -163,12 +162,12 @@ def pull(
     Example: [bold]slowcat-memory fleet pull anna --to ~/anna[/]
     """
     with _fleet(ctx) as fleet:
-        from slowcat_memory.fleet.operate.push_pull import pull as take
+        from slowcat_memory.fleet.hydration import pull as take
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
         person = scope_of_user(person, "PERSON")
         with waiting("reading it"):
-            pulled = take(fleet.worker, person, to.expanduser(), settings(ctx).config.store)
+            pulled = take(fleet.worker, person, to.expanduser())
     settings(ctx).report(pulled, f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
 
 
@@ -183,17 +182,16 @@ def status(ctx: typer.Context) -> None:
     Example: [bold]slowcat-memory fleet status --json | jq .database.tasks[/]
     """
     with _fleet(ctx) as fleet:
-        from slowcat_memory.fleet.housekeeping import kept as look_beside
-        from slowcat_memory.fleet.operate import look
+        from slowcat_memory.fleet import housekeeping as keeping
 
         tenant, cache = fleet.worker.tenant, fleet.worker.cache
         seen, error, kept = None, None, []
         try:
-            seen = look.look(fleet.database, tenant)
-            kept = look_beside(fleet.worker)
+            seen = fleet.database.run(keeping.look, tenant, timeout_s=keeping.LOOK_S)
+            kept = fleet.database.run(keeping.kept, fleet.worker)
         except FleetError as away:
             error = away
-        here = look.copies_here(cache, None if error else fleet.database)
+        here = keeping.copies_here(cache, None if error else fleet.database)
     if settings(ctx).as_json:
         message = error and error.message
         found = {"tenant": tenant, "error": message, "database": seen, "kept": kept}
@@ -227,7 +225,7 @@ def _print_seen(seen: "Seen", tenant: str) -> None:
     for failed in seen.failed[:SHOWN]:
         again = "given up" if failed.again_s is None else f"again in {duration(failed.again_s)}"
         tried = f"failed {failed.attempts} times"
-        rows.append((failed.person, dots(failed.job, tried, failed.error, again)))
+        rows.append((failed.person, dots(tried, failed.error, again)))
     print_entries(rows)
     if (more := len(seen.held) + len(seen.failed) - len(rows)) > 0:
         out().print(f"… and {more:,} more: --json lists them all.", style="dim")
@@ -270,11 +268,11 @@ def housekeeping(
     Example: [bold]slowcat-memory fleet housekeeping --full[/]
     """
     with _fleet(ctx) as fleet, waiting("tidying up"):
-        from slowcat_memory.fleet.snapshots import REWRITE_S, rewrite
+        from slowcat_memory.fleet.person_log import REWRITE_S, rewrite
 
         fleet.tidy()
         if full:
-            fleet.database.run(rewrite, 2 * REWRITE_S)
+            fleet.database.run(rewrite, timeout_s=2 * REWRITE_S)
     status(ctx, as_json=None)
 
 
@@ -294,7 +292,7 @@ def work(
     Example: [bold]slowcat-memory fleet work[/]
     """
     with _fleet(ctx) as fleet, until_stopped() as ended:
-        from slowcat_memory.fleet.operate.idle_worker import IdleWorker
+        from slowcat_memory.fleet.idle_worker import IdleWorker
 
         if not fleet.config.thinking.url:
             warn("No LLM is configured ([idle_llm] url): only the rule-based work is done.")

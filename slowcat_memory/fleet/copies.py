@@ -5,7 +5,7 @@
     ~/.slowcat-fleet/              0700
     └── 3f0c…/                     one person of one tenant, by a hash
         ├── lock                   held while a copy is made, brought up to date or deleted
-        ├── a/                     a store; b/, c/ where a stalled process still has a/ open
+        ├── copy-…/                a store; more where a stalled process still has one open
         ├── unsent-…/              a store of what could not be sent as it was; see ``unsent``
         └── set-aside-…/           a copy that could not be read: nothing deletes it
 """
@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from string import ascii_lowercase
 
 from loguru import logger
 
@@ -31,7 +30,7 @@ from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import seeding
 from slowcat_memory.store.sharing import living
 
-ASIDE, UNSENT = "set-aside-", "unsent-"
+COPY, UNSENT, ASIDE = "copy-", "unsent-", "set-aside-"  # begin the names of stores
 DOOMED = ".doomed"  # ends the name of a store that is being deleted
 
 
@@ -63,19 +62,9 @@ class Copies:
         finally:
             os.close(fd)
 
-    def vacant(self) -> Path:
-        """Return where a new copy can be made."""
-        for letter in ascii_lowercase:
-            if not (self.folder / letter).exists():
-                return self.folder / letter
-        raise StoreError(
-            f"{len(ascii_lowercase)} processes have copies in {self.folder} open",
-            hint="End those that no longer talk",
-        )
-
-    def new_unsent(self) -> Path:
-        """Return where a store of what cannot be sent can be made."""
-        return self.folder / f"{UNSENT}{secrets.token_hex(4)}"
+    def vacant(self, kind: str) -> Path:
+        """Return where a new store can be made, a copy or one of what cannot be sent."""
+        return self.folder / f"{kind}{secrets.token_hex(4)}"
 
     def sweep(self) -> None:
         """Delete what kills have left of stores that were being made or deleted.
@@ -89,29 +78,36 @@ class Copies:
 
     def stores(self) -> list[Path]:
         """Return the copies that no process has open."""
-        return [one for one in self._closed() if one.name in ascii_lowercase]
+        return self._closed(COPY)
 
     def unsent(self) -> list[Path]:
         """Return the stores of what could not be sent that no process has open."""
-        return [one for one in self._closed() if one.name.startswith(UNSENT)]
+        return self._closed(UNSENT)
 
-    def _closed(self) -> list[Path]:
-        found = sorted(self.folder.glob("*"))
-        return [one for one in found if data_file(one).is_file() and not living(one)]
+    def _closed(self, kind: str) -> list[Path]:
+        found = sorted(self.folder.glob(f"{kind}*"))
+        whole = (one for one in found if not one.suffix and data_file(one).is_file())
+        return [one for one in whole if not living(one)]
+
+
+def state_of(folder: Path) -> tuple[CopyState, list[Unsent]]:
+    """Return whose copy a closed folder is, and what may not have been sent.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    if not is_trusted(folder) and not is_whole(data_file(folder)):
+        raise StoreError("its file is damaged")
+    found = seeding.state_of(folder)
+    if found is None:
+        raise StoreError("it is nobody's copy")
+    return found
 
 
 def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
-    """Return whose copy a folder is, and what may not have been sent; None where there is none.
-
-    A copy that cannot be read is set aside.
-    """
+    """Return the same; a copy that cannot be read is set aside, and gives None."""
     try:
-        if not is_trusted(folder) and not is_whole(data_file(folder)):
-            raise StoreError("its file is damaged")
-        found = seeding.state_of(folder)
-        if found is None:
-            raise StoreError("it is nobody's copy")
-        return found
+        return state_of(folder)
     except StoreError as error:
         set_aside(folder, error.message)
         return None

@@ -32,7 +32,7 @@ except ModuleNotFoundError as error:
 T = TypeVar("T")
 Connection: TypeAlias = Any  # ``asyncpg.Connection``, or one of its pool
 AlreadyThere = asyncpg.UniqueViolationError
-Work = Callable[[Connection], Awaitable[T]]
+Work = Callable[..., Awaitable[T]]  # called with a connection first
 
 MOST_CONNECTIONS = 4
 CONNECT_S = 5.0
@@ -68,7 +68,7 @@ class Database:
         self._opening: asyncio.Lock | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="slowcat-fleet", daemon=True)
-        self._tasks = set[asyncio.Task[None]]()
+        self._background = set[Future[None]]()
         self._closed, self._pid = False, os.getpid()
         self._thread.start()
 
@@ -77,19 +77,26 @@ class Database:
         self._loop.run_forever()
         self._loop.close()
 
-    def run(self, work: Work[T], timeout_s: float = COMMAND_S) -> T:
-        """Run a coroutine with a connection, and return its result. Blocks.
+    def start(self, work: Work[T], *args: Any, timeout_s: float = COMMAND_S) -> Future[T]:
+        """Begin to run a coroutine with a connection and the arguments; see ``run``."""
+        if self._closed:
+            raise DatabaseAwayError("the connection to the database was closed")
+        if os.getpid() != self._pid:
+            raise FleetError("the fleet was opened before a fork", hint="Open it in this process")
+        return asyncio.run_coroutine_threadsafe(self._run(work, args, timeout_s), self._loop)
+
+    def run(self, work: Work[T], *args: Any, timeout_s: float = COMMAND_S) -> T:
+        """Run a coroutine with a connection and the arguments; return its result. Blocks.
 
         Raises:
             DatabaseAwayError: It cannot be reached, or refuses for now; nothing may be assumed
                 about whether the last statement was carried out.
             FleetError: It refuses for good.
         """
-        if self._closed:
-            raise DatabaseAwayError("the connection to the database was closed")
-        if os.getpid() != self._pid:
-            raise FleetError("the fleet was opened before a fork", hint="Open it in this process")
-        future = asyncio.run_coroutine_threadsafe(self._run(work, timeout_s), self._loop)
+        return self.result(self.start(work, *args, timeout_s=timeout_s), timeout_s)
+
+    def result(self, future: Future[T], timeout_s: float) -> T:
+        """Return the result of what ``start`` began; raises what ``run`` raises. Blocks."""
         try:
             return future.result(timeout_s + CONNECT_S + 1.0)
         except (TimeoutError, Cancelled):
@@ -98,12 +105,12 @@ class Database:
                 f"the database does not answer within {timeout_s:g} s"
             ) from None
 
-    async def _run(self, work: Work[T], timeout_s: float) -> T:
+    async def _run(self, work: Work[T], args: tuple[Any, ...], timeout_s: float) -> T:
         with errors():
             pool = await self._open_pool()
             async with pool.acquire(timeout=CONNECT_S) as connection:
                 async with asyncio.timeout(timeout_s):
-                    return await work(connection)
+                    return await work(connection, *args)
 
     def clear_answers(self) -> None:
         """Have idle connections forget their last answers, which may be a person's words.
@@ -114,18 +121,12 @@ class Database:
             self._spawn(self._clear_answers())
 
     async def _clear_answers(self) -> None:
-        pool = self._pool
-        if pool is None:
-            return
-        taken = list[Any]()
-        try:
-            with contextlib.suppress(FleetError), errors():
+        with contextlib.suppress(FleetError), errors():
+            pool = await self._open_pool()
+            async with contextlib.AsyncExitStack() as taken:
                 for _ in range(pool.get_idle_size()):
-                    taken.append(await pool.acquire(timeout=CONNECT_S))
-                    await taken[-1].fetchval("SELECT 1")
-        finally:
-            for connection in taken:
-                await pool.release(connection)
+                    acquired = pool.acquire(timeout=CONNECT_S)
+                    await (await taken.enter_async_context(acquired)).fetchval("SELECT 1")
 
     async def _open_pool(self) -> asyncpg.Pool:
         if self._opening is None:
@@ -151,10 +152,7 @@ class Database:
         async def loop() -> None:
             while True:
                 await asyncio.sleep(every_s)
-                try:
-                    await asyncio.to_thread(work)
-                except Exception as error:  # the next time may succeed
-                    logger.debug("fleet: {}", describe_error(error))
+                await asyncio.to_thread(_quietly, work)
 
         self._spawn(loop())
 
@@ -202,12 +200,9 @@ class Database:
                 await connection.close(timeout=1.0)
 
     def _spawn(self, coroutine: Any) -> None:
-        def start() -> None:
-            task = self._loop.create_task(coroutine)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-        self._loop.call_soon_threadsafe(start)
+        running = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._background.add(running)  # the loop itself keeps no task alive
+        running.add_done_callback(self._background.discard)
 
     def close(self) -> None:
         """Close every connection; idempotent. Blocks, for a second or two at most."""
@@ -235,7 +230,7 @@ class Database:
 def _quietly(work: Callable[..., object], *message: str) -> None:
     try:
         work(*message)
-    except Exception as error:  # as a message that was missed
+    except Exception as error:  # the next time may succeed
         logger.debug("fleet: {}", describe_error(error))
 
 
@@ -251,7 +246,7 @@ def errors() -> Any:
         message = f"the database refuses: {error.args[0] if error.args else type(error).__name__}"
         if state.startswith(PASSING):
             raise DatabaseAwayError(message) from error
-        if state in ("3F000", "42P01"):
+        if state in ("3F000", "42P01", "42703"):
             hint = "Run `slowcat-memory fleet init` once"
             raise FleetError("the database has no tables of ours", hint=hint) from error
         raise FleetError(message, hint=_HINTS.get(state, "")) from error

@@ -1,29 +1,51 @@
-"""One process's part in a fleet: its connections, its leases, its copies."""
+"""One process's part in a fleet: its connections, its leases, and the memories of persons in it.
 
+A person's memory is a copy that this process holds, or waits for. As with a store on this machine,
+what is said while it is not open waits, and a recall finds nothing. The receipt of a turn is
+resolved when the turn is committed in the database; the turn itself never waits for that. A lease
+that is lost closes the copy; the memory returns when the lease can be had.
+"""
+
+import dataclasses
+import functools
 import os
 import secrets
 import socket
 import threading
-from functools import partial
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
+from slowcat_memory.core.text_caches import forget_texts
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.sharing import Shared
-from slowcat_memory.fleet import housekeeping, leases, snapshots
-from slowcat_memory.fleet.copies import copy_name
+from slowcat_memory.engine.wiring import RECALL
+from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
+from slowcat_memory.fleet import housekeeping, leases, person_log, tasks, unsent
+from slowcat_memory.fleet.copies import Copies, copy_name
 from slowcat_memory.fleet.database import Database
-from slowcat_memory.fleet.holding import Holding, Worker
-from slowcat_memory.fleet.leases import Purpose
-from slowcat_memory.fleet.shared_member import SharedMember
+from slowcat_memory.fleet.holding import Holding
+from slowcat_memory.fleet.leases import Worker
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
+from slowcat_memory.store import Ack, new_future
 
 RENEWALS = 3  # in the time of a lease
+COMMITTED_S = 2.0  # how long a change waits for the database
+SPOKEN_S = 0.3  # how long a voice command does
+PURGED_S = 10.0  # how long a forget does
+MOST_WAITING = 50_000  # change sets that may wait for the database: some 15,000 turns
+CHANGES = frozenset({"remember", "mark", "correct", "push_icebreaker", "undo", "apply"})
+AWAY = "fleet/away"  # the activity that keeps idle work from growing the queue
 
 
 class Fleet:
@@ -61,9 +83,8 @@ class Fleet:
             lease_s=options.lease_s,
             map_gib=config.store.map_size_gib,
         )
-        self._holdings: dict[Holding, None] = {}
         self._lock = threading.Lock()
-        self._members: Shared[SharedMember] = Shared()
+        self._members = Shared["SharedMember"]()
         self._started = False
         self.model: QueryEmbedder | None = None
 
@@ -74,8 +95,8 @@ class Fleet:
                 return
             self._started = True
         self.database.repeat(self._renew, self.worker.lease_s / RENEWALS)
-        look = partial(housekeeping.look_at_notified, self.worker)
-        self.database.listen(snapshots.CHANNEL, look, on_gap=self.tidy)
+        look = functools.partial(housekeeping.look_at_notified, self.worker)
+        self.database.listen(person_log.CHANNEL, look, on_gap=self.tidy)
         self.database.repeat(self.tidy, housekeeping.EVERY_S)
 
     def tidy(self) -> None:
@@ -88,7 +109,7 @@ class Fleet:
 
     # ---------------------------------------------------------------- people
 
-    def member(self, person: str, config: Config | None = None) -> SharedMember:
+    def member(self, person: str, config: Config | None = None) -> "SharedMember":
         """Return a person's memory, shared by the conversations of this process.
 
         Call ``start`` on it, and ``release`` when done.
@@ -102,48 +123,20 @@ class Fleet:
         """
         person = scope_of_user(person)
         self.start()
-        base = config or self.config
         folder = self.worker.cache / copy_name(self.worker.tenant, person)
-        memory = replace(base.memory, path=str(folder), user_id=person)
-        own = replace(base, memory=memory)
+        own = of_copy(config or self.config, folder, person)
         return self._members.acquire(
             folder, lambda: SharedMember(self, person, own), lambda _: False
         )
 
-    def release(self, member: SharedMember) -> None:
+    def release(self, member: "SharedMember") -> None:
         """Let go of a member; the last user closes it."""
         self._members.release(member.config.folder, member, member.close)
 
-    def hold(
-        self, person: str, metrics: Metrics, purpose: Purpose = "conversation", **called: Any
-    ) -> Holding:
-        """Take a person's lease, and bring the copy up to date; see ``Holding``. Blocks."""
-        holding = Holding(
-            self.worker,
-            person,
-            metrics,
-            purpose=purpose,
-            on_end=self._forget_holding,
-            on_left=partial(housekeeping.tidy_person, self.worker),
-            **called,
-        )
-        with self._lock:
-            self._holdings[holding] = None
-        return holding
-
-    def _forget_holding(self, holding: Holding) -> None:
-        with self._lock:
-            self._holdings.pop(holding, None)
-
     def _renew(self) -> None:
-        with self._lock:
-            held = list(self._holdings)
-        if held:
-            work = partial(
-                leases.renew, leases=[one.lease for one in held], lease_s=self.worker.lease_s
-            )
-            for place in self.database.run(work):
-                held[place].lose()
+        if self.worker.holdings:
+            for holding in self.database.run(leases.renew, self.worker):
+                holding.lose()
 
     def close(self) -> None:
         """Close the connections; members are released by those who use them. Blocks."""
@@ -155,3 +148,220 @@ class Fleet:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def of_copy(config: Config, folder: Path, person: str) -> Config:
+    """Return the configuration of a person's copy."""
+    return replace(config, memory=replace(config.memory, path=str(folder), user_id=person))
+
+
+class CopyEngine(MemoryEngine):
+    """The engine of a copy: closing it sends what is left, and releases the lease."""
+
+    def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
+        self.holding = holding
+        try:
+            super().__init__(config, open_store=holding.open_store, **how)
+        except BaseException:
+            holding.abandon()
+            raise
+        holding.shipper.recalls = functools.partial(self.wiring.gate.is_active, RECALL)
+
+    def append_unsent(self) -> None:
+        """Append what was heard on this machine and could not be sent.
+
+        What cannot be appended stays where it is, and costs nothing else.
+        """
+        try:
+            unsent.append_to(self, self.holding.place)
+        except (StoreError, ValueError) as error:
+            self.metrics.count("fleet_late_failed")
+            logger.error("fleet: turns wait on: {}", describe_error(error))
+
+    def close(self) -> None:
+        """Save and send what is left, and close. Takes a few seconds at most."""
+        if not self.closed:
+            self.idle.stop()
+            self.holding.before_closing()
+        super().close()
+        if not self.holding.is_released:  # it may also have what others forgot meanwhile
+            housekeeping.tidy_person(self.holding.worker, self.holding.place.folder.name)
+        self.holding.worker.database.clear_answers()
+        forget_texts()  # the next person's are others
+
+
+class SharedMember(BackgroundEngine):
+    """A ``MemoryEngine`` for a person of a fleet."""
+
+    def __init__(self, fleet: Fleet, person: str, config: Config) -> None:
+        """Set the configuration; nothing is taken before ``start``.
+
+        Args:
+            config: With the folder of the person's copies as its store.
+        """
+        super().__init__(config)
+        self.person, self._fleet = person, fleet
+        self._place = Copies(fleet.worker.cache, config.folder.name)
+        self._waiting = unsent.WaitingTurns(self._place, fleet.worker.tenant, person)
+        self._latest: Holding | None = None
+
+    def release(self) -> None:
+        self._fleet.release(self)
+
+    def close(self) -> None:
+        lost = self._latest if self.holding is None else None
+        self._schedule_idle_work()
+        super().close()
+        self._waiting.close()
+        if (lost and not lost.is_released) or self._place.unsent():
+            housekeeping.tidy_person(self._fleet.worker, self._place.folder.name)
+        forget_texts()
+
+    def _schedule_idle_work(self) -> None:
+        """Have the conversation thought about, by any worker, once its lease is released."""
+        holding = self.holding
+        if holding is None or holding.shipper.is_away:
+            return  # idle workers look for those who were let go without it
+        try:
+            key = holding.lease.key
+            self._fleet.database.run(tasks.schedule, *key, tasks.THINK_AFTER_S)
+        except StoreError as error:
+            logger.debug("fleet: no idle work was scheduled: {}", error.message)
+
+    @property
+    def holding(self) -> Holding | None:
+        """The lease and the copy; None while this worker has neither."""
+        engine = self.engine
+        return engine.holding if isinstance(engine, CopyEngine) else None
+
+    def _open_engine(self) -> MemoryEngine:
+        holding = self._latest = Holding(
+            self._fleet.worker,
+            self.person,
+            self.metrics,
+            on_lost=self._on_lost,
+            on_away=self._on_away,
+        )
+        config = of_copy(self.config, holding.folder, self.person)
+        engine = CopyEngine(config, holding, metrics=self.metrics)
+        self._fleet.model = engine.wiring.embedding.embedder
+        try:
+            self._load_scopes(engine)
+            engine.append_unsent()
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    def _open_reader(self) -> None:
+        """There is nothing to read without a lease."""
+
+    def _report_lost(self, lost: int) -> None:
+        logger.info("fleet: {} turns wait on this disk", lost)
+
+    def _use(self, engine: MemoryEngine) -> None:
+        super()._use(engine)
+        self.availability.announce()  # a recovery, where there was a trouble, is announced itself
+
+    # ---------------------------------------------------------------- trouble
+
+    def _on_lost(self, error: StoreError) -> None:
+        """The lease was lost, or the database refuses for good. Any thread."""
+        self.last_error = error
+        self.availability.fail(error)
+        self.give_up()
+
+    def _on_away(self, error: StoreError | None) -> None:
+        self.set_activity(AWAY, error is not None)
+        if error is None:
+            self.availability.recover()
+        else:
+            self.availability.fail(error)
+
+    # ---------------------------------------------------------------- turns
+
+    def append(self, event: Event) -> Ack:
+        append, refused = super().append_all, new_future()
+        try:
+            self._check_room()
+            if self.engine is not None:
+                return self._committed_later(super().append(event))
+            ack = self._waiting.append(event, lambda cursor: append((event,), cursor)[0])
+        except StoreFullError as error:
+            refused.set_exception(error)
+            return Ack(refused, event)
+        return self._committed_later(ack)
+
+    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
+        self._check_room()
+        return [self._committed_later(one) for one in super().append_all(events, cursor)]
+
+    def _check_room(self) -> None:
+        holding = self.holding
+        if holding is not None and holding.shipper.waiting >= MOST_WAITING:
+            self.metrics.count("fleet_refused")
+            raise StoreFullError(
+                "too much waits for the database", hint="Make the database reachable again"
+            )
+
+    def _committed_later(self, ack: Ack) -> Ack:
+        """Return a receipt that is resolved when the event is committed in the database."""
+        future = new_future()
+        ack.future.add_done_callback(functools.partial(self._saved, future))
+        return dataclasses.replace(ack, future=future)
+
+    def _saved(self, future: "Future[None]", saved: "Future[None]") -> None:
+        error, holding = saved.exception(), self._latest
+        if error or holding is None or holding.shipper.replica is None:
+            future.set_exception(error or DatabaseAwayError("this is saved on this machine alone"))
+            return
+        holding.shipper.settle_when_sent(future)
+
+    # ---------------------------------------------------------------- changes
+
+    def forget(self, what: Forget | Sequence[Forget], **how: Any) -> Forgotten:
+        engine, holding = self.engine, self.holding
+        deletes = not (how.get("dry_run") or how.get("undo_s"))
+        if holding is not None and deletes:
+            holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
+            if isinstance(engine, CopyEngine):
+                engine.append_unsent()  # which are forgotten too, where they are covered
+        gone: Forgotten = super().__getattr__("forget")(what, **how)
+        if holding is None or not deletes or not (gone.turns or gone.memories):
+            return gone
+        problems = list(gone.problems)
+        try:
+            if not holding.shipper.wait_purged(PURGED_S):
+                raise DatabaseAwayError("the database does not answer")
+            self._waiting.flush()
+            name = self._place.folder.name
+            kept = self._fleet.database.run(housekeeping.kept, self._fleet.worker, name)
+        except StoreError:
+            kept = []
+            problems.append("the database still has it, and is replaced when it can be reached")
+        remains = (*gone.remains, *kept)
+        erased = gone.erased and not (kept or problems)
+        return replace(gone, erased=erased, problems=tuple(problems), remains=remains)
+
+    def carry_out(self, *args: Any, **kwargs: Any) -> Any:
+        outcome = super().__getattr__("carry_out")(*args, **kwargs)
+        self._wait_committed(SPOKEN_S)  # what is not sent is on this disk
+        return outcome
+
+    def _wait_committed(self, timeout_s: float) -> bool:
+        holding = self.holding
+        return holding is None or holding.shipper.wait_sent(timeout_s)
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        return functools.partial(self._committed, found) if name in CHANGES else found
+
+    def _committed(self, change: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Make a change; return only once it is committed in the database."""
+        result = change(*args, **kwargs)
+        if not self._wait_committed(COMMITTED_S):
+            raise DatabaseAwayError(
+                "this is saved on this machine, and not yet in the database",
+                hint="It is sent when the database can be reached",
+            )
+        return result

@@ -2,19 +2,16 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
-from msgspec import Struct
 
 from slowcat_memory.errors import FleetError, StoreError
 from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.copies import Copies, copy_name
-from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.hydration import hydrate
-from slowcat_memory.fleet.leases import Lease, Purpose
+from slowcat_memory.fleet.leases import Lease, Purpose, Worker
 from slowcat_memory.fleet.shipper import Shipper
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store import Store
@@ -23,27 +20,8 @@ from slowcat_memory.store.disk.outbox import Outbox
 FLUSH_S = 3.0  # how long the end of a conversation waits for the database
 
 
-class Worker(Struct, frozen=True, kw_only=True):
-    """What all holdings of one process have in common.
-
-    Attributes:
-        host: Names this machine.
-        holder: Names this process; no two have the same.
-        cache: The folder of its copies.
-        map_gib: Address space to reserve for a store, in GiB.
-    """
-
-    database: Database
-    tenant: str
-    host: str
-    holder: str
-    cache: Path
-    lease_s: float
-    map_gib: float
-
-
 class Holding:
-    """A person's memory, held by this process from ``__init__`` to ``close``.
+    """A person's memory, held by this process from ``__init__`` to the end of the store.
 
     Attributes:
         folder: The copy.
@@ -61,52 +39,32 @@ class Holding:
         lease: Lease | None = None,
         on_lost: Callable[[StoreError], object] = lambda error: None,
         on_away: Callable[[StoreError | None], object] = lambda error: None,
-        on_end: Callable[["Holding"], object] = lambda holding: None,
-        on_left: Callable[[str], object] = lambda name: None,
     ) -> None:
         """Take the lease, and bring the copy up to date. Blocks.
 
         Args:
-            lease: Where it was taken already.
-            on_lost: Called when the lease is lost, from any thread; see ``Shipper``.
+            lease: The lease, where it was taken already.
+            on_lost: Called once, when another worker has taken over.
             on_away: Called when the database cannot be reached, and with None when it can again.
-            on_end: Called when the lease was released or lost.
-            on_left: Called with the name of the copies when one was closed with something to send.
 
         Raises:
             BusyElsewhereError: Another worker has the lease.
             DatabaseAwayError: The database cannot be reached.
         """
-        self._worker, self._on_end, self._on_left = worker, on_end, on_left
-        self._is_open = self.is_released = False
-        self.database = database = worker.database
-        take = partial(
-            leases.take,
-            tenant=worker.tenant,
-            person=person,
-            holder=worker.holder,
-            lease_s=worker.lease_s,
-            purpose=purpose,
+        self.worker, self._is_open, self.is_released = worker, False, False
+        self.lease = lease or worker.database.run(leases.take, worker, person, purpose)
+        self.shipper = Shipper(
+            worker.database, self.lease, metrics, on_lost=on_lost, on_away=on_away
         )
-        self.lease: Lease = lease or database.run(take)
+        worker.holdings[self] = None
         self.place = Copies(worker.cache, copy_name(worker.tenant, person))
         self._closed = ExitStack()  # the lock of copies that are not open
         try:
             self._closed.enter_context(self.place.locked())
-            self.folder, self.warm = hydrate(database, self.place, self.lease, worker.map_gib)
+            self.folder, self.warm = hydrate(worker, self.place, self.lease)
         except BaseException:
-            self._closed.close()
-            self._give_up()
+            self.abandon()
             raise
-        self.shipper = Shipper(
-            database,
-            self.lease,
-            self.lease.last_seq,
-            worker.lease_s,
-            metrics,
-            on_lost=on_lost,
-            on_away=on_away,
-        )
 
     def open_store(self, path: Path, **how: Any) -> Store:
         """Open the copy; takes the arguments of ``Store.open``."""
@@ -129,8 +87,7 @@ class Holding:
         """Let go of a copy that is not open, or the lease would be renewed; idempotent."""
         if not self._is_open:
             self._closed.close()
-            self._on_end(self)
-            self._give_up()
+            self._let_go()
 
     def lose(self) -> None:
         """Send nothing any more: a renewal showed that another worker has taken over."""
@@ -146,18 +103,6 @@ class Holding:
         except StoreError as error:
             logger.debug("fleet: not everything was sent: {}", error.message)
 
-    def after_closing(self) -> None:
-        """Send anew what can no longer be sent under this lease, now that the copy is closed. Blocks.
-
-        The copy of a lost lease may also have what others forgot meanwhile.
-        """
-        if not self.is_released:
-            try:
-                self._on_left(self.place.folder.name)
-            except StoreError as error:
-                logger.debug("fleet: turns are sent later: {}", error.message)
-        self.database.clear_answers()
-
     def _on_closing(self) -> None:
         """Send the rest, and release the lease; what could not be sent stays in the copy."""
         try:
@@ -165,18 +110,11 @@ class Holding:
         except StoreError:
             all_sent = False
         self.shipper.stop()
-        self._on_end(self)
-        try:
-            if all_sent:
-                release = partial(leases.release, lease=self.lease, seq=self._replica.seq)
-                self.is_released = self._worker.database.run(release)
-            else:
-                self._give_up()
-        except StoreError as error:
-            logger.debug("fleet: a lease runs out by itself: {}", error.message)
+        self._let_go(self._replica.seq if all_sent else None)
 
-    def _give_up(self) -> None:
+    def _let_go(self, seq: int | None = None) -> None:
+        self.worker.holdings.pop(self, None)
         try:
-            self._worker.database.run(partial(leases.give_up, lease=self.lease))
+            self.is_released = self.worker.database.run(leases.release, self.lease, seq)
         except StoreError as error:
             logger.debug("fleet: a lease runs out by itself: {}", error.message)

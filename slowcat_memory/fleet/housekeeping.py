@@ -3,22 +3,27 @@
 What others have forgotten is deleted here, too: at once when the database notifies us, and by a look
 at all copies now and then, since notifications are missed while a worker is down. What a killed
 worker could not send is sent as soon as the person's lease can be had. The database knows what else
-lies here, so that a forgetting elsewhere can name it.
+lies here, so that a forgetting elsewhere can name it. ``look`` shows an operator all that.
 """
 
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 
 from loguru import logger
+from msgspec import Struct
 
 from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, StoreError
-from slowcat_memory.fleet import copies, hydration, snapshots, tasks, unsent
+from slowcat_memory.fleet import copies, hydration, leases, person_log, schema, tasks, unsent
 from slowcat_memory.fleet.copies import Copies
-from slowcat_memory.fleet.database import Connection
-from slowcat_memory.fleet.holding import Holding, Worker
+from slowcat_memory.fleet.database import Connection, Database
+from slowcat_memory.fleet.holding import Holding
+from slowcat_memory.fleet.leases import Worker
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.store.disk.folder import data_file
+from slowcat_memory.store.sharing import living
 
 EVERY_S = 60.0  # between two looks
+LOOK_S = 60.0  # for the figures of a large database
 
 
 def look_at_notified(worker: Worker, message: str) -> None:
@@ -27,7 +32,7 @@ def look_at_notified(worker: Worker, message: str) -> None:
     Raises:
         DatabaseAwayError: The database cannot be reached.
     """
-    person = worker.database.run(partial(snapshots.notified, tenant=worker.tenant, message=message))
+    person = worker.database.run(person_log.notified, worker.tenant, message)
     name = copies.copy_name(worker.tenant, person) if person else ""
     if name and (worker.cache / name).is_dir():
         tidy_person(worker, name)
@@ -47,17 +52,19 @@ def tidy(worker: Worker) -> None:
                 raise
             except StoreError as error:
                 logger.debug("fleet: {} is kept: {}", folder.name, error.message)
-    worker.database.run(partial(_note_kept, worker=worker))
+    worker.database.run(_note_kept, worker)
 
 
 def tidy_person(worker: Worker, name: str) -> None:
     """Delete the closed copies of a person that have what was forgotten; send what was not sent.
 
-    Raises:
-        DatabaseAwayError: The database cannot be reached.
+    What cannot be done now is done by ``tidy``.
     """
-    _tidy(worker, name)
-    worker.database.run(partial(_note_kept, worker=worker))
+    try:
+        _tidy(worker, name)
+        worker.database.run(_note_kept, worker)
+    except StoreError as error:
+        logger.warning("fleet: turns wait on this disk: {}", error.message)
 
 
 def _tidy(worker: Worker, name: str) -> None:
@@ -69,8 +76,8 @@ def _tidy(worker: Worker, name: str) -> None:
                 continue
             state, sets = found
             waiting = hydration.not_sent(worker.database, state, sets)
-            purged = partial(snapshots.purged_under, tenant=state.tenant, person=state.person)
-            if state.epoch < worker.database.run(purged):
+            now = worker.database.run(leases.look, state.tenant, state.person)
+            if now is not None and state.epoch < now.purged_under:
                 unsent.move(folder, place, state, waiting)
             elif waiting:
                 waits = state.person
@@ -97,25 +104,21 @@ def _send(worker: Worker, place: Copies, person: str) -> None:
         finally:
             holding.before_closing()
     if appended:
-        work = partial(tasks.schedule, tenant=worker.tenant, person=person)
-        worker.database.run(partial(work, after_s=tasks.THINK_AFTER_S))
+        worker.database.run(tasks.schedule, *holding.lease.key, tasks.THINK_AFTER_S)
 
 
 async def _note_kept(connection: Connection, worker: Worker) -> None:
     """Record the contents of this cache in the database."""
-    found = sorted(
-        str(path.absolute())
-        for begin in (copies.ASIDE, copies.UNSENT)
-        for path in worker.cache.glob(f"*/{begin}*")
-    )
-    cache = str(worker.cache.absolute())
+    cache = worker.cache.absolute()
+    found = [*cache.glob(f"*/{copies.ASIDE}*"), *cache.glob(f"*/{copies.UNSENT}*")]
+    places = [str(path) for path in found]
     await connection.execute(
         "DELETE FROM slowcat.kept WHERE tenant = $1 AND host = $2 AND starts_with(place, $3)"
         " AND NOT place = ANY($4)",
         worker.tenant,
         worker.host,
         f"{cache}/",
-        found,
+        places,
     )
     await connection.execute(
         "INSERT INTO slowcat.kept (tenant, copies, host, place)"
@@ -123,28 +126,179 @@ async def _note_kept(connection: Connection, worker: Worker) -> None:
         " ON CONFLICT DO NOTHING",
         worker.tenant,
         worker.host,
-        [Path(one).parent.name for one in found],
-        found,
+        [path.parent.name for path in found],
+        places,
     )
 
 
-def kept(worker: Worker, name: str = "") -> list[str]:
+async def kept(connection: Connection, worker: Worker, name: str = "") -> list[str]:
     """Return what lies on workers' disks beside copies, and no forgetting reaches: path and host.
 
     ``name`` is that of one person's copies; "" for everybody's.
+    """
+    await _note_kept(connection, worker)
+    rows = await connection.fetch(
+        "SELECT place || ' on ' || host FROM slowcat.kept WHERE tenant = $1"
+        " AND (copies = $2 OR $2 = '') ORDER BY place, host",
+        worker.tenant,
+        name,
+    )
+    return [row[0] for row in rows]
 
-    Raises:
-        DatabaseAwayError: The database cannot be reached.
+
+# ------------------------------------------------------------------- what an operator sees
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """A lease that was not released.
+
+    Attributes:
+        left_s: Seconds until it runs out; negative once others may take over.
     """
 
-    async def look(connection: Connection) -> list[str]:
-        await _note_kept(connection, worker)
-        rows = await connection.fetch(
-            "SELECT place, host FROM slowcat.kept WHERE tenant = $1"
-            " AND (copies = $2 OR $2 = '') ORDER BY place, host",
-            worker.tenant,
-            name,
-        )
-        return [f"{row['place']} on {row['host']}" for row in rows]
+    person: str
+    holder: str
+    purpose: str
+    left_s: float
 
-    return worker.database.run(look)
+
+class Failed(Struct, frozen=True, kw_only=True):
+    """A task that failed, without a word of a memory.
+
+    Attributes:
+        again_s: Seconds until it is tried again; None when it was given up.
+    """
+
+    person: str
+    attempts: int
+    error: str
+    again_s: float | None
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """One tenant of a database.
+
+    Attributes:
+        version: Of the tables.
+        log_bytes: Compressed, without what the database adds; as ``snapshot_bytes``.
+        tasks: How many are ``due``, wait for ``later``, are ``running``, ``failed`` and are tried
+            again, or were ``given up``.
+        purged: People of whom something was forgotten whose deleted rows are in the files of the
+            tables yet, until VACUUM FULL.
+    """
+
+    version: int
+    newest: int
+    people: int
+    log_rows: int
+    log_bytes: int
+    snapshot_rows: int
+    snapshot_bytes: int
+    held: list[Held]
+    tasks: dict[str, int]
+    failed: list[Failed]
+    purged: int
+
+
+class Copy(Struct, frozen=True, kw_only=True):
+    """A copy in this machine's cache.
+
+    Attributes:
+        folder: The copy, or a store in which turns wait.
+        state: "closed", "in use" by a process, or "unreadable".
+        unsent: Change sets that the database does not have; None where that cannot be known.
+    """
+
+    folder: Path
+    person: str
+    state: str
+    unsent: int | None
+
+
+async def look(connection: Connection, tenant: str) -> Seen:
+    """Return what the database has of a tenant.
+
+    Raises:
+        FleetError: It has no tables of ours.
+    """
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        version = await connection.fetchval("SELECT max(version) FROM slowcat.migration")
+        sizes = await connection.fetchrow(
+            f"SELECT {_SIZES.format('log')}, {_SIZES.format('snapshot')},"
+            " count(*) FILTER (WHERE last_seq > 0) AS people,"
+            f" count(*) FILTER (WHERE purged_in && {person_log.FILES}) AS purged"
+            " FROM slowcat.owner WHERE tenant = $1",
+            tenant,
+        )
+        held = await connection.fetch(
+            "SELECT person, holder, purpose, CASE WHEN until = '-infinity' THEN -1 ELSE"
+            " extract(epoch FROM until - clock_timestamp())::float8 END AS left_s"
+            " FROM slowcat.owner WHERE tenant = $1 AND NOT released ORDER BY person",
+            tenant,
+        )
+        work = await connection.fetchrow(
+            'SELECT count(*) FILTER (WHERE NOT running AND attempts = 0 AND due) AS "due",'
+            ' count(*) FILTER (WHERE NOT running AND attempts = 0 AND NOT due) AS "later",'
+            ' count(*) FILTER (WHERE running) AS "running",'
+            ' count(*) FILTER (WHERE NOT running AND attempts BETWEEN 1 AND $2 - 1) AS "failed",'
+            ' count(*) FILTER (WHERE NOT running AND attempts >= $2) AS "given up"'
+            " FROM (SELECT t.attempts, t.not_before <= clock_timestamp() AS due, t.leased_by <> ''"
+            " AND NOT o.released AND o.until > clock_timestamp() AS running"
+            " FROM slowcat.task t JOIN slowcat.owner o USING (tenant, person)"
+            " WHERE t.tenant = $1) AS task",
+            tenant,
+            tasks.MOST_ATTEMPTS,
+        )
+        failed = await connection.fetch(
+            "SELECT person, attempts, error, CASE WHEN attempts < $2 THEN"
+            " greatest(0, extract(epoch FROM not_before - clock_timestamp())::float8) END AS again_s"
+            " FROM slowcat.task WHERE tenant = $1 AND attempts > 0 ORDER BY person",
+            tenant,
+            tasks.MOST_ATTEMPTS,
+        )
+    return Seen(
+        version=version or 0,
+        newest=max(schema.migrations()),
+        **sizes,
+        held=[Held(**row) for row in held],
+        tasks=dict(work),
+        failed=[Failed(**row) for row in failed],
+    )
+
+
+_SIZES = (
+    "(SELECT count(*) FROM slowcat.{0} WHERE tenant = $1) AS {0}_rows,"
+    " (SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM slowcat.{0} WHERE tenant = $1)"
+    " AS {0}_bytes"
+)
+
+
+def copies_here(cache: Path, database: Database | None) -> list[Copy]:
+    """Return the copies of this machine; changes nothing. Blocks.
+
+    Args:
+        database: Asked which change sets it has; None where it cannot be reached.
+    """
+    return [
+        _copy(Copies(cache, place.name), folder, database)
+        for place in sorted(cache.glob("*"))
+        if copies.is_name(place.name)
+        for folder in sorted(place.iterdir())
+        if data_file(folder).is_file() and not folder.name.startswith(copies.ASIDE)
+    ]
+
+
+def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
+    if living(folder):
+        return Copy(folder=folder, person="", state="in use", unsent=None)
+    try:
+        with place.locked():
+            state, sets = copies.state_of(folder)
+    except StoreError:
+        return Copy(folder=folder, person="", state="unreadable", unsent=None)
+    waits: int | None = len(sets)
+    if sets and not folder.name.startswith(copies.UNSENT):
+        waits = None
+        with suppress(StoreError):
+            waits = len(hydration.not_sent(database, state, sets)) if database else None
+    return Copy(folder=folder, person=state.person, state="closed", unsent=waits)

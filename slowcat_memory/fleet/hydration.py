@@ -1,32 +1,41 @@
-"""Gives the holder of a lease a copy of the person's memory that has everything in the log."""
+"""Memories out of the database and into it: copies, and ordinary stores of this machine.
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+The holder of a lease gets a copy that has everything in the log. ``pull`` makes an ordinary store
+of the same, ``push`` stores such a one.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 
 from loguru import logger
+from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.errors import FleetError
-from slowcat_memory.fleet import copies, leases, person_log, snapshots
+from slowcat_memory.errors import FleetError, StoreDamagedError
+from slowcat_memory.fleet import copies, leases, person_log, tasks
 from slowcat_memory.fleet import unsent as unsent_turns
 from slowcat_memory.fleet.copies import Copies
-from slowcat_memory.fleet.database import Database
-from slowcat_memory.fleet.leases import Lease
+from slowcat_memory.fleet.database import COMMAND_S, Connection, Database
+from slowcat_memory.fleet.leases import Lease, Worker
+from slowcat_memory.store import StoreOptions
+from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.disk import outbox
+from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import parts, seeding
-from slowcat_memory.store.replica.parts import Part
+from slowcat_memory.store.replica.parts import Ordinary, Part, Whole
+
+MOST_S = 900.0  # for one memory that is pushed or pulled; nothing is stored, or made, by halves
+FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
 
 
-def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> tuple[Path, bool]:
+def hydrate(worker: Worker, place: Copies, lease: Lease) -> tuple[Path, bool]:
     """Return a copy that is up to date, and whether it was here. Blocks: 50 to 300 ms for 10,000 memories.
 
     The copies must be locked, and stay so until the copy is open: others delete closed ones.
-
-    Args:
-        map_gib: Address space to reserve for a store, in GiB.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
@@ -35,10 +44,10 @@ def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> 
     place.sweep()
     for folder in place.stores():
         found = copies.read_state(folder)
-        if found is not None and _follow_up(database, place, folder, lease, *found):
+        if found is not None and _follow_up(worker.database, place, folder, lease, *found):
             return folder, True
-    folder = place.vacant()
-    _make(database, folder, lease, map_gib)
+    folder = place.vacant(copies.COPY)
+    _make(worker, lease.person, folder, COMMAND_S, lease.epoch)
     return folder, False
 
 
@@ -61,63 +70,157 @@ def _follow_up(
             seeding.sign(folder, at)  # nobody has appended since: it is sent under this lease
             logger.info("fleet: {} change sets were not sent yet", len(waiting))
             return True
-        if not waiting and state.seq == lease.last_seq and not unsent:
+        if not unsent and state.seq == lease.last_seq:
             return True
-        if not waiting:
-            bodies = database.run(partial(person_log.read, lease=lease, after=state.seq))
-            if bodies is not None:
-                seeding.top_up(
-                    folder, map(outbox.unpack_changes, bodies), replace(at, seq=lease.last_seq)
-                )
-                return True
+        if not waiting and (bodies := database.run(person_log.read, lease, state.seq)) is not None:
+            tail = map(outbox.unpack_changes, bodies)
+            seeding.top_up(folder, tail, replace(at, seq=lease.last_seq))
+            return True
     unsent_turns.move(folder, place, state, waiting)
     return False
 
 
 def not_sent(database: Database, state: CopyState, unsent: list[Unsent]) -> list[Unsent]:
     """Return those change sets of a copy's outbox that the log does not have."""
-    if not unsent:
-        return []
-    upto = database.run(
-        partial(leases.sent_under, tenant=state.tenant, person=state.person, epoch=state.epoch)
-    )
+    upto = database.run(leases.sent_under, state) if unsent else None
     return [] if upto is None else [one for one in unsent if one.seq > upto]
 
 
-def _make(database: Database, folder: Path, lease: Lease, map_gib: float) -> None:
-    seed = seeding.Seed(folder, map_gib)
+def _make(
+    worker: Worker, person: str, folder: Path, timeout_s: float, epoch: int | None = None
+) -> dict[str, int]:
+    """Make a store of all that the database has of a person; return how many rows each table has.
+
+    Parts are written while the next ones are read. Under an epoch it is a copy, else an ordinary
+    store of somebody whom the database must know.
+    """
+    database, arrived = worker.database, SimpleQueue[list[Part] | None]()
+    seed = seeding.Seed(folder, worker.map_gib)
     try:
-        if lease.snapshot_upto:
-            for part in _parts(database, lease):
+        how = worker.tenant, person, arrived.put
+        reading = database.start(_read, *how, timeout_s=timeout_s)
+        reading.add_done_callback(lambda _: arrived.put(None))
+        while (found := arrived.get()) is not None:
+            for part in found:
                 seed.add(parts.unseal(part))
-        tail = database.run(partial(person_log.read, lease=lease, after=lease.snapshot_upto))
-        if tail is None:
+        seq, tail = database.result(reading, timeout_s)
+        if not seq and epoch is None:
             raise FleetError(
-                f"the log of {lease.person!r} has a gap after {lease.snapshot_upto}",
-                hint="Restore the database from a backup; see docs/fleet.md",
+                f"there is no memory of {person!r} in the database",
+                hint="`slowcat-memory fleet status` lists who is there",
             )
         seed.apply(map(outbox.unpack_changes, tail))
-        state = CopyState(
-            tenant=lease.tenant, person=lease.person, seq=lease.last_seq, epoch=lease.epoch
-        )
-        seed.finish(state)
+        rows = seed.counts()
+        copy = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
+        seed.finish(copy or None)
     except BaseException:
         seed.abandon()
         raise
+    return rows
 
 
-def _parts(database: Database, lease: Lease) -> Iterator[Part]:
-    """Yield the parts of the snapshot; the next ones are read while some are written."""
+async def _read(
+    connection: Connection, tenant: str, person: str, put: Callable[[list[Part]], object]
+) -> tuple[int, list[bytes]]:
+    """Read all of a person at one moment: parts for ``put``, the last number, and the log behind."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        lease = await leases.look(connection, tenant, person)
+        if lease is None:
+            return 0, []
+        if lease.snapshot_upto:
+            async for found in person_log.read_snapshot(connection, lease):
+                put(found)
+        tail = await person_log.read(connection, lease, lease.snapshot_upto)
+    if tail is None:
+        raise FleetError(
+            f"the log of {person!r} has a gap after {lease.snapshot_upto}",
+            hint="Restore the database from a backup; see docs/fleet.md",
+        )
+    return lease.last_seq, tail
 
-    def read(first: int) -> list[Part]:
-        return database.run(partial(snapshots.read, lease=lease, first=first))
 
-    with ThreadPoolExecutor(1, "slowcat-parts") as pool:
-        first, coming = 0, pool.submit(read, 0)
-        while found := coming.result():
-            first += len(found)
-            if len(found) == snapshots.AT_ONCE:
-                coming = pool.submit(read, first)
-            yield from found
-            if len(found) < snapshots.AT_ONCE:
-                return
+# ------------------------------------------------------------------- ordinary stores
+
+
+class Pushed(Struct, frozen=True, kw_only=True):
+    """What was stored.
+
+    Attributes:
+        rows: By table.
+        bytes: Compressed, in the database.
+    """
+
+    person: str
+    rows: dict[str, int]
+    bytes: int
+
+
+class Pulled(Struct, frozen=True, kw_only=True):
+    """What was made.
+
+    Attributes:
+        rows: By table.
+    """
+
+    person: str
+    folder: Path
+    rows: dict[str, int]
+
+
+def push(worker: Worker, folder: Path, person: str, options: StoreOptions) -> Pushed:
+    """Store a memory of this machine as a person's, in one transaction. Blocks.
+
+    The store is only read, and may be in use. What the database has is read back and counted before
+    it is committed.
+
+    Raises:
+        FleetError: The person has a memory already.
+        StoreError: The store cannot be read, or the database refuses.
+    """
+    found = parts.read(folder, options)
+    worker.database.run(_store, worker, person, found, timeout_s=MOST_S)
+    size = sum(len(part.body) for part in found.parts)
+    return Pushed(person=person, rows=found.rows, bytes=size)
+
+
+async def _store(connection: Connection, worker: Worker, person: str, found: Ordinary) -> None:
+    async with connection.transaction():
+        lease = await leases.take(connection, worker, person, "copy")
+        if lease.last_seq:
+            raise FleetError(
+                f"{person!r} has a memory in the database already",
+                hint="Choose another name with --user, or forget that one first",
+            )
+        await connection.execute(
+            "UPDATE slowcat.owner SET last_seq = $3, forget_epoch = $4"
+            " WHERE tenant = $1 AND person = $2",
+            *lease.key,
+            FIRST_SEQ,
+            0 if found.erasing else found.forget_epoch,  # the first worker erases the rest
+        )
+        await person_log.write_snapshot(connection, lease, Whole(FIRST_SEQ, (), found.parts))
+        stored = Counter[str]()
+        lease = replace(lease, snapshot_upto=FIRST_SEQ)
+        async for some in person_log.read_snapshot(connection, lease):
+            stored.update(await asyncio.to_thread(parts.count_rows, some))
+        parts.check_rows(found.rows, dict(stored), "the database")
+        await tasks.schedule(connection, *lease.key)
+        await leases.release(connection, lease, FIRST_SEQ)
+
+
+def pull(worker: Worker, person: str, folder: Path) -> Pulled:
+    """Make an ordinary store of a person's memory, as it is in the database now. Blocks.
+
+    The person may be in a conversation; what that says from now on is not in it.
+
+    Raises:
+        FleetError: There is no such person, or the database lacks a part.
+        StoreError: The folder is not vacant, or cannot be written.
+    """
+    folder = folder.absolute()
+    parts.check_vacant(folder)
+    parts.check_vacant(folder.with_name(folder.name + seeding.NEW))
+    rows = _make(worker, person, folder, MOST_S)
+    if not is_whole(data_file(folder)):
+        raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")
+    return Pulled(person=person, folder=folder, rows=rows)

@@ -6,22 +6,47 @@ so. A conversation takes the lease of idle work at once, and makes its task due 
 conversation only once it was released or has run out.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from slowcat_memory.errors import BusyElsewhereError, FleetError, LeaseLostError
-from slowcat_memory.fleet.database import Connection
+from slowcat_memory.fleet.database import Connection, Database
+from slowcat_memory.store.disk.outbox import CopyState
 
 Purpose = Literal["conversation", "idle", "copy"]
 MAY_USE = "EXISTS (SELECT FROM slowcat.tenant t WHERE t.tenant = $1 AND t.role = current_user)"
+
+LEASED = "epoch, last_seq, snapshot_upto, forget_epoch, purged_under"
+
+
+class Worker(Struct, frozen=True, kw_only=True):
+    """What takes leases: one process of a fleet.
+
+    Attributes:
+        host: Names this machine.
+        holder: Names this process; no two have the same.
+        cache: The folder of its copies.
+        map_gib: Address space to reserve for a store, in GiB.
+        holdings: What it holds (``Holding``): their leases are renewed.
+    """
+
+    database: Database
+    tenant: str
+    host: str
+    holder: str
+    cache: Path
+    lease_s: float
+    map_gib: float
+    holdings: dict[Any, None] = {}
 
 
 class Lease(Struct, frozen=True, kw_only=True):
     """The right to append to one person's log.
 
     Attributes:
+        lease_s: For how long it is taken, and renewed.
         epoch: Named by each append.
         last_seq: Number of the last change set in the log when it was taken.
         snapshot_upto: Number of the last one in the snapshot, 0 without a snapshot.
@@ -32,21 +57,24 @@ class Lease(Struct, frozen=True, kw_only=True):
 
     tenant: str
     person: str
-    holder: str
+    lease_s: float
     epoch: int
     last_seq: int
     snapshot_upto: int
     forget_epoch: int
-    purged_under: int = 0
+    purged_under: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.tenant, self.person
+
+    @property
+    def fence(self) -> tuple[str, str, int]:
+        return self.tenant, self.person, self.epoch
 
 
 async def take(
-    connection: Connection,
-    tenant: str,
-    person: str,
-    holder: str,
-    lease_s: float,
-    purpose: Purpose = "conversation",
+    connection: Connection, worker: Worker, person: str, purpose: Purpose = "conversation"
 ) -> Lease:
     """Take the lease of a person, who need not be known yet.
 
@@ -54,65 +82,49 @@ async def take(
         BusyElsewhereError: Another worker has it.
         FleetError: The role of this connection may not use the tenant.
     """
+    key = worker.tenant, person
     async with connection.transaction():
         await connection.execute(
             "INSERT INTO slowcat.owner (tenant, person) SELECT $1, $2"
             f" WHERE {MAY_USE} ON CONFLICT DO NOTHING",
-            tenant,
-            person,
+            *key,
         )
         row = await connection.fetchrow(
-            f"SELECT *, {MAY_USE} AS may_use, until > clock_timestamp() AS runs,"
+            f"SELECT *, {MAY_USE} AS may_use, NOT released AND until > clock_timestamp() AS runs,"
             " extract(epoch FROM greatest(until, clock_timestamp()) - clock_timestamp())::float8 AS left_s"
             " FROM slowcat.owner WHERE tenant = $1 AND person = $2 FOR UPDATE",
-            tenant,
-            person,
+            *key,
         )
         if row is None or not row["may_use"]:
-            await _refuse(connection, tenant)
+            await _refuse(connection, worker.tenant)
         gives_way = row["purpose"] == "idle" and purpose == "conversation"
-        own = row["holder"] == holder and purpose != "idle"  # it may be in a conversation here
-        if not row["released"] and row["runs"] and not own and not gives_way:
+        own = row["holder"] == worker.holder and purpose != "idle"  # in a conversation here
+        if row["runs"] and not own and not gives_way:
             raise BusyElsewhereError(
                 f"another worker ({row['holder']}) has the memory of {person!r}",
                 hint=f"It is free when that one ends, or in {row['left_s']:.0f} s if it has died",
             )
-        if not row["released"]:
-            await connection.execute(
-                "INSERT INTO slowcat.taken_over (tenant, person, epoch, upto)"
-                " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-                tenant,
-                person,
-                row["epoch"],
-                row["last_seq"],
-            )
-        if gives_way and row["runs"] and not row["released"]:  # its task is due again, untried
-            await connection.execute(
-                "UPDATE slowcat.task SET leased_by = ''"
-                " WHERE tenant = $1 AND person = $2 AND leased_by <> ''",
-                tenant,
-                person,
-            )
         await connection.execute(
+            "INSERT INTO slowcat.taken_over (tenant, person, epoch, upto)"
+            " SELECT tenant, person, epoch, last_seq FROM slowcat.owner"
+            " WHERE tenant = $1 AND person = $2 AND NOT released ON CONFLICT DO NOTHING",
+            *key,
+        )
+        if gives_way and row["runs"]:  # its task is due again, untried
+            await connection.execute(
+                "UPDATE slowcat.task SET leased_by = '' WHERE tenant = $1 AND person = $2", *key
+            )
+        taken = await connection.fetchrow(
             "UPDATE slowcat.owner SET epoch = epoch + 1, holder = $3, purpose = $4,"
             " until = clock_timestamp() + make_interval(secs => $5), released = false"
-            " WHERE tenant = $1 AND person = $2",
-            tenant,
-            person,
-            holder,
+            " WHERE tenant = $1 AND person = $2"
+            f" RETURNING {LEASED}",
+            *key,
+            worker.holder,
             purpose,
-            lease_s,
+            worker.lease_s,
         )
-    return Lease(
-        tenant=tenant,
-        person=person,
-        holder=holder,
-        epoch=row["epoch"] + 1,
-        last_seq=row["last_seq"],
-        snapshot_upto=row["snapshot_upto"],
-        forget_epoch=row["forget_epoch"],
-        purged_under=row["purged_under"],
-    )
+    return Lease(tenant=worker.tenant, person=person, lease_s=worker.lease_s, **taken)
 
 
 async def _refuse(connection: Connection, tenant: str) -> None:
@@ -123,70 +135,66 @@ async def _refuse(connection: Connection, tenant: str) -> None:
     )
 
 
-async def renew(connection: Connection, leases: Sequence[Lease], lease_s: float) -> set[int]:
-    """Renew leases of one tenant; return the positions in ``leases`` of those that are lost."""
+async def renew(connection: Connection, worker: Worker) -> list[Any]:
+    """Renew the leases of what a worker holds; return those holdings whose lease is lost."""
+    held = list(worker.holdings)
     rows = await connection.fetch(
         "UPDATE slowcat.owner o SET until = clock_timestamp() + make_interval(secs => $4)"
         " FROM unnest($2::text[], $3::bigint[]) AS l(person, epoch)"
         " WHERE o.tenant = $1 AND o.person = l.person AND o.epoch = l.epoch AND NOT o.released"
-        " RETURNING o.person, o.epoch",
-        leases[0].tenant,
-        [lease.person for lease in leases],
-        [lease.epoch for lease in leases],
-        lease_s,
+        " RETURNING o.tenant, o.person, o.epoch",
+        worker.tenant,
+        [one.lease.person for one in held],
+        [one.lease.epoch for one in held],
+        worker.lease_s,
     )
-    kept = {(row["person"], row["epoch"]) for row in rows}
-    return {n for n, lease in enumerate(leases) if (lease.person, lease.epoch) not in kept}
+    kept = set(map(tuple, rows))
+    return [one for one in held if one.lease.fence not in kept]
 
 
-async def release(connection: Connection, lease: Lease, seq: int) -> bool:
-    """Release a lease after everything up to a change set was sent; return whether it was held."""
-    row = await connection.fetchrow(
-        "UPDATE slowcat.owner SET released = true, until = '-infinity', purpose = '', holder = ''"
-        " WHERE tenant = $1 AND person = $2 AND epoch = $3 AND last_seq = $4 RETURNING 1",
-        lease.tenant,
-        lease.person,
-        lease.epoch,
+async def release(connection: Connection, lease: Lease, seq: int | None = None) -> bool:
+    """Let others take over at once; return whether the lease was released.
+
+    It is where the log ends with ``seq``: everything was sent. Otherwise something may not have
+    been, and the lease has only run out.
+    """
+    released = await connection.fetchval(
+        "UPDATE slowcat.owner SET released = coalesce(last_seq = $4, false), until = '-infinity'"
+        " WHERE tenant = $1 AND person = $2 AND epoch = $3 AND NOT released RETURNING released",
+        *lease.fence,
         seq,
     )
-    return row is not None
+    return bool(released)
 
 
-async def give_up(connection: Connection, lease: Lease) -> None:
-    """Let others take over at once, although something may not have been sent."""
-    await connection.execute(
-        "UPDATE slowcat.owner SET until = '-infinity'"
-        " WHERE tenant = $1 AND person = $2 AND epoch = $3 AND NOT released",
-        lease.tenant,
-        lease.person,
-        lease.epoch,
-    )
+async def look(connection: Connection, tenant: str, person: str) -> Lease | None:
+    """Return the lease of a person as it is, for reading; None of somebody who is not known."""
+    query = f"SELECT {LEASED} FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+    row = await connection.fetchrow(query, tenant, person)
+    return row and Lease(tenant=tenant, person=person, lease_s=0.0, **row)
 
 
-async def sent_under(connection: Connection, tenant: str, person: str, epoch: int) -> int | None:
-    """Return up to which change set the log has what was written under an epoch.
+async def sent_under(connection: Connection, copy: CopyState) -> int | None:
+    """Return up to which change set the log has what was written under a copy's lease.
 
-    None where its lease was released, so that everything was sent.
+    None where that was released, so that everything was sent.
 
     Raises:
-        FleetError: The database knows nothing of that epoch: it is not the one it was.
+        FleetError: The database knows nothing of that lease: it is not the one it was.
     """
     row = await connection.fetchrow(
-        "SELECT epoch, released, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2",
-        tenant,
-        person,
+        "SELECT o.epoch, CASE WHEN o.epoch > $3 THEN t.upto WHEN NOT released THEN last_seq END AS upto"
+        " FROM slowcat.owner o LEFT JOIN slowcat.taken_over t"
+        " ON t.tenant = o.tenant AND t.person = o.person AND t.epoch = $3"
+        " WHERE o.tenant = $1 AND o.person = $2",
+        copy.tenant,
+        copy.person,
+        copy.epoch,
     )
-    if row is None or row["epoch"] < epoch:
-        raise has_less(person)
-    if row["epoch"] == epoch:
-        return None if row["released"] else int(row["last_seq"])
-    found = await connection.fetchval(
-        "SELECT upto FROM slowcat.taken_over WHERE tenant = $1 AND person = $2 AND epoch = $3",
-        tenant,
-        person,
-        epoch,
-    )
-    return None if found is None else int(found)
+    if row is None or row["epoch"] < copy.epoch:
+        raise has_less(copy.person)
+    upto: int | None = row["upto"]
+    return upto
 
 
 def has_less(person: str) -> FleetError:

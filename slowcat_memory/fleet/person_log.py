@@ -1,12 +1,24 @@
-"""One person's log in the database: change sets, numbered without gaps, appended under a lease."""
+"""One person's memory in the database: a log of change sets, and a snapshot before it.
+
+Change sets are numbered without gaps, and appended under a lease. A snapshot is the whole memory, so
+that the log before it can go.
+"""
 
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from uuid import UUID
 
-from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.errors import FleetError, StoreDamagedError
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, has_less, lost
 from slowcat_memory.store.disk.outbox import Unsent
+from slowcat_memory.store.replica.parts import Part, Whole
+
+CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: each is a new random number
+# Names of the files that have the rows; a table that is rewritten (VACUUM FULL) gets a new one.
+FILES = "ARRAY[pg_relation_filenode('slowcat.log'), pg_relation_filenode('slowcat.snapshot')]"
+REWRITE_S = 3600.0  # for one table
+AT_ONCE = 8  # parts in a statement: 16 MB before compression
 
 Also = Callable[[Connection], Awaitable[object]]
 """Statements of the transaction of an append; they may be sent again, as the append is."""
@@ -28,11 +40,7 @@ SELECT $1, $2, s.seq, fence.epoch, s.last_event, s.body, s.crc
 
 
 async def append(
-    connection: Connection,
-    lease: Lease,
-    sets: Sequence[Unsent],
-    lease_s: float,
-    also: Also | None = None,
+    connection: Connection, lease: Lease, sets: Sequence[Unsent], also: Also | None = None
 ) -> int:
     """Append change sets, which follow each other; return the last that is committed now.
 
@@ -46,26 +54,22 @@ async def append(
         FleetError: The log ends before them: the database lost what it had acknowledged.
     """
     if also is None:
-        return await _append(connection, lease, sets, lease_s)
+        return await _append(connection, lease, sets)
     async with connection.transaction():
-        upto = await _append(connection, lease, sets, lease_s)
+        upto = await _append(connection, lease, sets)
         if upto == sets[-1].seq:
             await also(connection)
         return upto
 
 
-async def _append(
-    connection: Connection, lease: Lease, sets: Sequence[Unsent], lease_s: float
-) -> int:
+async def _append(connection: Connection, lease: Lease, sets: Sequence[Unsent]) -> int:
     first, last = sets[0].seq, sets[-1].seq
     done = await connection.execute(
         APPEND,
-        lease.tenant,
-        lease.person,
-        lease.epoch,
+        *lease.fence,
         first - 1,
         last,
-        lease_s,
+        lease.lease_s,
         [one.seq for one in sets],
         [one.last_event for one in sets],
         [one.body for one in sets],
@@ -73,16 +77,9 @@ async def _append(
     )
     if done == f"INSERT 0 {len(sets)}":
         return last
-    return await _appended_before(connection, lease, first, last)
-
-
-async def _appended_before(connection: Connection, lease: Lease, first: int, last: int) -> int:
-    """Return up to where an earlier try came; raise why nothing was appended if there is none."""
-    row = await connection.fetchrow(
-        "SELECT epoch, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2",
-        lease.tenant,
-        lease.person,
-    )
+    # An earlier try may have come through.
+    query = "SELECT epoch, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+    row = await connection.fetchrow(query, *lease.key)
     if row is None or row["epoch"] < lease.epoch or row["last_seq"] < first - 1:
         raise has_less(lease.person)
     if row["epoch"] != lease.epoch or not first <= row["last_seq"] <= last:
@@ -101,8 +98,7 @@ async def read(connection: Connection, lease: Lease, after: int) -> list[bytes] 
     rows = await connection.fetch(
         "SELECT seq, body, crc FROM slowcat.log"
         " WHERE tenant = $1 AND person = $2 AND seq > $3 AND seq <= $4 ORDER BY seq",
-        lease.tenant,
-        lease.person,
+        *lease.key,
         after,
         lease.last_seq,
     )
@@ -112,3 +108,107 @@ async def read(connection: Connection, lease: Lease, after: int) -> list[bytes] 
         if zlib.crc32(row["body"]) != row["crc"]:
             raise StoreDamagedError(f"change set {row['seq']} does not match its checksum")
     return [row["body"] for row in rows]
+
+
+# ------------------------------------------------------------------- snapshots
+
+
+async def write_snapshot(
+    connection: Connection, lease: Lease, whole: Whole, forgets: int | None = None
+) -> None:
+    """Write a snapshot, and delete the one before it with the log that it made superfluous.
+
+    The log since that one is kept, so that workers which have a copy can bring it up to date.
+
+    Args:
+        forgets: How many deletions are complete in it; then nothing of before is kept, and workers
+            are notified to delete their copies. None where nothing was forgotten.
+
+    Raises:
+        LeaseLostError: Another worker has taken over; nothing is written.
+    """
+    async with connection.transaction():
+        before = await connection.fetchval(
+            "SELECT snapshot_upto FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+            " AND epoch = $3 AND last_seq >= $4 AND NOT released FOR UPDATE",
+            *lease.fence,
+            whole.seq,
+        )
+        if before is None:
+            raise lost(lease)
+        if before > whole.seq:
+            return  # a later one was written meanwhile, and the log before it deleted
+        await connection.execute(
+            "DELETE FROM slowcat.snapshot WHERE tenant = $1 AND person = $2", *lease.key
+        )
+        for first in range(0, len(whole.parts), AT_ONCE):  # a statement has to end in time
+            some = whole.parts[first : first + AT_ONCE]
+            await connection.executemany(
+                "INSERT INTO slowcat.snapshot (tenant, person, upto, part, body, crc)"
+                " VALUES ($1, $2, $3, $4, $5, $6)",
+                [(*lease.key, whole.seq, n, p.body, p.crc) for n, p in enumerate(some, first)],
+            )
+        await connection.execute(
+            "DELETE FROM slowcat.log WHERE tenant = $1 AND person = $2 AND seq <= $3",
+            *lease.key,
+            whole.seq if forgets is not None else before,
+        )
+        await connection.execute(
+            "UPDATE slowcat.owner SET snapshot_upto = $3, forget_epoch = greatest(forget_epoch, $4)"
+            " WHERE tenant = $1 AND person = $2",
+            *lease.key,
+            whole.seq,
+            forgets or 0,
+        )
+        if forgets is not None:
+            await connection.execute(
+                "WITH purged AS (UPDATE slowcat.owner SET purged_under = $3,"
+                f" purged_in = {FILES}, ref = gen_random_uuid()"
+                " WHERE tenant = $1 AND person = $2 RETURNING ref)"
+                " SELECT pg_notify($4, ref::text) FROM purged",
+                *lease.fence,
+                CHANNEL,
+            )
+
+
+async def rewrite(connection: Connection) -> None:
+    """Rewrite the tables, so that no deleted row is in their files. Nobody can use them meanwhile.
+
+    Raises:
+        FleetError: The role of this connection may not.
+    """
+    before = await connection.fetchval(f"SELECT {FILES}")
+    for table in ("log", "snapshot"):
+        await connection.execute(f"VACUUM FULL slowcat.{table}", timeout=REWRITE_S)
+    if set(before) & set(await connection.fetchval(f"SELECT {FILES}")):
+        hint = "Run it as the role that owns the tables, with SLOWCAT_FLEET__DSN"
+        raise FleetError("this role may not rewrite the tables", hint=hint)
+
+
+async def notified(connection: Connection, tenant: str, message: str) -> str | None:
+    """Return of whom a message of ``CHANNEL`` is; None if it is nobody of this tenant."""
+    try:
+        ref = UUID(message)
+    except ValueError:
+        return None
+    found = await connection.fetchval(
+        "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2", tenant, ref
+    )
+    return None if found is None else str(found)
+
+
+async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[list[Part]]:
+    """Yield the parts of the snapshot, ``AT_ONCE`` at a time."""
+    first, found = 0, list[Part]()
+    while first == 0 or len(found) == AT_ONCE:
+        rows = await connection.fetch(
+            "SELECT body, crc FROM slowcat.snapshot WHERE tenant = $1 AND person = $2 AND upto = $3"
+            " AND part >= $4 AND part < $5 ORDER BY part",
+            *lease.key,
+            lease.snapshot_upto,
+            first,
+            first + AT_ONCE,
+        )
+        found = [Part(row["body"], row["crc"]) for row in rows]
+        yield found
+        first += AT_ONCE

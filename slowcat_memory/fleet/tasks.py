@@ -10,14 +10,14 @@ from msgspec import Struct
 
 from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.database import Connection
-from slowcat_memory.fleet.leases import Lease
+from slowcat_memory.fleet.leases import Lease, Worker
 
-THINK = "think"  # all idle work that is due
 THINK_AFTER_S = 10.0  # behind a conversation: who was cut off calls again within seconds
 ABANDONED_S = 300.0  # until the idle work of a person whose worker died; it may come back first
 MOST_ATTEMPTS = 5
 FIRST_PAUSE_S, PAUSE_GROWTH, LONGEST_PAUSE_S = 60.0, 4.0, 86_400.0  # after a failure
 MOST_ERROR_CHARS = 200
+_THIS_RUN = "WHERE tenant = $1 AND person = $2 AND leased_by = $3"
 
 
 class Claimed(Struct, frozen=True, kw_only=True):
@@ -30,20 +30,15 @@ class Claimed(Struct, frozen=True, kw_only=True):
     """
 
     lease: Lease
-    job: str
     attempts: int
     leased_by: str
-    body: bytes
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return *self.lease.key, self.leased_by
 
 
-async def schedule(
-    connection: Connection,
-    tenant: str,
-    person: str,
-    job: str = THINK,
-    after_s: float = 0.0,
-    body: bytes = b"",
-) -> None:
+async def schedule(connection: Connection, tenant: str, person: str, after_s: float = 0.0) -> None:
     """Make a task due in so many seconds; one that waits stays due when it was, if that is earlier.
 
     One that runs is due again after this run. One that failed keeps its pause, and begins anew if it
@@ -56,19 +51,17 @@ async def schedule(
             person,
         )
         await connection.execute(
-            "INSERT INTO slowcat.task AS t (tenant, person, job, not_before, body)"
-            " VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4), $5)"
-            " ON CONFLICT (tenant, person, job) DO UPDATE SET"
-            " not_before = CASE WHEN t.leased_by <> '' OR t.attempts >= $6 THEN excluded.not_before"
+            "INSERT INTO slowcat.task AS t (tenant, person, not_before)"
+            " VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))"
+            " ON CONFLICT (tenant, person) DO UPDATE SET"
+            " not_before = CASE WHEN t.leased_by <> '' OR t.attempts >= $4 THEN excluded.not_before"
             " WHEN t.attempts > 0 THEN t.not_before"
             " ELSE least(t.not_before, excluded.not_before) END,"
-            " attempts = CASE WHEN t.attempts >= $6 THEN 0 ELSE t.attempts END,"
-            " leased_by = '', body = excluded.body",
+            " attempts = CASE WHEN t.attempts >= $4 THEN 0 ELSE t.attempts END,"
+            " leased_by = ''",
             tenant,
             person,
-            job,
             after_s,
-            body,
             MOST_ATTEMPTS,
         )
 
@@ -76,17 +69,16 @@ async def schedule(
 async def schedule_abandoned(connection: Connection, tenant: str) -> None:
     """Schedule idle work for people whose workers died."""
     await connection.execute(
-        "INSERT INTO slowcat.task (tenant, person, job, not_before)"
-        " SELECT tenant, person, $2, clock_timestamp() + make_interval(secs => $3)"
+        "INSERT INTO slowcat.task (tenant, person, not_before)"
+        " SELECT tenant, person, clock_timestamp() + make_interval(secs => $2)"
         " FROM slowcat.owner WHERE tenant = $1 AND NOT released AND until < clock_timestamp()"
         " ON CONFLICT DO NOTHING",
         tenant,
-        THINK,
         ABANDONED_S,
     )
 
 
-async def claim(connection: Connection, tenant: str, holder: str, lease_s: float) -> Claimed | None:
+async def claim(connection: Connection, worker: Worker) -> Claimed | None:
     """Take the task that has been due longest, with its person's lease; None if there is none.
 
     A task whose worker vanished counts that as a failure.
@@ -97,34 +89,26 @@ async def claim(connection: Connection, tenant: str, holder: str, lease_s: float
             "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
         )
         row = await connection.fetchrow(
-            "SELECT t.person, t.job, t.body, t.attempts + (t.leased_by <> '')::integer AS attempts"
+            "SELECT t.person, t.attempts + (t.leased_by <> '')::integer AS attempts"
             " FROM slowcat.task t JOIN slowcat.owner o USING (tenant, person)"
             " WHERE t.tenant = $1 AND t.not_before <= clock_timestamp() AND t.attempts < $2"
             " AND (o.released OR o.until <= clock_timestamp())"
             " ORDER BY t.not_before LIMIT 1 FOR UPDATE OF t, o SKIP LOCKED",
-            tenant,
+            worker.tenant,
             MOST_ATTEMPTS,
         )
         if row is None:
             return None
-        lease = await leases.take(connection, tenant, row["person"], holder, lease_s, "idle")
-        leased_by = f"{holder}/{lease.epoch}"
+        lease = await leases.take(connection, worker, row["person"], "idle")
+        leased_by = f"{worker.holder}/{lease.epoch}"
         await connection.execute(
-            "UPDATE slowcat.task SET leased_by = $4, attempts = $5"
-            " WHERE tenant = $1 AND person = $2 AND job = $3",
-            tenant,
-            row["person"],
-            row["job"],
+            "UPDATE slowcat.task SET leased_by = $3, attempts = $4"
+            " WHERE tenant = $1 AND person = $2",
+            *lease.key,
             leased_by,
             row["attempts"],
         )
-    return Claimed(
-        lease=lease,
-        job=row["job"],
-        attempts=row["attempts"],
-        leased_by=leased_by,
-        body=row["body"],
-    )
+    return Claimed(lease=lease, attempts=row["attempts"], leased_by=leased_by)
 
 
 async def finish(connection: Connection, claimed: Claimed, again_s: float | None = None) -> None:
@@ -133,19 +117,19 @@ async def finish(connection: Connection, claimed: Claimed, again_s: float | None
     Called in the transaction of a fenced append.
     """
     if again_s is None:
-        await connection.execute(f"DELETE FROM slowcat.task {_THIS_RUN}", *_key(claimed))
+        await connection.execute(f"DELETE FROM slowcat.task {_THIS_RUN}", *claimed.key)
     else:
         await connection.execute(
             "UPDATE slowcat.task SET leased_by = '', attempts = 0, error = '',"
-            f" not_before = clock_timestamp() + make_interval(secs => $5) {_THIS_RUN}",
-            *_key(claimed),
+            f" not_before = clock_timestamp() + make_interval(secs => $4) {_THIS_RUN}",
+            *claimed.key,
             again_s,
         )
 
 
 async def put_back(connection: Connection, claimed: Claimed) -> None:
     """Make an interrupted task due again, untried."""
-    await connection.execute(f"UPDATE slowcat.task SET leased_by = '' {_THIS_RUN}", *_key(claimed))
+    await connection.execute(f"UPDATE slowcat.task SET leased_by = '' {_THIS_RUN}", *claimed.key)
 
 
 async def fail(connection: Connection, claimed: Claimed, error: str) -> None:
@@ -154,9 +138,9 @@ async def fail(connection: Connection, claimed: Claimed, error: str) -> None:
     ``error`` says why, without a word of a memory.
     """
     await connection.execute(
-        "UPDATE slowcat.task SET leased_by = '', attempts = $5, error = $6,"
-        f" not_before = clock_timestamp() + make_interval(secs => $7) {_THIS_RUN}",
-        *_key(claimed),
+        "UPDATE slowcat.task SET leased_by = '', attempts = $4, error = $5,"
+        f" not_before = clock_timestamp() + make_interval(secs => $6) {_THIS_RUN}",
+        *claimed.key,
         claimed.attempts + 1,
         error[:MOST_ERROR_CHARS],
         pause_s(claimed.attempts + 1),
@@ -166,10 +150,3 @@ async def fail(connection: Connection, claimed: Claimed, error: str) -> None:
 def pause_s(attempts: int) -> float:
     """Return how long a task waits after so many failures."""
     return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * PAUSE_GROWTH ** (attempts - 1))
-
-
-_THIS_RUN = "WHERE tenant = $1 AND person = $2 AND job = $3 AND leased_by = $4"
-
-
-def _key(claimed: Claimed) -> tuple[str, str, str, str]:
-    return claimed.lease.tenant, claimed.lease.person, claimed.job, claimed.leased_by

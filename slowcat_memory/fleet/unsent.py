@@ -114,7 +114,7 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
     if any(_without_derived(one.body) for one in sets):
         logger.warning("fleet: {} change sets could not be sent in time", len(sets))
         made = [replace(one, body=outbox.pack_changes(_without_derived(one.body))) for one in sets]
-        _make(place.new_unsent(), state, made)
+        _make(place.vacant(copies.UNSENT), state, made)
     copies.delete(folder)
 
 
@@ -305,7 +305,7 @@ class WaitingTurns:
 
     def _make(self, epoch: int) -> tuple[Store, Path]:
         with self._place.locked():
-            folder = self._place.new_unsent()
+            folder = self._place.vacant(copies.UNSENT)
             _make(folder, replace(self._whose, epoch=epoch), ())
             return Store.open(folder, outbox=Outbox(epoch)), folder
 

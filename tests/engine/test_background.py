@@ -300,7 +300,7 @@ def frames_of(call: Callable[[], object]) -> int:
 
 
 def test_background_a_sender_that_has_ended_raises_a_fresh_error_each_time() -> None:
-    shipper = Shipper(Mock(), Mock(), 0, 30.0, Metrics(), on_lost=Mock(), on_away=Mock())
+    shipper = Shipper(Mock(), Mock(last_seq=0), Metrics(), on_lost=Mock(), on_away=Mock())
     shipper.replica = Mock(seq=1)
     shipper.settle_when_sent(waited := new_future())
     shipper.end(ended := StoreClosedError("the lease is lost"))

@@ -1,11 +1,12 @@
 """Conversations of a fleet's worker without a pipeline, for tests."""
 
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.shared_member import SharedMember
+from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from tests.support.said import said_by_anna
 
 SOON_S = 10.0
@@ -39,3 +40,18 @@ def rows(fleet: Fleet, query: str, *args: object) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in found]
 
     return fleet.database.run(read)
+
+
+def files_with(folder: Path, word: bytes) -> list[Path]:
+    found = list[Path]()
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # it was deleted meanwhile
+            found += [path] if path.is_file() and word in path.read_bytes() else []
+    return found
+
+
+def wait_gone(folder: Path, word: bytes) -> None:
+    deadline = time.monotonic() + SOON_S
+    while found := files_with(folder, word):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.02)

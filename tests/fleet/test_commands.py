@@ -6,11 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.fleet import leases, tasks
@@ -56,7 +56,7 @@ def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(
     sm: CommandLine, dsn: str
 ) -> None:
     result = sm("fleet", "init")
-    assert result.exit_code == 0 and "The tables are up to date (version 2)." in result.stdout
+    assert result.exit_code == 0 and "The tables are up to date (version 3)." in result.stdout
     assert "Row-level security does not bind" in result.stderr
     role = "worker_of_" + sm.folder.name.replace("-", "_")[:40]
     database = Database(dsn)
@@ -103,17 +103,15 @@ def test_status_shows_who_holds_whom_and_what_waits(sm: CommandLine, fleet: Flee
     assert result.exit_code == 0 and "has 0 people" in result.stdout
     assert "Nobody is held." in result.stdout
     tenant = fleet.worker.tenant
-    take = partial(leases.take, tenant=tenant, holder="away/1", lease_s=0.0)
-    fleet.database.run(partial(take, person="clara"))
-    fleet.database.run(partial(tasks.schedule, tenant=tenant, person="dora"))
-    claim = partial(tasks.claim, tenant=tenant, holder="x/2", lease_s=60.0)
-    claimed = fleet.database.run(claim)
-    assert claimed is not None
-    fleet.database.run(partial(tasks.schedule, tenant=tenant, person="emil"))
-    failing = fleet.database.run(claim)
+    run = fleet.database.run
+    run(leases.take, replace(fleet.worker, lease_s=0.0), "clara")
+    run(tasks.schedule, tenant, "dora")
+    assert run(tasks.claim, fleet.worker) is not None
+    run(tasks.schedule, tenant, "emil")
+    failing = run(tasks.claim, fleet.worker)
     assert failing is not None
-    fleet.database.run(partial(tasks.fail, claimed=failing, error="ValueError"))
-    fleet.database.run(partial(leases.release, lease=failing.lease, seq=0))
+    run(tasks.fail, failing, "ValueError")
+    run(leases.release, failing.lease, 0)
     with talking(fleet) as member:
         say(member, "My dog is called Bello.")
         shown = sm.ok("fleet", "status")
@@ -141,7 +139,7 @@ def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
             monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
             member.append(said_by_anna("My cat is called Mimi."))
             assert member.flush(5.0)
-            monkeypatch.setattr(type(member.holding), "after_closing", lambda holding: None)
+            monkeypatch.setattr("slowcat_memory.fleet.housekeeping.tidy_person", lambda *_: None)
     result = sm("fleet", "status")
     assert "has 1 copy, 0 in use." in result.stdout
     assert "Unsent:" in result.stderr and "of anna" in result.stderr
@@ -163,7 +161,7 @@ def test_work_ends_with_ctrl_c_and_holds_nobody(sm: CommandLine, fleet: Fleet) -
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     try:
-        fleet.database.run(partial(tasks.schedule, tenant=fleet.worker.tenant, person="anna"))
+        fleet.database.run(tasks.schedule, fleet.worker.tenant, "anna")
         assert worker.stdout is not None
         assert worker.stdout.readline().startswith("anna: done")
         worker.send_signal(signal.SIGINT)
@@ -182,7 +180,7 @@ def test_housekeeping_says_what_still_has_what_was_forgotten_and_removes_it(
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
         bodies = [row[0] for row in rows(fleet, "SELECT body FROM slowcat.log WHERE tenant = $1")]
         assert member.forget(Forget(turns=(1,))).erased
-    assert fleet.database.run(partial(in_files, bodies=bodies))
+    assert fleet.database.run(in_files, bodies)
     for command in ("status", "housekeeping"):
         result = sm("fleet", command)
         assert "in the tables' files yet: something of 1 memory" in result.stderr
@@ -196,7 +194,7 @@ def test_housekeeping_says_what_still_has_what_was_forgotten_and_removes_it(
         )
     )
     found = sm.json("fleet", "housekeeping", "--full")
-    assert not fleet.database.run(partial(in_files, bodies=bodies))
+    assert not fleet.database.run(in_files, bodies)
     assert found["database"]["purged"] == 0
     assert found["kept"] == ["/c/x/unsent-1 on far", f"{aside} on {fleet.worker.host}"]
     aside.rmdir()

@@ -9,6 +9,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.errors import BusyElsewhereError, StoreError
 from slowcat_memory.fleet import housekeeping
 from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store.disk.outbox import CopyState
 from slowcat_memory.store.replica import seeding
@@ -21,19 +22,19 @@ def test_a_copy_that_cannot_be_opened_leaves_a_lease_that_others_can_take(
     worker_config: Make,
 ) -> None:
     with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
-        broken = first.hold("anna", Metrics())
+        broken = Holding(first.worker, "anna", Metrics())
         (broken.folder / "data.mdb").unlink()
         (broken.folder / "data.mdb").mkdir()
         with pytest.raises(StoreError):
             broken.open_store(broken.folder)
         first._renew()  # which would hold it for good
-        held = second.hold("anna", Metrics())
+        held = Holding(second.worker, "anna", Metrics())
         assert held.lease.epoch > broken.lease.epoch
 
 
 def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(worker_config: Make) -> None:
     with Fleet(worker_config("a")) as fleet:
-        held = fleet.hold("anna", Metrics())
+        held = Holding(fleet.worker, "anna", Metrics())
         name = held.folder.parent.name
         seeding.sign(held.folder, CopyState(tenant=fleet.worker.tenant, person="anna", epoch=-1))
         tidying = threading.Thread(target=housekeeping.tidy_person, args=(fleet.worker, name))
@@ -49,11 +50,11 @@ def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
     worker_config: Make,
 ) -> None:
     with Fleet(worker_config("a")) as fleet:
-        held = fleet.hold("anna", Metrics())
+        held = Holding(fleet.worker, "anna", Metrics())
         store = held.open_store(held.folder)
         with pytest.raises(BusyElsewhereError):
-            fleet.hold("anna", Metrics(), "idle")
-        assert fleet.hold("anna", Metrics()).lease.epoch == held.lease.epoch + 1
+            Holding(fleet.worker, "anna", Metrics(), purpose="idle")
+        assert Holding(fleet.worker, "anna", Metrics()).lease.epoch == held.lease.epoch + 1
         store.close()
 
 

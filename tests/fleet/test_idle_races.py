@@ -12,10 +12,9 @@ import pytest
 
 from slowcat_memory.config import Config
 from slowcat_memory.errors import BusyElsewhereError
-from slowcat_memory.fleet import tasks
+from slowcat_memory.fleet import hydration, tasks
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.operate import push_pull
-from slowcat_memory.fleet.operate.idle_worker import IdleWorker, Worked
+from slowcat_memory.fleet.idle_worker import IdleWorker, Worked
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.store import Store
 from tests.fleet.talking import rows, talking
@@ -38,8 +37,7 @@ def converse(fleet: Fleet, random: Random, until: float, said: Counter[tuple[str
                     said[person, text] += 1
         except BusyElsewhereError:
             continue
-        work = partial(tasks.schedule, tenant=fleet.worker.tenant, person=person)
-        fleet.database.run(work)
+        fleet.database.run(tasks.schedule, fleet.worker.tenant, person)
         time.sleep(random.uniform(0.0, 1.0))  # callers do not come without a pause
 
 
@@ -69,11 +67,11 @@ def test_idle_work_and_conversations_race(
     assert not any(thread.is_alive() for thread in (*talkers, *idlers))
     fleet = fleets[0]
     for person in PEOPLE:
-        fleet.database.run(partial(tasks.schedule, tenant=fleet.worker.tenant, person=person))
+        fleet.database.run(tasks.schedule, fleet.worker.tenant, person)
     IdleWorker(fleet, on_worked=worked.append).run(threading.Event(), until_done=True)
     found, thought = Counter[tuple[str, str]](), Counter[str]()
     for person in {person for person, _ in said}:
-        push_pull.pull(fleet.worker, person, tmp_path / person, fleet.config.store)
+        hydration.pull(fleet.worker, person, tmp_path / person)
         with Store.open(tmp_path / person, readonly=True) as store, store.snapshot() as snapshot:
             found.update((person, turn.text) for turn in snapshot.turns())
             thought[person] = sum(run.job == "think" for run in snapshot.runs())

@@ -2,11 +2,11 @@
 
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.errors import DatabaseAwayError
@@ -28,14 +28,13 @@ def texts(fleet: Fleet) -> list[str]:
 def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> None:
     """Say something that is saved in a copy, and not sent before it is closed."""
     with monkeypatch.context() as patch:
-        patch.setattr(Shipper, "_send", lambda self: False)
+        patch.setattr(Shipper, "_send", lambda *_: False)
         patch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
         member = fleet.member("anna")
         member.start(SOON_S)
         for text in said:
             member.append(said_by_anna(text))
         assert member.flush(SOON_S)
-        patch.setattr(member.holding, "after_closing", lambda: None)
         patch.setattr("slowcat_memory.fleet.housekeeping.tidy_person", lambda *_: None)
         member.release()
 
@@ -48,8 +47,7 @@ def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(
         with talking(first) as member:
             say(member, "I live in Lisbon.")
         leave_unsent(first, monkeypatch, *TEXTS)
-        take = partial(leases.take, tenant=first.worker.tenant, person="anna", holder="dies")
-        first.database.run(partial(take, lease_s=0.0))
+        first.database.run(leases.take, replace(second.worker, lease_s=0.0), "anna")
         append = person_log.append
 
         async def answer_lost(*args: Any, **how: Any) -> int:

@@ -3,7 +3,6 @@
 import hashlib
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,13 @@ from slowcat_memory.config import Config
 from slowcat_memory.config.config import MemoryOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import (
-    BusyElsewhereError,
     DatabaseAwayError,
-    FleetError,
     StoreDamagedError,
     StoreError,
     StoreUnsafeError,
 )
-from slowcat_memory.fleet import leases, snapshots
+from slowcat_memory.fleet import hydration, leases, person_log
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.operate import push_pull
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
@@ -92,12 +88,12 @@ def index_files(folder: Path) -> dict[str, str]:
     }
 
 
-def push(fleet: Fleet, folder: Path, person: str = "anna") -> push_pull.Pushed:
-    return push_pull.push(fleet.worker, folder, person, fleet.config.store)
+def push(fleet: Fleet, folder: Path, person: str = "anna") -> hydration.Pushed:
+    return hydration.push(fleet.worker, folder, person, fleet.config.store)
 
 
-def pull(fleet: Fleet, folder: Path, person: str = "anna") -> push_pull.Pulled:
-    return push_pull.pull(fleet.worker, person, folder, fleet.config.store)
+def pull(fleet: Fleet, folder: Path, person: str = "anna") -> hydration.Pulled:
+    return hydration.pull(fleet.worker, person, folder)
 
 
 def test_there_and_back_the_rows_are_equal(fleet: Fleet, local: Path, tmp_path: Path) -> None:
@@ -127,31 +123,16 @@ def test_a_conversation_goes_on_from_what_was_pushed(
     assert texts == [*SAID[:2], "My cat is called Mimi."]
 
 
-def test_a_person_with_a_memory_is_not_replaced(fleet: Fleet, local: Path) -> None:
-    push(fleet, local)
-    with pytest.raises(FleetError, match="'anna' has a memory"):
-        push(fleet, local)
-    assert rows(fleet, STATE) == [(1, 1, True)]
-    assert push(fleet, local, "ben").person == "ben"
-
-
-def test_a_person_in_a_conversation_is_not_pushed(fleet: Fleet, local: Path) -> None:
-    take = partial(leases.take, tenant=fleet.worker.tenant, person="anna", holder="x", lease_s=9.0)
-    fleet.database.run(take)
-    with pytest.raises(BusyElsewhereError):
-        push(fleet, local)
-
-
 def test_what_arrives_otherwise_than_it_was_sent_is_not_committed(
     fleet: Fleet, local: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = snapshots.write
+    written = person_log.write_snapshot
 
     async def loses(connection: Any, *args: Any, **how: Any) -> None:
         await written(connection, *args, **how)
         await connection.execute("DELETE FROM slowcat.snapshot WHERE part = 0")
 
-    monkeypatch.setattr(snapshots, "write", loses)
+    monkeypatch.setattr(person_log, "write_snapshot", loses)
     with pytest.raises(StoreDamagedError, match="the database has other rows"):
         push(fleet, local)
     assert rows(fleet, STATE) == []
@@ -190,9 +171,3 @@ def test_nothing_is_overwritten_by_a_pull(fleet: Fleet, local: Path, tmp_path: P
     with pytest.raises(StoreError, match="is not empty"):
         pull(fleet, tmp_path / "back")
     assert content(local) == before and (beside / "diary.txt").exists()
-
-
-def test_nobody_to_pull(fleet: Fleet, tmp_path: Path) -> None:
-    with pytest.raises(FleetError, match="no memory of 'nobody'"):
-        pull(fleet, tmp_path / "back", "nobody")
-    assert not list(tmp_path.glob("back*"))

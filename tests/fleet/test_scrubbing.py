@@ -9,11 +9,10 @@ import zstandard
 
 from slowcat_memory.config import Config
 from slowcat_memory.fleet import person_log
-from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.shared_member import SharedMember
+from slowcat_memory.fleet.fleet_process import Fleet, SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store.disk.environment import Environment
-from tests.fleet.talking import SOON_S, say, talking
+from tests.fleet.talking import SOON_S, files_with, say, talking
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
@@ -33,10 +32,6 @@ def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return made
 
 
-def holders(folder: Path, word: bytes) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and word in path.read_bytes()]
-
-
 def outbox_has(member: SharedMember, word: bytes) -> bool:
     assert member.engine is not None and member.engine.store.replica is not None
     waiting = member.engine.store.replica.unsent(0, 1 << 20)
@@ -48,17 +43,17 @@ def test_what_was_sent_is_erased_in_one_rewrite(
 ) -> None:
     with Fleet(worker_config()) as fleet, talking(fleet) as member:
         say(member, "The safe's number is quobble.", "My dog is called Bello.")
-        assert holders(tmp_path, b"quobble")
+        assert files_with(tmp_path, b"quobble")
         assert member.forget(Forget(turns=(1,))).erased
         assert len(rewrites) == 1
-        assert holders(tmp_path, b"quobble") == []
+        assert files_with(tmp_path, b"quobble") == []
 
 
 def test_what_was_not_sent_is_erased_once_it_was(
     worker_config: Make, tmp_path: Path, rewrites: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slowcat_memory.fleet.shared_member.COMMITTED_S", 0.1)
-    monkeypatch.setattr("slowcat_memory.fleet.shared_member.PURGED_S", 0.1)
+    monkeypatch.setattr("slowcat_memory.fleet.fleet_process.COMMITTED_S", 0.1)
+    monkeypatch.setattr("slowcat_memory.fleet.fleet_process.PURGED_S", 0.1)
     append = person_log.append
 
     async def away(*_: Any, **__: Any) -> None:
@@ -75,4 +70,4 @@ def test_what_was_not_sent_is_erased_once_it_was(
         monkeypatch.setattr(person_log, "append", append)
         assert member.holding is not None and member.holding.shipper.wait_purged(SOON_S)
         assert len(rewrites) == 2
-        assert holders(tmp_path, b"quobble") == [] and not outbox_has(member, b"quobble")
+        assert files_with(tmp_path, b"quobble") == [] and not outbox_has(member, b"quobble")

@@ -6,21 +6,21 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.retention.retention import RetentionOptions
-from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError
+from slowcat_memory.errors import DatabaseAwayError, LeaseLostError
 from slowcat_memory.fleet import leases, person_log, tasks
-from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.operate.idle_worker import IdleWorker, Worked
-from slowcat_memory.fleet.shared_member import CopyEngine
+from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet
+from slowcat_memory.fleet.idle_worker import IdleWorker, Worked
 from slowcat_memory.fleet.tasks import Claimed
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.store.disk.outbox import Unsent
 from tests.fleet.talking import rows, say, talking
 
 Make = Callable[..., Config]
-STATE = "SELECT job, attempts, leased_by <> '' FROM slowcat.task WHERE tenant = $1 ORDER BY person"
+STATE = "SELECT attempts, leased_by <> '' FROM slowcat.task WHERE tenant = $1 ORDER BY person"
 
 
 @pytest.fixture
@@ -40,9 +40,7 @@ def schedule(fleet: Fleet, person: str = "anna", **how: Any) -> None:
 
 
 def claim(fleet: Fleet) -> Claimed | None:
-    worker = fleet.worker
-    work = partial(tasks.claim, tenant=worker.tenant, holder=worker.holder, lease_s=worker.lease_s)
-    return fleet.database.run(work)
+    return fleet.database.run(tasks.claim, fleet.worker)
 
 
 def due_in(fleet: Fleet) -> float:
@@ -69,13 +67,6 @@ def test_the_earlier_of_two_times_counts(fleet: Fleet) -> None:
     assert claim(fleet) is None
 
 
-def test_the_task_that_has_been_due_longest_is_first(fleet: Fleet) -> None:
-    for person, after_s in (("anna", -1.0), ("ben", -100.0), ("clara", 100.0)):
-        schedule(fleet, person, after_s=after_s)
-    found = [claim(fleet), claim(fleet), claim(fleet)]
-    assert [one and one.lease.person for one in found] == ["ben", "anna", None]
-
-
 def test_a_person_who_talks_is_left_alone(fleet: Fleet, worker_config: Make) -> None:
     with Fleet(worker_config("other")) as other, talking(other) as member:
         say(member, "My dog is called Bello.")
@@ -89,8 +80,8 @@ def test_a_task_that_runs_and_is_scheduled_again_is_due_after_it(fleet: Fleet) -
     claimed = claim(fleet)
     assert claimed is not None and claim(fleet) is None
     schedule(fleet)
-    fleet.database.run(partial(tasks.finish, claimed=claimed))
-    assert rows(fleet, STATE) == [("think", 0, False)]
+    fleet.database.run(tasks.finish, claimed)
+    assert rows(fleet, STATE) == [(0, False)]
 
 
 def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet: Fleet) -> None:
@@ -99,8 +90,8 @@ def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet: Fleet) -> N
         rows(fleet, "UPDATE slowcat.task SET not_before = now() WHERE tenant = $1 RETURNING 1")
         claimed = claim(fleet)
         assert claimed is not None and claimed.attempts == attempts - 1
-        fleet.database.run(partial(tasks.fail, claimed=claimed, error="ValueError"))
-        fleet.database.run(partial(leases.release, lease=claimed.lease, seq=0))
+        fleet.database.run(tasks.fail, claimed, "ValueError")
+        fleet.database.run(leases.release, claimed.lease, 0)
         assert due_in(fleet) == pytest.approx(tasks.pause_s(attempts), abs=2.0)
         if attempts == 1:  # a new conversation does not shorten the pause
             schedule(fleet)
@@ -129,16 +120,15 @@ def test_a_conversation_that_takes_over_makes_the_task_due_untried_at_once(
         schedule(idle)
         assert claim(idle) is not None  # and it dies just now: it puts nothing back
         with talking(other) as member:
-            assert rows(other, STATE) == [("think", 0, False)]
+            assert rows(other, STATE) == [(0, False)]
             say(member, "My dog is called Bello.")
         claimed = claim(other)
         assert claimed is not None and claimed.attempts == 0
 
 
 def test_people_whose_worker_died_are_not_left_out(fleet: Fleet) -> None:
-    work = partial(leases.take, tenant=fleet.worker.tenant, person="anna", holder="x", lease_s=0.0)
-    fleet.database.run(work)
-    fleet.database.run(partial(tasks.schedule_abandoned, tenant=fleet.worker.tenant))
+    fleet.database.run(leases.take, replace(fleet.worker, lease_s=0.0), "anna")
+    fleet.database.run(tasks.schedule_abandoned, fleet.worker.tenant)
     assert due_in(fleet) == pytest.approx(tasks.ABANDONED_S, abs=2.0)
 
 
@@ -179,57 +169,15 @@ def test_a_task_its_result_and_its_run_are_one_transaction(
         raise DatabaseAwayError("killed between the result and the commit")
 
     monkeypatch.setattr(tasks, "finish", killed)
-    monkeypatch.setattr("slowcat_memory.fleet.operate.idle_worker.SENT_S", 0.3)
     monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "interrupted"
     seq = rows(fleet, "SELECT last_seq FROM slowcat.owner WHERE tenant = $1")[0][0]
-    assert before <= seq < appended[0] and rows(fleet, STATE) == [("think", 0, False)]
+    assert before <= seq < appended[0] and rows(fleet, STATE) == [(0, False)]
     monkeypatch.setattr(tasks, "finish", finish)
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "done"
     assert rows(fleet, STATE) == []
-
-
-def test_a_conversation_takes_over_at_once_and_the_task_is_due_untried(
-    fleet: Fleet, worker_config: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Fleet(worker_config("a")) as first:
-        with talking(first) as member:
-            say(member, "My sister Clara lives in Lisbon.")
-        schedule(fleet)
-        caller = talking(first)
-
-        def call(engine: CopyEngine) -> None:
-            say(caller.__enter__(), "It is me again.")
-
-        epoch = rows(fleet, "SELECT epoch FROM slowcat.owner WHERE tenant = $1")[0][0]
-        monkeypatch.setattr(CopyEngine, "append_unsent", _once(call))
-        worked = work_once(fleet)
-        assert worked is not None and worked.outcome == "interrupted"
-        assert worked.error.startswith("LeaseLostError")
-        assert rows(fleet, STATE) == [("think", 0, False)]
-        owner = "SELECT epoch, purpose FROM slowcat.owner WHERE tenant = $1"
-        assert rows(fleet, owner) == [(epoch + 2, "conversation")]
-        caller.__exit__(None, None, None)
-        refused = (
-            "SELECT count(*) FROM slowcat.log l WHERE tenant = $1 AND epoch = $2 AND EXISTS"
-            " (SELECT FROM slowcat.log c WHERE c.tenant = $1 AND c.epoch > $2 AND c.seq < l.seq)"
-        )
-        assert rows(fleet, refused, epoch + 1) == [(0,)]
-    schedule(fleet)
-    worked = work_once(fleet)
-    assert worked is not None and worked.outcome == "done"
-
-
-def _once(call: Callable[[CopyEngine], None]) -> Callable[[CopyEngine], None]:
-    left = [call]
-
-    def method(engine: CopyEngine) -> None:
-        if left:
-            left.pop()(engine)
-
-    return method
 
 
 def test_a_task_that_fails_is_tried_later(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +189,7 @@ def test_a_task_that_fails_is_tried_later(fleet: Fleet, monkeypatch: pytest.Monk
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "failed"
     assert worked.error.startswith("ValueError at ")
-    assert rows(fleet, STATE) == [("think", 1, False)]
+    assert rows(fleet, STATE) == [(1, False)]
     assert rows(fleet, "SELECT error FROM slowcat.task WHERE tenant = $1") == [(worked.error,)]
     assert due_in(fleet) == pytest.approx(tasks.FIRST_PAUSE_S, abs=2.0)
 
@@ -252,7 +200,7 @@ def test_a_worker_that_ends_puts_its_task_back(fleet: Fleet) -> None:
     stop.set()
     worked = IdleWorker(fleet).work_once(stop)
     assert worked is not None and worked.outcome == "interrupted"
-    assert rows(fleet, STATE) == [("think", 0, False)] and due_in(fleet) <= 0.0
+    assert rows(fleet, STATE) == [(0, False)] and due_in(fleet) <= 0.0
 
 
 def test_after_its_time_the_next_person_has_a_turn(fleet: Fleet) -> None:
@@ -276,22 +224,12 @@ def test_a_look_a_day_later_where_something_expires(worker_config: Make) -> None
         assert due_in(fleet) == pytest.approx(86_400.0, abs=5.0)
 
 
-def test_idle_work_goes_on_until_nothing_is_due(fleet: Fleet) -> None:
-    for person in ("anna", "ben", "clara"):
-        schedule(fleet, person)
-    seen = list[Worked]()
-    IdleWorker(fleet, on_worked=seen.append).run(threading.Event(), until_done=True)
-    assert sorted(one.person for one in seen) == ["anna", "ben", "clara"]
-    assert rows(fleet, STATE) == []
-
-
 # ---------------------------------------------------------------- the last append
 
 
 def test_an_append_of_an_older_lease_does_nothing_else_either(fleet: Fleet) -> None:
-    take = partial(leases.take, tenant=fleet.worker.tenant, person="anna", lease_s=5.0)
-    old = fleet.database.run(partial(take, holder="x", purpose="idle"))
-    fleet.database.run(partial(take, holder="y"))
+    old = fleet.database.run(leases.take, fleet.worker, "anna", "idle")
+    fleet.database.run(leases.take, replace(fleet.worker, holder="y"), "anna")
     done = list[object]()
 
     async def also(connection: Any) -> None:
@@ -299,23 +237,5 @@ def test_an_append_of_an_older_lease_does_nothing_else_either(fleet: Fleet) -> N
 
     sets = [Unsent(1, old.epoch, 0, b"x")]
     with pytest.raises(LeaseLostError):
-        fleet.database.run(partial(person_log.append, lease=old, sets=sets, lease_s=5.0, also=also))
+        fleet.database.run(person_log.append, old, sets, also)
     assert done == []
-
-
-def test_a_write_that_fails_here_ends_no_task(fleet: Fleet) -> None:
-    with talking(fleet) as member:
-        say(member, "My dog is called Bello.")
-        assert member.holding is not None
-        shipper, done = member.holding.shipper, list[object]()
-
-        def fails() -> None:
-            raise StoreError("the disk refuses")
-
-        async def also(connection: Any) -> None:
-            done.append(connection)
-
-        with pytest.raises(StoreError, match="the disk"):
-            shipper.send_last(fails, also, 1.0)
-        say(member, "My cat is called Mimi.")  # nothing is held any more
-        assert done == []

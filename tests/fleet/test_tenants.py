@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.errors import FleetError
-from slowcat_memory.fleet import schema, snapshots
+from slowcat_memory.fleet import person_log, schema
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.fleet_process import Fleet
@@ -178,7 +178,7 @@ def test_tenants_a_role_cannot_let_itself_in(dsn: str, two: tuple[Tenant, Tenant
     ):
         with pytest.raises(FORBIDDEN):
             queries(mine.dsn, *change.split("; "))
-    assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(2,)]
+    assert queries(mine.dsn, "SELECT version FROM slowcat.migration") == [(3,)]
 
 
 def test_tenants_the_servers_statistics_have_nothing_of_the_other(
@@ -225,7 +225,7 @@ def test_tenants_a_notification_names_nobody(two: tuple[Tenant, Tenant], tmp_pat
     mine, other = two
     heard: list[str] = []
     database = Database(mine.dsn)
-    database.listen(snapshots.CHANNEL, heard.append)
+    database.listen(person_log.CHANNEL, heard.append)
     with Fleet(config_of(other, tmp_path)) as fleet, talking(fleet) as member:
         say(member, f"The key is {other.word}.")
         asyncio.run(until(lambda: queries(mine.dsn, LISTENING)))
@@ -233,14 +233,14 @@ def test_tenants_a_notification_names_nobody(two: tuple[Tenant, Tenant], tmp_pat
         asyncio.run(until(lambda: heard))
         names = other.word, other.name, "anna", copy_name(other.name, "anna")
         assert len(heard) == 1 and not any(name in heard[0] for name in names)
-        assert database.run(lambda c: snapshots.notified(c, mine.name, heard[0])) is None
-        assert database.run(lambda c: snapshots.notified(c, other.name, heard[0])) is None
-        assert fleet.database.run(lambda c: snapshots.notified(c, other.name, heard[0])) == "anna"
+        assert database.run(lambda c: person_log.notified(c, mine.name, heard[0])) is None
+        assert database.run(lambda c: person_log.notified(c, other.name, heard[0])) is None
+        assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) == "anna"
         say(member, f"The key is {other.word} again.")
         assert member.forget(Forget(turns=(2,))).erased
         asyncio.run(until(lambda: len(heard) == 2))
         assert heard[0] != heard[1], "two forgettings of one person cannot be linked"
-        assert fleet.database.run(lambda c: snapshots.notified(c, other.name, heard[0])) is None
+        assert fleet.database.run(lambda c: person_log.notified(c, other.name, heard[0])) is None
     database.close()
 
 
@@ -318,7 +318,7 @@ def test_tenants_no_role_keeps_the_maker_of_tables_waiting(
         try:
             await connection.execute("BEGIN; SELECT pg_advisory_lock(7512603911)")
             await connection.execute("LOCK TABLE slowcat.migration IN ACCESS SHARE MODE")
-            return await asyncio.to_thread(made.run, schema.upgrade, SOON_S)
+            return await asyncio.to_thread(made.run, schema.upgrade)
         finally:
             made.close()
             await connection.close()
@@ -333,7 +333,7 @@ def test_tenants_two_makers_of_tables_wait_for_each_other(dsn: str) -> None:
     made = [Database(urlunsplit(parts._replace(path=f"/{name}"))) for _ in range(3)]
     try:
         with ThreadPoolExecutor(3) as pool:
-            added = list(pool.map(lambda one: one.run(schema.upgrade, 60.0), made))
+            added = list(pool.map(lambda one: one.run(schema.upgrade, timeout_s=60.0), made))
         assert sorted(added) == [[], [], [*schema.migrations()]]
     finally:
         for one in made:

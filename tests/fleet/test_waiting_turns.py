@@ -106,7 +106,7 @@ def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(
         blocked, send = True, Shipper._send
 
         def send_of_others(shipper: Shipper) -> bool:
-            if blocked and shipper._lease.holder == first.worker.holder:
+            if blocked and shipper._database is first.database:
                 return False
             return send(shipper)
 

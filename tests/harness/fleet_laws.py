@@ -154,8 +154,6 @@ def held(server: Server, cache: Path, person: str) -> Any:
     ), "the end of a lease")  # fmt: skip
 
     def take() -> Any:
-        from functools import partial
-
         from slowcat_memory.fleet import hydration, leases
         from slowcat_memory.fleet.copies import Copies, copy_name
         from slowcat_memory.fleet.fleet_process import Fleet
@@ -163,13 +161,12 @@ def held(server: Server, cache: Path, person: str) -> Any:
         config = worker_config(Orders(dsn=server.dsn, name="fresh", cache=cache))
         fleet = Fleet(config)
         try:
-            take = partial(leases.take, tenant=TENANT, person=person, holder="laws", lease_s=5.0)
-            lease = fleet.database.run(take)
+            lease = fleet.database.run(leases.take, fleet.worker, person)
             place = Copies(cache, copy_name(TENANT, person))
             with place.locked():
-                folder, _ = hydration.hydrate(fleet.database, place, lease, 1.0)
+                folder, _ = hydration.hydrate(fleet.worker, place, lease)
             rows = dump(data_file(folder))
-            fleet.database.run(partial(leases.release, lease=lease, seq=lease.last_seq))
+            fleet.database.run(leases.release, lease, lease.last_seq)
             return rows
         finally:
             fleet.close()

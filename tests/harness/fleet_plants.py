@@ -24,8 +24,8 @@ def plant(what: str) -> None:
 
     if what == "no-fence":
 
-        async def kept(*_: Any) -> set[int]:
-            return set()
+        async def kept(*_: Any) -> list[Any]:
+            return []
 
         person_log.APPEND, leases.renew = _ANYWHERE, kept  # type: ignore[assignment]
     elif what == "renumbered":
@@ -42,23 +42,22 @@ def plant(what: str) -> None:
     elif what == "early":
         send = Shipper._send
 
-        def emptied_first(self: Any) -> bool:
+        def emptied_first(self: Any, *also: Any) -> bool:
             replica = self.replica
             if sets := replica.unsent(self._sent, 1 << 20):
                 replica.note_sent(sets[-1].seq)
                 replica.trim()
                 replica.unsent = lambda *_: sets
             try:
-                return bool(send(self))
+                return bool(send(self, *also))
             finally:
                 vars(replica).pop("unsent", None)
 
         Shipper._send = emptied_first  # type: ignore[method-assign]
     elif what == "no-snapshot":
 
-        def purge(self: Any) -> bool:
+        def purge(self: Any) -> None:
             self._purged = self.replica.erased().epoch
-            return False
 
         Shipper._purge = purge  # type: ignore[method-assign]
     elif what:

@@ -14,6 +14,7 @@ from tests.harness.fleet_server import TENANT, Server
 from tests.harness.puppet_life import Orders
 from tests.harness.puppets import WAIT_S, Puppet, end_all, until
 
+RACES = 10  # for one person
 FORGOTTEN_S = 60.0  # until nothing holds it, on a busy machine
 
 
@@ -98,6 +99,27 @@ def stalls(server: Server, folder: Path, count: int, seed: int = 1, plant: str =
             stage.until(lambda one=first, who=person: one.ask("is_ready", person=who), "its return")
         first.ask("release", person=person)
         end_all((first, second))
+    return stage.end()
+
+
+def races(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Let two workers talk with one person: one takes the lease while the other appends under it."""
+    stage = Stage(server, folder, seed, plant)
+    both = [stage.worker("a", lease_s=15.0), stage.worker("b", lease_s=15.0)]
+    for n in range(count):
+        person = stage.person(n // RACES) if n % RACES == 0 else stage.people[-1]
+        holder, taker = stage.rng.sample(both, 2)
+        stage.hold(holder, person)
+        orders = [(holder, holder.send("say", person=person, count=5))]
+        stage.server.execute(f"UPDATE slowcat.owner SET purpose = 'idle' WHERE person = '{person}'")
+        taken = taker.send("hold", person=person, wait_s=WAIT_S)
+        orders.append((holder, holder.send("say", person=person, count=5)))
+        stage.check(not (why := taker.answer(taken)), f"the lease was not taken over: {why}")
+        orders.append((taker, taker.send("say", person=person, count=2)))
+        for one, order in orders:
+            stage.expected |= set(one.answer(order))
+        for one in (taker, holder):
+            one.ask("release", person=person)
     return stage.end()
 
 
@@ -293,10 +315,10 @@ def _with_leftovers(
     from slowcat_memory.store import data_file
 
     _hand_over(stage, person, first, second)
-    for place in first.orders.cache.glob(f"{copy_name(TENANT, person)}/a"):
-        shutil.copytree(place, place.with_name("b.new"))
-        shutil.copytree(place, place.with_name("c"))
-        data_file(place.with_name("c")).rename(place.with_name("c") / "other")
+    for place in first.orders.cache.glob(f"{copy_name(TENANT, person)}/copy-*"):
+        shutil.copytree(place, place.with_name("copy-b.new"))
+        shutil.copytree(place, place.with_name("copy-c"))
+        data_file(place.with_name("copy-c")).rename(place.with_name("copy-c") / "other")
     done = second.ask("forget_text", person=person, words=words)
     stage.check(done["erased"], f"not erased: {done}")
     return words

@@ -26,7 +26,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.engine.turns import INDEX_AFTER_S
-from slowcat_memory.fleet import Fleet, leases, schema, snapshots
+from slowcat_memory.fleet import Fleet, leases, person_log, schema
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Forget
@@ -340,9 +340,9 @@ def in_the_statement() -> Iterator[None]:
     """A statement's text has a parameter."""
     take = leases.take
 
-    async def told(connection: Any, tenant: str, person: str, *rest: Any, **more: Any) -> Any:
+    async def told(connection: Any, worker: Any, person: str, *rest: Any) -> Any:
         await connection.execute(f"SELECT '{person}'")
-        return await take(connection, tenant, person, *rest, **more)
+        return await take(connection, worker, person, *rest)
 
     with mock.patch.object(leases, "take", told):
         yield
@@ -351,13 +351,13 @@ def in_the_statement() -> Iterator[None]:
 @contextmanager
 def named_aloud() -> Iterator[None]:
     """A notification names the person."""
-    write = snapshots.write
+    write = person_log.write_snapshot
 
     async def told(connection: Any, lease: Any, *rest: Any, **more: Any) -> Any:
-        await connection.execute("SELECT pg_notify($1, $2)", snapshots.CHANNEL, lease.person)
+        await connection.execute("SELECT pg_notify($1, $2)", person_log.CHANNEL, lease.person)
         return await write(connection, lease, *rest, **more)
 
-    with mock.patch.object(snapshots, "write", told):
+    with mock.patch.object(person_log, "write_snapshot", told):
         yield
 
 
@@ -377,7 +377,7 @@ def looking(bench: Bench) -> Iterator[None]:
     """Look at log lines and notifications while the block runs."""
     sink = logger.add(bench.see_log, level="TRACE", format="{message} {exception}", enqueue=False)
     bench.fleet.database.listen(
-        snapshots.CHANNEL, lambda payload: bench.see("notifications", payload, ())
+        person_log.CHANNEL, lambda payload: bench.see("notifications", payload, ())
     )
     try:
         yield

@@ -7,8 +7,7 @@ and is made again after that conversation.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
@@ -19,9 +18,8 @@ from msgspec.structs import replace
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError, describe_error
 from slowcat_memory.fleet import tasks
-from slowcat_memory.fleet.database import Work
-from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.shared_member import CopyEngine
+from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet, of_copy
+from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.tasks import Claimed
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.records import Run, WriteBatch
@@ -33,7 +31,7 @@ MOST_S = 300.0  # for one person, before the next has a turn
 PATIENCE_S = 5.0  # with work that cannot be done now
 LEFT_S = 600.0  # until such work is tried again
 DAY_S, SOONEST_S = 86_400.0, 60.0  # until a look for what is to be erased by then
-SENT_S = 10.0  # how long the end waits for the database
+SENT_S = 10.0  # how long the last write may take
 AWAY_S = 5.0  # between tries to reach the database
 
 Outcome = Literal["done", "interrupted", "failed"]
@@ -49,7 +47,6 @@ class Worked(Struct, frozen=True, kw_only=True):
     """
 
     person: str
-    job: str
     outcome: Outcome
     seconds: float
     again_s: float | None = None
@@ -86,7 +83,7 @@ class IdleWorker:
         """
         self._fleet, self._on_worked, self._how = fleet, on_worked, engine
         self._most_s, self._seconds = most_s, seconds
-        self._owed: list[Work[None]] = []  # what the database could not be sent
+        self._owed: list[tuple[Any, ...]] = []  # what the database could not be sent
         self._sweep_at = float("-inf")
 
     def run(self, stop: threading.Event, *, until_done: bool = False) -> None:
@@ -123,16 +120,12 @@ class IdleWorker:
         """
         run, worker = self._fleet.database.run, self._fleet.worker
         while self._owed:
-            run(self._owed[-1])
+            run(*self._owed[-1])
             self._owed.pop()
         if self._seconds() >= self._sweep_at:
-            run(partial(tasks.schedule_abandoned, tenant=worker.tenant))
+            run(tasks.schedule_abandoned, worker.tenant)
             self._sweep_at = self._seconds() + SWEEP_S
-        claim = partial(
-            tasks.claim, tenant=worker.tenant, holder=worker.holder, lease_s=worker.lease_s
-        )
-        claimed = run(claim)
-        if claimed is None:
+        if (claimed := run(tasks.claim, worker)) is None:
             return None
         worked = self._work(claimed, stop)
         self._fleet.metrics.count(f"fleet_tasks_{worked.outcome}")
@@ -142,46 +135,36 @@ class IdleWorker:
     # ---------------------------------------------------------------- one person
 
     def _work(self, claimed: Claimed, stop: threading.Event) -> Worked:
-        began = self._seconds()
+        began, trouble, engine = self._seconds(), list[StoreError](), None
         try:
-            with self._opened(claimed) as (engine, trouble):
-                try:
-                    again_s = self._do(engine, claimed, partial(self._check, stop, trouble, began))
-                except Exception as error:  # before the lease is released, or another claims it
-                    return self._not_done(claimed, error, began)
-        except Exception as error:  # it could not be opened
+            engine = self._open(claimed, trouble)
+            again_s = self._do(engine, claimed, partial(self._check, stop, trouble, began))
+            return self._worked(claimed, "done", began, again_s=again_s)
+        except Exception as error:  # its task is due before another can claim it
             return self._not_done(claimed, error, began)
-        return Worked(
-            person=claimed.lease.person,
-            job=claimed.job,
-            outcome="done",
-            seconds=self._seconds() - began,
-            again_s=again_s,
-        )
+        finally:
+            if engine is not None:
+                engine.close()
 
-    @contextmanager
-    def _opened(self, claimed: Claimed) -> Iterator[tuple[CopyEngine, list[StoreError]]]:
-        """Yield the engine of a person's copy, and a list that gets what ends its use."""
-        fleet, trouble = self._fleet, list[StoreError]()
-        holding = fleet.hold(
+    def _worked(self, claimed: Claimed, outcome: Outcome, began: float, **how: Any) -> Worked:
+        seconds = self._seconds() - began
+        return Worked(person=claimed.lease.person, outcome=outcome, seconds=seconds, **how)
+
+    def _open(self, claimed: Claimed, trouble: list[StoreError]) -> CopyEngine:
+        """Open the engine of a person's copy; ``trouble`` gets what ends its use."""
+        fleet = self._fleet
+        holding = Holding(
+            fleet.worker,
             claimed.lease.person,
             fleet.metrics,
-            "idle",
             lease=claimed.lease,
             on_lost=trouble.append,
             on_away=lambda error: trouble.append(error) if error else None,
         )
-        config = fleet.config
-        own = replace(
-            config,
-            memory=replace(config.memory, path=str(holding.folder), user_id=claimed.lease.person),
-            idle=replace(config.idle, enabled=False, grace_s=0.0),  # nobody speaks; done below
-        )
-        engine = CopyEngine(own, holding, metrics=fleet.metrics, **self._how)
-        try:
-            yield engine, trouble
-        finally:
-            engine.close()
+        config = of_copy(fleet.config, holding.folder, claimed.lease.person)
+        idle = replace(config.idle, enabled=False, grace_s=0.0)  # nobody speaks; done below
+        config = replace(config, idle=idle)
+        return CopyEngine(config, holding, metrics=fleet.metrics, **self._how)
 
     def _do(
         self, engine: CopyEngine, claimed: Claimed, check: Callable[[Any], None]
@@ -195,19 +178,16 @@ class IdleWorker:
         except _OutOfTime:
             again_s = 0.0
         run = Run(
-            task=f"fleet/{claimed.job}",
-            job=claimed.job,
+            task="fleet/think",
+            job="think",
             at=began,
             ms=round((self._seconds() - from_s) * 1e3, 1),
             outcome="done",
         )
-        sent = engine.holding.shipper.send_last(
+        engine.holding.shipper.send_last(
             lambda: engine.store.apply("fleet", WriteBatch(run=run)).wait(SENT_S),
             partial(tasks.finish, claimed=claimed, again_s=again_s),
-            SENT_S,
         )
-        if not sent:
-            raise DatabaseAwayError("the database does not have the result yet")
         return again_s
 
     def _check(
@@ -225,21 +205,15 @@ class IdleWorker:
         """Make a task due again: at once and untried where it was interrupted."""
         interrupted = isinstance(error, _Interrupted | LeaseLostError | DatabaseAwayError)
         why = str(error) if isinstance(error, _Interrupted) else describe_error(error)
-        work = partial(tasks.put_back, claimed=claimed)
+        work: tuple[Any, ...] = tasks.put_back, claimed
         if not interrupted:
             logger.warning("fleet: idle work for {} failed: {}", claimed.lease.person, why)
-            work = partial(tasks.fail, claimed=claimed, error=why)
+            work = tasks.fail, claimed, why
         try:
-            self._fleet.database.run(work)
+            self._fleet.database.run(*work)
         except DatabaseAwayError:
             self._owed.append(work)
-        return Worked(
-            person=claimed.lease.person,
-            job=claimed.job,
-            outcome="interrupted" if interrupted else "failed",
-            seconds=self._seconds() - began,
-            error=why,
-        )
+        return self._worked(claimed, "interrupted" if interrupted else "failed", began, error=why)
 
 
 def next_look_s(engine: MemoryEngine) -> float | None:

@@ -60,16 +60,15 @@ CREATE TABLE slowcat.snapshot (
 );
 ALTER TABLE slowcat.snapshot ALTER COLUMN body SET STORAGE EXTERNAL;
 
+-- Idle work of a person: all of it that is due.
 CREATE TABLE slowcat.task (
   tenant      text        NOT NULL,
   person      text        NOT NULL,
-  job         text        NOT NULL,
   not_before  timestamptz NOT NULL DEFAULT clock_timestamp(),
   attempts    integer     NOT NULL DEFAULT 0,       -- failures; at the fifth it is given up
   leased_by   text        NOT NULL DEFAULT '',      -- the run of it, as long as the person's lease lasts
   error       text        NOT NULL DEFAULT '',      -- of the last failure
-  body        bytea       NOT NULL DEFAULT '',
-  PRIMARY KEY (tenant, person, job)
+  PRIMARY KEY (tenant, person)
 );
 CREATE INDEX task_due ON slowcat.task (tenant, not_before);
 
