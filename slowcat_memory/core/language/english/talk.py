@@ -147,7 +147,6 @@ TALK = TalkWords(
             _doing("decide|decided|settle on|settled on") + "|" + _own("decisions?"),
             "decided type:decision",
         ),
-        (_own("goals?|ambitions?|aims?|resolutions?"), "goal type:goal state:plan"),
         (
             _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
             + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|\bis home\b|\bwhere was home\b|"

@@ -221,12 +221,6 @@ TALK = TalkWords(
             + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
             "goal type:goal state:plan",
         ),
-        (
-            _doing("entschieden|beschlossen|entschlossen")
-            + "|"
-            + _own("entscheidung|entscheidungen|entschluss"),
-            "decided type:decision",
-        ),
         (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
         (
             r"^(?!.*\b(?:war|hatte|gestern)\b)(?:.*\b(?:ich|wir|mein\w*|unser\w*|mir|uns)\b.*\b(hund|katze|kater|haustier|tier)e?\b|"
