@@ -120,8 +120,8 @@ def measure(
         engine = MemoryEngine(config)
         try:
             engine.prepare(corpus.SCOPE)
-            engine.drain()
-            index = engine.stats()["index"][corpus.SCOPE]
+            engine.flush(indexed=True)
+            index = engine.upkeep.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
             common.refuse_failures(engine.metrics)
         finally:

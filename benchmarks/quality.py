@@ -45,7 +45,6 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM
-from slowcat_memory.records import Turn
 
 DEPTH = 50  # hits a question
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
@@ -155,7 +154,7 @@ def answer_all(
             for due, sessions in steps(data, transcript):
                 if due and fresh:
                     thinker.think(engine)
-                    engine.maintain("embed", scope)
+                    engine.upkeep.embed(scope)
                     fresh = False
                 for question in due:
                     now = question.asked_at or last or engine.clock()
@@ -168,8 +167,9 @@ def answer_all(
                     if also:
                         also(engine, question, scope, now)
                 for session in sessions:
-                    acks = transfer.ingest(engine, scope, session)
-                    times = [ack.event.at for ack in acks if isinstance(ack.event, Turn)]
+                    ids = transfer.ingest(engine, scope, session)
+                    with engine.snapshot() as snapshot:
+                        times = [turn.at for id_ in ids if (turn := snapshot.turn(id_))]
                     last, fresh = max([*times, *([last] if last else [])], default=None), True
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 

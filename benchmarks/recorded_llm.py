@@ -149,7 +149,7 @@ class Thinker:
         if self._replier is not None:
             self._replier.origin_of = lambda turn: _origin(engine, turn)
         engine.store.flush(None)
-        engine.think([JOB])
+        engine.idle.until_done([JOB])
 
 
 @contextmanager

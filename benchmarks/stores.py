@@ -114,8 +114,8 @@ def _build(config: Config, size: int, tail: int) -> None:
     try:
         engine.prepare(corpus.SCOPE)
         for _, events in corpus.turns(tail, common.SEED, size - tail):
-            engine.append_all(events)
-        engine.drain()
+            engine.append(*events)
+        engine.flush(indexed=True)
         engine.store.flush(None)
     finally:
         engine.close()

@@ -364,7 +364,7 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
     """Print how much is remembered of whom."""
     from slowcat_memory.store.sharing import others_of
 
-    found, others = engine.stats(), others_of(engine.config.folder)
+    found, others = engine.upkeep.stats(), others_of(engine.config.folder)
     found["processes"] = [{"pid": one.pid, "program": one.program} for one in others]
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}

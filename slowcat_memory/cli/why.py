@@ -109,7 +109,7 @@ def recall_of(
 ) -> "tuple[LedgerEntry, dict[str, Memory]] | None":
     """Return what was recalled for a turn, by default the latest; names are those of the present."""
     from slowcat_memory.core.disclosure import renamed
-    from slowcat_memory.engine.search import why as ledger_of
+    from slowcat_memory.runtime.commands.targets import why as ledger_of
 
     number = turn or next((entry.turn for entry in snapshot.ledger_tail(1)), 0)
     found = ledger_of(snapshot, number) if number else None

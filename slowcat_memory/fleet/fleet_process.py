@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
-from slowcat_memory.engine.sharing import Shared
+from slowcat_memory.engine.availability import Shared
 from slowcat_memory.fleet import housekeeping, leases, snapshots
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
@@ -112,7 +112,7 @@ class Fleet:
 
     def release(self, member: SharedMember) -> None:
         """Let go of a member; the last user closes it."""
-        self._members.release(member.config.folder, member, member.close)
+        self._members.release(member.config.folder, member, member.shut)
 
     def hold(
         self, person: str, metrics: Metrics, purpose: Purpose = "conversation", **called: Any

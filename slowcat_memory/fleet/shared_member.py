@@ -33,7 +33,7 @@ COMMITTED_S = 2.0  # how long a change waits for the database
 SPOKEN_S = 0.3  # how long a voice command does
 PURGED_S = 10.0  # how long a forget does
 MOST_WAITING = 50_000  # change sets that may wait for the database: some 15,000 turns
-CHANGES = frozenset({"remember", "mark", "correct", "push_icebreaker", "undo", "apply"})
+CHANGES = frozenset({"remember", "edit", "undo", "apply"})
 AWAY = "fleet/away"  # the activity that keeps idle work from growing the queue
 
 
@@ -60,12 +60,12 @@ class CopyEngine(MemoryEngine):
             self.metrics.count("fleet_late_failed")
             logger.error("fleet: turns wait on: {}", describe_error(error))
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Save and send what is left, and close. Takes a few seconds at most."""
         if not self.closed:
             self.idle.stop()
             self.holding.before_closing()
-        super().close()
+        super()._close()
         self.holding.after_closing()
         forget_texts()  # the next person's are others
 
@@ -85,13 +85,13 @@ class SharedMember(BackgroundEngine):
         self._waiting = unsent.WaitingTurns(self._place, fleet.worker.tenant, person)
         self._latest: Holding | None = None
 
-    def release(self) -> None:
+    def close(self) -> None:
         self._fleet.release(self)
 
-    def close(self) -> None:
+    def shut(self) -> None:
         lost = self._latest if self.holding is None else None
         self._schedule_idle_work()
-        super().close()
+        super().shut()
         self._waiting.close()
         if (lost and not lost.is_released) or self._place.unsent():
             try:
@@ -165,36 +165,30 @@ class SharedMember(BackgroundEngine):
 
     # ---------------------------------------------------------------- turns
 
-    def append(self, event: Event) -> Ack:
-        if refused := self._refused():
-            return Ack(refused, event)
-        if self.engine is None:
-            return self._committed_later(self._append_without_copy(event))
-        return self._committed_later(super().append(event))
+    def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
+        live = len(events) == 1 and cursor is None
+        if self._is_full():
+            if live:
+                return _refusal(events[0], self._full())
+            raise self._full()
+        if live and self.engine is None:
+            return self._committed_later(self._append_without_copy(events[0]))
+        return self._committed_later(super().append(*events, cursor=cursor))
 
     def _append_without_copy(self, event: Event) -> Ack:
         """Let a turn wait, in memory and on the disk. Does not block."""
-        append = super().append_all
+        append = functools.partial(super().append, event)
         try:
-            return self._waiting.append(event, lambda cursor: append((event,), cursor)[0])
+            return self._waiting.append(event, lambda cursor: append(cursor=cursor))
         except StoreFullError as error:
-            refused = new_future()
-            refused.set_exception(error)
-            return Ack(refused, event)
+            return _refusal(event, error)
 
-    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
-        if self._refused():
-            raise self._full()
-        return [self._committed_later(one) for one in super().append_all(events, cursor)]
-
-    def _refused(self) -> "Future[None] | None":
+    def _is_full(self) -> bool:
         holding = self.holding
         if holding is None or holding.shipper.waiting < MOST_WAITING:
-            return None
+            return False
         self.metrics.count("fleet_refused")
-        refused = new_future()
-        refused.set_exception(self._full())
-        return refused
+        return True
 
     def _full(self) -> StoreFullError:
         return StoreFullError(
@@ -261,3 +255,9 @@ class SharedMember(BackgroundEngine):
                 hint="It is sent when the database can be reached",
             )
         return result
+
+
+def _refusal(event: Event, error: StoreError) -> Ack:
+    refused = new_future()
+    refused.set_exception(error)
+    return Ack(refused, event)

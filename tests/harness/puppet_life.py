@@ -93,7 +93,7 @@ class Doing:
         return bool(self.members[person].is_ready)
 
     def release(self, person: str) -> None:
-        self.members.pop(person).release()
+        self.members.pop(person).close()
         self.note("released", person=person)
 
     def say(self, person: str, count: int = 1, session: str = "") -> list[str]:

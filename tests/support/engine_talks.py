@@ -42,7 +42,7 @@ def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
         )
         ids.append(engine.append(said).id)
     engine.store.flush(None)
-    engine.drain()
+    engine.flush(indexed=True)
     return ids
 
 
@@ -53,7 +53,7 @@ def sessions(engine):
 
 
 def found(engine: MemoryEngine, words: str) -> list[str]:
-    engine.drain()
+    engine.flush(indexed=True)
     return [hit.memory.text for hit in engine.search(words, "anna", k=9).hits]
 
 

@@ -44,7 +44,7 @@ def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
             turns.append(engine.append(turn).event)
     clock.advance(60)
     engine.append(SessionEdge(**edge, kind="end", at=clock.now, reason="disconnect"))
-    engine.drain()
+    engine.flush(indexed=True)
     engine.store.flush(None)
     return turns
 

@@ -138,7 +138,7 @@ class Mind:
         return turns
 
     def settle(self) -> None:
-        self.engine.drain()
+        self.engine.flush(indexed=True)
         self.engine.store.flush(None)
 
     def think(self, llm: Any = "own", days: float = 8.0) -> int:
@@ -174,4 +174,4 @@ def think(
         return asyncio.run(done())
     finally:
         contexts.close()
-        engine.drain()
+        engine.flush(indexed=True)
