@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from rich.console import Console
 
 from slowcat_memory.config import Config, load
 from slowcat_memory.metrics import Metrics, percentiles
+from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
+from tests.support.recorded_answers import RecordingLLM, ReplayingLLM
 
 __all__ = ["Console", "percentiles"]
 
@@ -167,6 +169,22 @@ def scratch() -> Iterator[Path]:
     """Yield a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="slowcat-bench-") as folder:
         yield Path(folder)
+
+
+@contextmanager
+def thinking(
+    options: ThinkingOptions, *, record: Path | None = None, replay: Path | None = None
+) -> Iterator[LLM | None]:
+    """Yield the LLM of idle work; None without a URL and without recorded answers.
+
+    Args:
+        options: Whose URL is the server's.
+        record: Keeps every prompt and answer in this file.
+        replay: Answers from such a file.
+    """
+    llm: LLM | None = ReplayingLLM(replay) if replay else open_llm(options)
+    with ExitStack() as stack:
+        yield stack.enter_context(closing(RecordingLLM(llm, record))) if llm and record else llm
 
 
 def write_json(path: Path | None, results: dict[str, Any]) -> None:

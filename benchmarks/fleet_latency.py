@@ -34,9 +34,9 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from benchmarks import common, corpus, server_process, stores
+from benchmarks import common, corpus, stores
 from benchmarks.common import percentiles
-from benchmarks.rig import RECOGNISERS, Rig
+from benchmarks.rig import RECOGNISERS, Rig, serving
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine.background import BackgroundEngine
@@ -241,7 +241,7 @@ def _turn(bench: Bench, count: int, how: str) -> dict[str, Any]:
     folder = shutil.copytree(bench.store, bench.folder / f"embedded-{how}")
     embedded = replace(common.configuration(folder), prefetch=prefetch)
     bench.push(corpus.SCOPE) if how == next(iter(ARMS)) else None
-    with _worker(config) as fleet, server_process.serving() as url:
+    with _worker(config) as fleet, serving() as url:
         here = BackgroundEngine.acquire(embedded)
         members = {"embedded": here, "fleet": _started(fleet, corpus.SCOPE)}
         try:

@@ -2,7 +2,7 @@
 
 At each size, on a made-up store (a sealed index, and a tail of the last few hundred turns):
 
-- *inline*: ``await engine.recall(...)`` and ``engine.pack(...)`` on a real event loop, for texts that
+- *inline*: ``await engine.recall(...)`` and ``engine.blocks.pack(...)`` on a real event loop, for texts that
   were never asked before, so that each is embedded while the turn waits;
 - *ahead*: the same with the vector at hand, as when it was embedded while the person still spoke;
 - *stages*: where that time goes; "hop" is the way to the worker thread and back;
@@ -36,11 +36,12 @@ max); ``cpu_ratio``, ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py
 """
 
 import asyncio
+import random
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -50,21 +51,23 @@ from benchmarks import (
     common,
     corpus,
     rhythms,
-    store_pace,
     stores,
-    tier_questions,
 )
 from benchmarks.common import percentiles
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory import providers
 from slowcat_memory.config import Config
+from slowcat_memory.core.retention.tiering import TIERS, WARM
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
+from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50
 TAIL = 300  # turns since the last seal
+PAUSE_S = 0.1  # between two halves of an exchange: people take seconds
+TICK_S = 0.001
 TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
 BESIDE = {
     "beside_busy": "the first, beside a busy core",
@@ -158,9 +161,9 @@ async def _conversation(
     cpu, rest = stages.pop("cpu"), stages.pop("but_embedding")
     paused = await rhythms.after_pauses(engine, other_questions(rhythms.A_ROUND * rounds))
     ahead, _ = await ask(engine, second, embed(engine, second))
-    idle = await store_pace.lag(asyncio.sleep(idle_s))
-    talk = await store_pace.lag(_work(engine, third, size, TALK_S))
-    flood = await store_pace.lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
+    idle = await lag(asyncio.sleep(idle_s))
+    talk = await lag(_work(engine, third, size, TALK_S))
+    flood = await lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
     await asyncio.to_thread(engine.drain)
     busy = await _beside_busy(engine, fifth)
     building = await _during_build(engine, sixth)
@@ -180,7 +183,7 @@ async def _conversation(
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "stages": _all_percentiles(stages),
         "loop_lag": _all_percentiles(late),
-        "store": await store_pace.measure(engine, exchanges, after=size + 4 * exchanges),
+        "store": await stored(engine, exchanges, after=size + 4 * exchanges),
     }
 
 
@@ -212,7 +215,7 @@ async def ask(
 
 async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s: float) -> None:
     """Hold a conversation, faster than people do: recall, then store both halves."""
-    fresh = store_pace.exchanges(len(texts), after)
+    fresh = exchanges(len(texts), after)
     for text, exchange in zip(texts, fresh, strict=True):
         await rhythms.timed(engine, text)
         for turn in exchange:
@@ -233,7 +236,7 @@ def _tiers(config: Config, count: int) -> dict[str, Any]:
         engine.upkeep.age()
         engine.prepare(corpus.SCOPE)
         try:
-            asked = tier_questions.of_store(engine, count)
+            asked = tier_questions_of(engine, count)
         except ValueError:
             return {}
         return asyncio.run(_ask_tiers(engine, asked))
@@ -282,6 +285,165 @@ async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float
     finally:
         busy.kill()
         busy.wait()
+
+
+# -------------------------------------------------------------------- what storing costs
+
+
+async def stored(engine: MemoryEngine, count: int, after: int) -> dict[str, Any]:
+    """Store exchanges, at the pace of talk and then as fast as they can be handed over.
+
+    Args:
+        engine: Open for writing.
+        count: How many exchanges, each way.
+        after: How many turns were made before.
+
+    Returns:
+        By pace ("talk", "burst"): ``accept``, how long ``engine.append`` holds its caller, and
+        ``durable``, from that call until the turn is on disk.
+    """
+    talk = await _store(engine, count, after, PAUSE_S)
+    burst = await _store(engine, count, after + 2 * count, 0.0)
+    return {"talk": talk, "burst": burst}
+
+
+async def _store(engine: MemoryEngine, count: int, after: int, pause_s: float) -> dict[str, Any]:
+    accept: list[float] = []
+    durable: list[float] = []
+    acks = []
+    for exchange in exchanges(count, after):
+        for turn in exchange:
+            began = time.perf_counter()
+            ack = engine.append(turn)
+            accept.append((time.perf_counter() - began) * 1e3)
+            ack.future.add_done_callback(
+                lambda _, began=began: durable.append((time.perf_counter() - began) * 1e3)
+            )
+            acks.append(ack)
+            await asyncio.sleep(pause_s)
+    await asyncio.gather(*(asyncio.wrap_future(ack.future) for ack in acks))
+    await asyncio.to_thread(engine.drain)
+    return {"accept": percentiles(accept), "durable": percentiles(durable)}
+
+
+def exchanges(count: int, after: int) -> Iterator[list[Turn]]:
+    """Make fresh exchanges: a person's turn and the agent's.
+
+    Args:
+        count: How many.
+        after: How many turns were made before; even.
+
+    Yields:
+        Two turns each.
+    """
+    turns = [
+        event
+        for _, events in corpus.turns(2 * count, common.SEED, after)
+        for event in events
+        if isinstance(event, Turn)
+    ]
+    return (turns[n : n + 2] for n in range(0, len(turns), 2))
+
+
+async def lag(work: Awaitable[Any]) -> list[float]:
+    """Watch how late the event loop wakes from short sleeps while something is done on it.
+
+    Args:
+        work: What is done.
+
+    Returns:
+        Milliseconds beyond the sleep of 1 ms, timer resolution included.
+    """
+    late: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(TICK_S)
+            late.append((time.perf_counter() - began - TICK_S) * 1e3)
+
+    ticker = asyncio.create_task(tick())
+    await work
+    ticker.cancel()
+    return late
+
+
+# -------------------------------------------------------------------- hot, warm and cold
+
+
+NAMES = tuple(tier.name for tier in TIERS)
+KEPT = 0.4  # share of a turn's words that the question repeats
+TIER_ASKED = (
+    "what did I tell you about {}",
+    "do you remember what I said about {}",
+    "tell me again how it was with {}",
+    "what was that with {}",
+)
+
+
+def tiered(turns: Sequence[Turn], hot: int, warm: int = WARM.size or 0) -> dict[str, list[Turn]]:
+    """Divide turns by the tier that ageing puts them in.
+
+    Ageing moves whole blocks, and keeps important ones longer: what is close to a border is left
+    out.
+
+    Args:
+        turns: All of a namespace, oldest first.
+        hot: ``memory.hot_cache_size``.
+        warm: ``tiers.warm``.
+
+    Returns:
+        Turns by the tier's name.
+    """
+    end = len(turns)
+    return {
+        "hot": list(turns[max(0, end - hot + hot // 10) :]),
+        "warm": list(turns[max(0, end - hot - warm // 2) : max(0, end - hot - warm // 5)]),
+        "cold": list(turns[: max(0, end - hot - 2 * warm)]),
+    }
+
+
+def tier_questions(turns: Sequence[Turn], count: int, seed: int) -> list[tuple[str, int]]:
+    """Ask for what the user states in turns, by two of five of their own words.
+
+    Args:
+        turns: Of one tier.
+        count: How many questions; a turn is asked for more than once where there are too few, by
+            other words.
+        seed: The same one makes the same questions.
+
+    Returns:
+        The question and the id of the turn that it asks for; no two questions alike.
+
+    Raises:
+        ValueError: Nothing is stated in these turns.
+    """
+    stated = [turn for turn in turns if turn.role == "user" and not turn.text.endswith("?")]
+    if not stated:
+        raise ValueError("no turn of this tier states anything: take a larger store")
+    chance, made = random.Random(f"{seed}/tier"), dict[str, int]()
+    while len(made) < count:
+        turn = chance.choice(stated)
+        words = [word.strip(".,") for word in turn.text.split() if chance.random() < KEPT]
+        made[chance.choice(TIER_ASKED).format(" ".join(words))] = turn.id
+    return list(made.items())
+
+
+def tier_questions_of(engine: MemoryEngine, count: int) -> dict[str, list[tuple[str, int]]]:
+    """Return so many questions for each tier of an engine's aged store.
+
+    Args:
+        engine: Open; its scope is that of made-up stores.
+        count: How many questions for each tier.
+
+    Returns:
+        By the tier's name; see ``tier_questions``.
+    """
+    with engine.store.snapshot() as snapshot:
+        turns = list(snapshot.turns(corpus.SCOPE))
+    config = engine.config
+    parts = tiered(turns, config.memory.hot_cache_size, config.tiers.warm)
+    return {name: tier_questions(parts[name], count, common.SEED) for name in NAMES}
 
 
 # -------------------------------------------------------------------- output

@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import common
-from benchmarks.lives.judging.oracle import LAWS, LIMITS, judge
-from benchmarks.lives.judging.truth import Finding, Verdict
-from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
+from benchmarks.lives.generate import YEARS_OF_DAYS, generate
+from benchmarks.lives.laws import LAWS, LIMITS, judge
 from benchmarks.lives.model import Life, diaries
-from benchmarks.lives.playing.player import play
-from benchmarks.lives.playing.truthful import TruthfulLLM
+from benchmarks.lives.player import play
+from benchmarks.lives.truth import Finding, Verdict
+from benchmarks.lives.truthful import TruthfulLLM
 from benchmarks.lives.wordings import Half
 from benchmarks.tables import titled
 

@@ -3,16 +3,17 @@
 A row is text in which ``{FILE|PATH|FORM}`` stands for a figure: a file of ``benchmarks/results``
 without its ending, keys and positions in it split by "/", and "%" for a share in percent, a format of
 Python's, or nothing for as many decimals as in the tables of docs/performance.md. So a test can compare
-every printed figure with the value at its own place. All rows of a table are of one commit; a row whose
-file was not measured on a known commit is left out.
+every printed figure with the value at its own place. All rows of a table are of one commit, the newest;
+a row whose file was not measured on it is left out.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.common import value_at
-from benchmarks.tables import caption, is_known, number, percent, table
+from benchmarks.tables import caption, generation, is_known, number, percent, table
 
 Files = Mapping[str, Any]
 """Results by name of their file."""
@@ -24,58 +25,9 @@ HEAD = (
     "",
     "measured by, and its row in [performance](docs/performance.md)",
 )
-README: tuple[Row, ...] = (
-    (
-        "A turn's wait for its memories, with a recogniser like Whisper on one of the cores and "
-        "{turn|pause_s/0|g} to {turn|pause_s/1|g} s between turns",
-        "{turn|arms/one core: segmented/wait/p50} ms; 95 of 100 within "
-        "{turn|arms/one core: segmented/wait/p95} ms; "
-        "{turn|arms/one core: segmented/in_time|%} % with all of them, within the deadline of 10 ms",
-        "`python -m benchmarks.turn`: *one core: segmented*",
-    ),
-    (
-        "… with streaming speech-to-text, where recall runs while the user speaks",
-        "{turn|arms/one core: streaming/wait/p50} ms; 95 of 100 within "
-        "{turn|arms/one core: streaming/wait/p95} ms",
-        "`python -m benchmarks.turn`: *one core: streaming*",
-    ),
-    (
-        "A recall after a pause, among {latency|results/-1/memories|,d} memories",
-        "{latency|results/-1/pauses/300/p50} ms; 95 of 100 within "
-        "{latency|results/-1/pauses/300/p95} ms; reading a block of memory takes "
-        "{latency|results/-1/pauses/reading/300} ms after the same pause, "
-        "{latency|results/-1/pauses/reading/0} ms without",
-        "`python -m benchmarks.latency`: *after a pause of 300 ms*",
-    ),
-    (
-        "From start to the first answer, {latency|results/-1/memories|,d} memories",
-        "{latency|results/-1/cold/lexical|.0f} ms by words, "
-        "{latency|results/-1/cold/full|.0f} ms in full",
-        "`python -m benchmarks.latency`: *fresh process*",
-    ),
-    (
-        "Memory and disk, {growth|results/-1/memories|,d} memories",
-        "{growth|results/-1/rss_mb|.0f} MB and {growth|results/-1/disk_mb|.0f} MB",
-        "`python -m benchmarks.growth`: *resident MB, in use*, *disk MB*",
-    ),
-    (
-        "Turns after which the LLM must read its prompt again",
-        "{prefix|results/1/arms/ours/broken} of {prefix|results/1/turns} (placed as Mem0's service "
-        "does: {prefix|results/1/arms/Mem0's/broken})",
-        "`python -m benchmarks.prefix`: *50: ours*",
-    ),
-    (
-        "{quality-locomo|results/0/levels/session/all/n} questions about months of talk (LoCoMo), "
-        "without an LLM: a right conversation is among the first five found",
-        "{quality-locomo|results/0/levels/session/all/Hit@5|%} %",
-        "`python -m benchmarks.quality --data LoCoMo`: *session level*",
-    ),
-    (
-        "… a right turn is in what the LLM is given",
-        "{quality-locomo|results/0/offered/turn/all/hit|%} %; of the memories that it is given, "
-        "{quality-locomo|results/0/offered/turn/all/precision|%} % are right",
-        "`python -m benchmarks.quality --data LoCoMo`: *offered, turn level*",
-    ),
+ROWS = Path(__file__).parent / "data" / "readme.tsv"
+README: tuple[Row, ...] = tuple(
+    tuple(line.split("\t")) for line in ROWS.read_text("utf-8").splitlines() if line[0] != "#"
 )
 MACHINES = {
     "memories": "memories|,d",
@@ -110,9 +62,6 @@ def readme(files: Files) -> str:
 
     Args:
         files: Results by name of their file.
-
-    Raises:
-        MixedCommitsError: Its rows were measured on several commits.
     """
     return _written(HEAD, README, files, "make bench").replace("---:", "---")
 
@@ -124,7 +73,9 @@ def machines(files: Files) -> str:
 
 
 def _written(head: Row, rows: Sequence[Row], files: Files, command: str) -> str:
-    there = known(files)
+    named = {name for row in rows for name in files_of(row)} & known(files).keys()
+    newest = generation(files[name] for name in sorted(named))
+    there = {name: files[name] for name in named if files[name]["commit"] == newest}
     shown = [row for row in rows if files_of(row) <= there.keys()]
     if not shown:
         return f"Not measured on a known commit yet: `{command}` does so."

@@ -265,7 +265,6 @@ def _fill(path: Path) -> None:
         for session in _past():
             engine.append(*session)
         engine.flush(indexed=True)
-        engine.store.flush(None)
     finally:
         engine.close()
 

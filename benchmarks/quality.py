@@ -3,8 +3,8 @@
 The questions of a data folder in the uniform format (see the project's docs on import) run through
 the product's own path and nothing else: a MemoryEngine in a temporary folder takes each conversation
 session by session and makes the vectors, ``engine.search`` answers. Without
-``--llm``, ``--llm-url`` or ``--replay`` there is no LLM; with one, idle work is done before anything is
-asked. A question that is asked before a session sees only the sessions before that one.
+``--llm-url`` or ``--replay`` there is no LLM; with one, turns are described by idle work before
+anything is asked. A question that is asked before a session sees only the sessions before that one.
 
 Each conversation is one scope: a two-person chat is two speakers in one shared memory, a
 user-assistant chat one user's memory. A list of items that nobody said one after the other is told
@@ -34,19 +34,18 @@ from typing import Any
 from msgspec.structs import replace
 from rich.progress import Progress
 
-from benchmarks import common, datasets, recorded_llm
-from benchmarks.datasets import Dataset, Question
-from benchmarks.recorded_llm import Thinker
+from benchmarks import common, datasets
+from benchmarks.datasets import Dataset, Origins, Question, dialogue_of, steps
 from benchmarks.scoring import ALL, Level, Offered, evaluate, evaluate_blocks
 from benchmarks.tables import percent, table
-from benchmarks.telling import Origins, dialogue_of, steps
 from slowcat_memory import providers, transfer
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import LLM
+from slowcat_memory.providers import LLM, ThinkingOptions
 
 DEPTH = 50  # hits a question
+JOB = "contextualize"
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
 SHOWN: dict[str, tuple[str, ...]] = {
     "turn": ("R@5", "R@10", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
@@ -62,9 +61,7 @@ def main() -> None:
     results = []
     for folder in datasets.find(options.data):
         data = datasets.load(folder)
-        if options.only_noted:
-            data = recorded_llm.noted(data, folder)
-        results.append(measure(data, options, folder))
+        results.append(measure(data, options))
     print(report({"results": results}))
     for result in results:
         print(f"{result['data']}: {result['seconds']} s; searches {result['search_ms']}", end="")
@@ -72,13 +69,12 @@ def main() -> None:
     common.write_json(options.json, {"k": DEPTH, "results": results})
 
 
-def measure(data: Dataset, options: argparse.Namespace, source: Path) -> dict[str, Any]:
+def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
     """Answer a data set's questions by an engine of its own, and score the answers.
 
     Args:
         data: The data set.
         options: From the command line.
-        source: The data folder, where recorded answers are.
 
     Returns:
         What the JSON says about them.
@@ -88,19 +84,17 @@ def measure(data: Dataset, options: argparse.Namespace, source: Path) -> dict[st
     with common.scratch() as folder:
         config = common.configuration(folder, options.config, **sections)
         with (
-            recorded_llm.thinking(
-                source,
-                recorded=options.llm == "recorded",
-                url=options.llm_url,
-                model=options.llm_model,
-                record=options.record,
-                replay=options.replay,
-            ) as thinker,
-            opened(config, thinker.llm) as engine,
-        ):
+            common.thinking(
+                ThinkingOptions(url=options.llm_url, model=options.llm_model),
+                record=options.record, replay=options.replay,
+            ) as llm,
+            opened(config, llm) as engine,
+        ):  # fmt: skip
             blocks = Offered()
-            run, ms = answer_all(engine, data, options.limit, thinker=thinker, also=blocks.ask)
-            thought = recorded_llm.summary(engine) if thinker.llm else None
+            run, ms = answer_all(
+                engine, data, options.limit, thinks=llm is not None, also=blocks.ask
+            )
+            thought = _thought(engine) if llm else None
             vectors = engine.embedding.key or "none"
     if options.limit:
         data = replace(data, questions=[q for q in data.questions if q.id in run])
@@ -127,7 +121,7 @@ def answer_all(
     data: Dataset,
     limit: int = 0,
     *,
-    thinker: Thinker = Thinker(),
+    thinks: bool = False,
     also: Also | None = None,
 ) -> tuple[dict[str, list[str]], list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
@@ -136,7 +130,7 @@ def answer_all(
         engine: An engine with an empty store.
         data: The data set; a conversation without questions is not told.
         limit: Only so many conversations; 0 for all.
-        thinker: Does idle work on what was told before anything is asked.
+        thinks: Whether what was told is described by its LLM before anything is asked.
         also: Asks each question once more in a way of its own, untimed.
 
     Returns:
@@ -153,7 +147,9 @@ def answer_all(
             scope, last, fresh = datasets.scope_of(transcript.conversation), None, False
             for due, sessions in steps(data, transcript):
                 if due and fresh:
-                    thinker.think(engine)
+                    if thinks:
+                        engine.store.flush(None)
+                        engine.idle.until_done([JOB])
                     engine.upkeep.embed(scope)
                     fresh = False
                 for question in due:
@@ -168,8 +164,8 @@ def answer_all(
                         also(engine, question, scope, now)
                 for session in sessions:
                     ids = transfer.ingest(engine, scope, session)
-                    with engine.snapshot() as snapshot:
-                        times = [turn.at for id_ in ids if (turn := snapshot.turn(id_))]
+                    with engine.snapshot() as log:
+                        times = [turn.at for turn in map(log.turn, ids) if turn]
                     last, fresh = max([*times, *([last] if last else [])], default=None), True
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 
@@ -193,8 +189,24 @@ def opened(config: Config, llm: LLM | None = None) -> Iterator[MemoryEngine]:
         providers.export_model(config.embedding)
     if report.state == "missing":
         raise ProviderError(report.source, hint=report.hint)
-    with closing(MemoryEngine(recorded_llm.configured(config), llm=llm)) as engine:
+    idle = replace(
+        config.idle, enabled=False, grace_s=0.0, rest_s=0.05, backoff_s=0.05, on_battery=True
+    )
+    with closing(MemoryEngine(replace(config, idle=idle), llm=llm)) as engine:
         yield engine
+
+
+def _thought(engine: MemoryEngine) -> dict[str, Any]:
+    """Count the descriptions, their keys, the tasks that were given up, and idle work's counters."""
+    with engine.store.snapshot() as snapshot:
+        scopes = snapshot.scopes()
+        made = {
+            "contexts": sum(1 for scope in scopes for _ in snapshot.contexts(scope)),
+            "keys": sum(1 for scope in scopes for _ in snapshot.keys(scope)),
+            "dead": len(list(snapshot.tasks(state="dead"))),
+        }
+    counts = engine.metrics.counts()
+    return made | {name: n for name, n in counts.items() if name.startswith("idle_")}
 
 
 def report(written: Mapping[str, Any]) -> str:
@@ -244,16 +256,10 @@ def _arguments() -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
-    parser.add_argument("--llm", choices=("none", "recorded"), default="none",
-                        help="recorded: answer the product's prompts from the data folder")  # fmt: skip
-    parser.add_argument(
-        "--llm-url", default="", help="an OpenAI-compatible server that answers them"
-    )
+    parser.add_argument("--llm-url", default="", help="an OpenAI-compatible server")
     parser.add_argument("--llm-model", default="", help="its model (default: its first)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
-    parser.add_argument("--only-noted", action="store_true",
-                        help=f"only conversations in {recorded_llm.NOTES}")  # fmt: skip
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     return parser.parse_args()
 

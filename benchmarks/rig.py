@@ -9,13 +9,21 @@ transcript, which ends the turn.
 Only the last half second of a turn is played at its pace, with the interim transcripts that fall
 into it; what was said before that is in the first of them. Pauses during which nothing is done are
 shortened. A recogniser on this machine computes, too: a streaming one while somebody speaks, a
-segmented one between the silence and the final transcript, which then takes ``COMPUTES_S``.
+segmented one between the silence and the final transcript, which then takes ``COMPUTES_S``: matrix products over weights of 64 MB take the core and
+empty the caches that a recall shares with it, as a recogniser does that reads its weights over and
+over. Its processes are stopped and continued by signals, at once; between turns they cost nothing.
+The LLM server is a process of its own as well.
 """
 
 import asyncio
+import os
 import random
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -30,8 +38,8 @@ from pipecat.frames.frames import (
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.utils.time import time_now_iso8601
 
-from benchmarks.cores import Cores
 from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.server import ScriptedServer
 
 WORD_S = 0.3  # two hundred words a minute
 BEHIND_S = 0.1  # what an interim transcript lacks
@@ -67,6 +75,71 @@ RECOGNISERS = {
     "streaming, late": Recogniser(interims=True, late=True),
     "segmented": Recogniser(interims=False, late=True),
 }
+
+
+# -------------------------------------------------------------------- a busy machine
+
+
+_WORK = """
+import os
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+import numpy as np
+weights = [np.ones((1024, 1024), np.float32) for _ in range(16)]
+heard = np.ones((64, 1024), np.float32)
+print("ready", flush=True)
+while True:
+    for layer in weights:
+        heard @ layer
+"""
+
+
+class Cores:
+    """Processes that each keep a core busy while they are let."""
+
+    def __init__(self, count: int) -> None:
+        """Start so many; they are stopped at first.
+
+        Args:
+            count: How many cores.
+        """
+        command = [sys.executable, "-c", _WORK]
+        self._workers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
+        for worker in self._workers:
+            assert worker.stdout
+            worker.stdout.readline()
+        self.rest()
+
+    def work(self) -> None:
+        """Keep the cores busy from now on."""
+        self._send(signal.SIGCONT)
+
+    def rest(self) -> None:
+        """Leave the cores alone from now on."""
+        self._send(signal.SIGSTOP)
+
+    def close(self) -> None:
+        self._send(signal.SIGKILL)
+        for worker in self._workers:
+            worker.wait()
+            assert worker.stdout
+            worker.stdout.close()
+
+    def _send(self, what: signal.Signals) -> None:
+        for worker in self._workers:
+            os.kill(worker.pid, what)
+
+
+@contextmanager
+def cores(count: int) -> Iterator[Cores]:
+    """Yield so many cores' worth of work, at rest; it ends with the block."""
+    made = Cores(count)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+# -------------------------------------------------------------------- a conversation
 
 
 async def speak(
@@ -214,3 +287,40 @@ class Rig:
 def pause(chance: random.Random, shortest: float, longest: float) -> float:
     """Draw a pause whose logarithm is evenly spread: as many of 0.3 to 0.6 s as of 2.5 to 5."""
     return shortest * (longest / shortest) ** chance.random()
+
+
+# -------------------------------------------------------------------- an LLM server
+
+
+ANSWER = "I see."
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Start the server; it answers every chat request with ``ANSWER``.
+
+    Yields:
+        Its base URL.
+    """
+    command = [sys.executable, "-m", "benchmarks.rig"]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert server.stdin and server.stdout
+    try:
+        url = server.stdout.readline().strip()
+        if not url:
+            raise RuntimeError("the LLM server did not start")
+        yield url
+    finally:
+        server.stdin.close()
+        server.wait()
+        server.stdout.close()
+
+
+async def _program() -> None:
+    async with ScriptedServer(reply=lambda _: ANSWER) as server:
+        print(server.url, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(_program())

@@ -2,10 +2,11 @@
 
 Results are kept as JSON in ``benchmarks/results``; the page is made from those files alone
 (``--render-only``), so that a table never says what no file says. A run begins by taking away the
-results of all parts, so that the page is of one generation: a table shows results of one commit. It is
-refused if its files name several, and left out if none of them names a known one. Real conversations
-are measured where the evaluation data lies beside the project, see ``--data``. What cannot be measured
-here is skipped, and the reason is said. The minutes of each part are printed at the end.
+results of all parts that it measures, so that a table is of one generation: it shows results of one
+commit, is refused if its files name several, and left out if none of them names a known one. Real
+conversations are measured where the evaluation data lies beside the project, see ``--data``. What
+cannot be measured here is skipped, and the reason is said; its older results stay, and its section
+says that they are older. The minutes of each part are printed at the end.
 
     python -m benchmarks.run_all          a selection: what a user waits for, and what is found
     python -m benchmarks.run_all --all    more turns, 100,000 memories, every data folder: hours
@@ -26,7 +27,8 @@ from platformdirs import user_cache_path
 
 from benchmarks import common, datasets, growth, latency, plain_figures, prefix, quality, turn
 from benchmarks.peers import __main__ as peers
-from benchmarks.tables import caption, fill, titled
+from benchmarks.plain_figures import known
+from benchmarks.tables import caption, fill, generation, titled
 
 ROOT = Path(__file__).parent.parent
 PAGE, README = ROOT / "docs" / "performance.md", ROOT / "README.md"
@@ -96,9 +98,10 @@ def main() -> None:
     )
     options = parser.parse_args()
     if not options.render_only:
-        for name in (file for part in PARTS for file in of(part, kept())):
+        steps = list(plan(options.data, options.cache, every=options.all))
+        measured = {step.name for step in steps if not step.skipped}
+        for name in (file for part in measured for file in of(part, kept())):
             (common.RESULTS / name).unlink()
-        steps = plan(options.data, options.cache, every=options.all)
         rows = [(step.result or step.name, step.skipped or _run(step)) for step in steps]
         total = sum(minutes for _, minutes in rows if isinstance(minutes, float))
         print(titled("minutes", ("", "minutes"), [*rows, ("all", total)]))
@@ -152,7 +155,7 @@ def render() -> None:
     _fill(PAGE, {name: section(name, files) for name in PARTS})
     _fill(README, {"figures": plain_figures.readme(files)})
     _fill(MACHINES, {"machines": plain_figures.machines(files)})
-    left_out = [name for name in PARTS if not plain_figures.known(of(name, files))]
+    left_out = [name for name in PARTS if not known(of(name, files))]
     print(f"{PAGE.name}: written; without {', '.join(left_out) or 'nothing'}")
 
 
@@ -167,7 +170,7 @@ def section(name: str, files: Mapping[str, Any]) -> str:
         MixedCommitsError: Its files were measured on several commits.
     """
     mine = of(name, files)
-    measured = plain_figures.known(mine)
+    measured = known(mine)
     unknown = [f"`{file}`" for file in mine if file not in measured]
     left_out = f"Left out: {', '.join(unknown)}, not measured on a known commit."
     if not measured:
@@ -176,6 +179,9 @@ def section(name: str, files: Mapping[str, Any]) -> str:
     if "results" in written:
         written["results"] = [one for each in measured.values() for one in each["results"]]
     shown = [caption(measured), PARTS[name](written)]
+    newest = generation(file for part in PARTS for file in known(of(part, files)).values())
+    if written["commit"] != newest:
+        shown.insert(1, f"Older than what was measured last, on commit `{newest}`.")
     return "\n\n".join([*shown, left_out] if unknown else shown)
 
 

@@ -38,8 +38,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from benchmarks.datasets import ADVERSARIAL, Dataset, Question
-from benchmarks.telling import Origins, dialogue_of
+from benchmarks.datasets import ADVERSARIAL, Dataset, Origins, Question, dialogue_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import Query
 

@@ -116,7 +116,6 @@ def _build(config: Config, size: int, tail: int) -> None:
         for _, events in corpus.turns(tail, common.SEED, size - tail):
             engine.append(*events)
         engine.flush(indexed=True)
-        engine.store.flush(None)
     finally:
         engine.close()
 

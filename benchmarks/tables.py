@@ -1,7 +1,7 @@
 """Results to Markdown: what benchmarks print, and docs/performance.md shows between its markers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 PERCENTILES = ("p50", "p95", "p99", "max")
@@ -52,6 +52,12 @@ def is_known(written: Any) -> bool:
     """Tell whether results were measured on a known commit: stamped, and without other changes."""
     commit = written.get("commit", "") if isinstance(written, dict) else ""
     return bool(commit) and not commit.endswith("+")
+
+
+def generation(results: Iterable[Mapping[str, Any]]) -> str:
+    """Return the commit of the newest of some results on known commits, "" for none."""
+    newest = max(results, key=lambda written: written["date"], default={"commit": ""})
+    return str(newest["commit"])
 
 
 def commit_of(files: Mapping[str, dict[str, Any]]) -> str:

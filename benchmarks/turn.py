@@ -8,7 +8,7 @@ turn, recall, packing, and writing the block. The store is made up (``stores.py`
 conversation has fifty turns, and no question is asked twice.
 
 - *one core*, *both cores*: as at home. The recogniser keeps so many cores busy until its final
-  transcript (``benchmarks/cores.py``), and 0.3 to 5 s lie between two turns (``--pause``).
+  transcript (``benchmarks/rig.py``), and 0.3 to 5 s lie between two turns (``--pause``).
 
 With a deadline of 10 ms, as by default, and without idle work. All figures are milliseconds unless
 they say otherwise.
@@ -35,12 +35,10 @@ from msgspec.structs import replace
 from benchmarks import (
     common,
     corpus,
-    server_process,
     stores,
 )
 from benchmarks.common import percentiles
-from benchmarks.cores import Cores, cores
-from benchmarks.rig import RECOGNISERS, Rig
+from benchmarks.rig import RECOGNISERS, Cores, Rig, cores, serving
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
@@ -140,7 +138,7 @@ def measure(
     try:
         engine.prepare(corpus.SCOPE)
         engine.flush(indexed=True)
-        with server_process.serving() as url, cores(arm.cores) as busy:
+        with serving() as url, cores(arm.cores) as busy:
             talk = Talk(name, engine, url, busy, pause_s)
             waits, counts = asyncio.run(talk.hold(turns))
         common.refuse_failures(engine.metrics)

@@ -25,8 +25,8 @@ from typing import Any
 
 from benchmarks import common, corpus, stores
 from benchmarks.common import percentiles
-from benchmarks.cores import cores
 from benchmarks.rhythms import timed
+from benchmarks.rig import cores
 from slowcat_memory import providers
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.memory import FACT

@@ -65,7 +65,6 @@ class Month:
 
     def think(self, number: int) -> None:
         self.engine.flush(indexed=True)
-        self.engine.store.flush(None)
         self.clock.advance(600)
         note(self.engine, number)
         assert self.engine.idle.until_done(OURS) == 0

@@ -24,6 +24,8 @@ Kind = Literal[
 ]
 Outcome = Literal["happened", "moved", "cancelled", "open"]
 FOLDER = Path(__file__).parents[1] / "data" / "diaries"
+# Of these slots a subject has one claim at a time: a new one ends the one before.
+EXCLUSIVE = frozenset({"home", "job", "employer", "partner", "diet", "phone", "car"})
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,8 +34,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         id: Unique in the life.
         subject: "user", or the name of the person or animal that it is about.
-        slot: What it is about. Claims of one subject in an exclusive slot ("home", "job", "employer",
-            "partner", "diet", "phone", "car") end each other; others are open ("sister", "brother",
+        slot: What it is about. Claims of one subject in a slot of ``EXCLUSIVE`` end each other; others are open ("sister", "brother",
             "mother", "father", "son", "daughter", "friend", "colleague", "boss", "dog", "cat", "pet",
             "likes", "dislikes", "allergy", "condition", "hobby", "goal", "plan", "appointment",
             "event", "thread" (an open matter), "decision", "purchase", "success").

@@ -16,7 +16,7 @@ from msgspec import Struct, convert
 
 Half = Literal["tuned", "held out"]
 Language = Literal["en", "de"]
-FOLDER = Path(__file__).parent / "wordings"
+FOLDER = Path(__file__).parents[1] / "data" / "lives"
 FILES = {"en": "english.toml", "de": "german.toml"}
 SHARED = frozenset(  # the plainest words of time, without which no half can date anything
     {"today", "yesterday", "tomorrow", "on {weekday}", "on {month} {ordinal}", "in two weeks"}

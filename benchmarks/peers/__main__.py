@@ -32,7 +32,6 @@ from typing import Any
 from benchmarks import common, corpus, datasets
 from benchmarks.common import percentiles
 from benchmarks.peers import race
-from benchmarks.peers.recall import embedded, made_up, of_data, recall
 from benchmarks.peers.stores import PEERS, Peer, open_peer, versions
 from benchmarks.tables import percent, table
 from slowcat_memory import providers
@@ -92,10 +91,10 @@ def measure(
     found = dict.fromkeys(names, (None, 0))
     with common.scratch() as folder:
         timed = _race(names, folder / "race", options, embedder)
-        conversations = of_data(data, embedder) if data else []
+        conversations = race.of_data(data, embedder) if data else []
         for name in names if data else ():
             with common.console.status(f"what {name} finds"):
-                found[name] = recall(name, folder / "recall" / name, conversations, embedder)
+                found[name] = race.recall(name, folder / "recall" / name, conversations, embedder)
     return [
         {
             "peer": name,
@@ -115,8 +114,8 @@ def _race(
     names: Sequence[str], folder: Path, options: argparse.Namespace, embedder: QueryEmbedder
 ) -> dict[str, dict[str, Any]]:
     with common.console.status(f"embedding {options.size} memories"):
-        items = embedded(made_up(options.size), embedder)
-        new = embedded(made_up(options.adds, after=options.size), embedder)
+        items = race.embedded(race.made_up(options.size), embedder)
+        new = race.embedded(race.made_up(options.adds, after=options.size), embedder)
     each, paused = options.queries + race.WARM_UP, options.paused + race.WARM_UP
     texts = iter(corpus.questions(2 * each + paused, common.SEED))
     peers: dict[str, Peer] = {}

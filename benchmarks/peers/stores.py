@@ -118,8 +118,7 @@ class Slowcat(Peer):
             last = self._engine.append(*events)
             last.wait()  # else thousands would wait to be saved
             for id_, event in enumerate(events, last.id - len(events) + 1):
-                if isinstance(event, Turn):
-                    self._origin[id_] = event.origin
+                self._origin[id_] = getattr(event, "origin", "")
         self._engine.upkeep.embed(self._scope)
         self._engine.upkeep.seal(self._scope)
 

@@ -21,7 +21,7 @@ from loguru import logger
 
 from benchmarks import common
 from benchmarks.tables import titled
-from benchmarks.unseen import blocks, dates, facts, lists, utterances
+from benchmarks.unseen import blocks, facts, lists, utterances
 from benchmarks.unseen.lists import HALVES, JudgedList, Verdict, each
 
 STATEMENTS = "language class case said speaker sentence facts also forbidden"
@@ -31,7 +31,7 @@ LISTS = tuple(
         ("commands", "language kind argument sentence", each(utterances.commands)),
         ("lookalikes", "language sentence", each(utterances.lookalikes)),
         ("gate", "language needs sentence", each(utterances.gate)),
-        ("time", "language said sentence first last kind", each(dates.time)),
+        ("time", "language said sentence first last kind", each(utterances.time)),
         ("facts", "language case said speaker sentence facts", facts.facts),
         ("statements", STATEMENTS, facts.facts),
         ("traps", "language case sentence forbidden", facts.traps),

@@ -54,7 +54,6 @@ class Home:
         for scope, (session, last) in self._open.items():
             self._edge(scope, session, "end", last)
         self._open.clear()
-        self.engine.store.flush(None)
         self.engine.flush(indexed=True)
 
     def wait_until(self, at: datetime) -> None:

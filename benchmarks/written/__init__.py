@@ -1,5 +1,5 @@
 """Diaries with what a model would write about each turn, and what the memory makes of it.
 
 `diary` reads the files, `shown` finds the turns in a prompt, `good` and `sloppy` are the two models,
-`server` puts them behind the product's own client, `play` runs a diary, `laws` and `questions` judge.
+`play` runs a diary with one of them, `found` looks up what became of its items, `laws` judges.
 """

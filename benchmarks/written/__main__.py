@@ -30,8 +30,7 @@ from benchmarks.written import laws
 from benchmarks.written.diary import FOLDER, Diary, load_all
 from benchmarks.written.found import Found
 from benchmarks.written.laws import LAWS, Case, counts
-from benchmarks.written.play import Played, play
-from benchmarks.written.server import MODES, Mode
+from benchmarks.written.play import MODES, Mode, Played, play
 
 SAVED = common.RESULTS / "written.json"
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None

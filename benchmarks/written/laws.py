@@ -13,8 +13,7 @@ from msgspec import Struct
 from benchmarks.written.diary import Fact, Question, first_day
 from benchmarks.written.found import KEPT, Found, coverage, said
 from benchmarks.written.good import Piece
-from benchmarks.written.play import Answer, Played
-from benchmarks.written.server import Call
+from benchmarks.written.play import Answer, Call, Played
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Memory
@@ -322,3 +321,79 @@ def spent(played: Played) -> dict[str, dict[str, int]]:
         one["in"] += call.tokens_in
         one["out"] += call.tokens_out
     return jobs
+
+
+# -------------------------------------------------------------------- what held-out diaries must reach
+
+
+GAIN = 0.12  # of questions answered with the good model over none
+READING_JOBS = ("facts", "contextualize")
+MOST_IN, MOST_OUT = 250.0, 100.0  # tokens of these jobs together, for each logged turn
+
+
+class Limit(Struct, frozen=True):
+    """The least or the most share of a law with a model; ``group`` is one of its groups."""
+
+    mode: str
+    law: str
+    least: float = 0.0
+    most: float = 1.0
+    group: str = ""
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.mode, self.law, self.group)))
+
+
+LIMITS = (
+    Limit("good", "facts kept", least=0.95),
+    Limit("good", "entities and relations kept", least=0.95),
+    Limit("good", "contexts kept", least=1.0),
+    Limit("good", "questions and notes kept", least=1.0),
+    Limit("good", "summaries kept", least=1.0),
+    Limit("good", "blocks kept", least=1.0),
+    Limit("good", "dates wrong", most=0.01),
+    Limit("good", "changes superseded", least=0.85),
+    Limit("good", "wrongly merged", most=0.01),
+    Limit("good", "orders leaked", most=0.0),
+    Limit("good", "read aloud brought up", most=0.0),
+    Limit("good", "outdated", most=0.0),
+    Limit("sloppy", "wrong kept", most=0.10, group="wrong person"),
+    Limit("sloppy", "wrong kept", most=0.10, group="wrong relation"),
+    Limit("sloppy", "wrong kept", most=0.05, group="year off"),
+    Limit("sloppy", "shifted contexts kept", most=0.25),
+    Limit("sloppy", "right beside wrong kept", least=0.90),
+    Limit("sloppy", "orders leaked", most=0.0),
+    Limit("sloppy", "outdated", most=0.0),
+)
+OTHERS = ("good over none", "sloppy over none", "tokens")
+REACHED = (*(limit.name for limit in LIMITS), *OTHERS)
+
+
+def beyond(models: dict[str, Any]) -> dict[str, int]:
+    """Return how many cases of each law are too many or too few; 0 where it is reached.
+
+    Args:
+        models: The sums of a half, by model (`benchmarks.written.__main__.summed`).
+    """
+    found = {limit.name: _beyond(limit, models) for limit in LIMITS}
+    shares = {mode: one["questions"]["answered"]["share"] or 0.0 for mode, one in models.items()}
+    asked = models["none"]["questions"]["answered"]["n"]
+    for mode, gain in (("good", GAIN), ("sloppy", 0.0)):
+        found[f"{mode} over none"] = max(0, round(asked * (shares["none"] + gain - shares[mode])))
+    jobs = models["good"]["economy"]["jobs"]
+    spent = {
+        way: sum(jobs[name][f"{way}_per_turn"] for name in READING_JOBS if name in jobs)
+        for way in ("in", "out")
+    }
+    over = max(0.0, spent["in"] - MOST_IN) + max(0.0, spent["out"] - MOST_OUT)
+    return found | {"tokens": round(over + 0.49)}
+
+
+def _beyond(limit: Limit, models: dict[str, Any]) -> int:
+    one = {**models[limit.mode]["laws"], **models[limit.mode]["questions"]}[limit.law]
+    if limit.group:
+        one = one.get("by", {}).get(limit.group, {"n": 0, "hits": 0})
+    n, hits = one["n"], one["hits"]
+    few, many = limit.least * n - hits, hits - limit.most * n
+    return max(0, -int(-few // 1), -int(-many // 1))

@@ -2,11 +2,13 @@
 
 It writes the `wrong` items of the turns in a prompt beside the good ones. A third of the prompts,
 chosen by the job and the words of the first turn that is asked about, get a damaged reply as well
-(``damage``); so a prompt that is put in other words is answered in the same way.
+(``DAMAGES``); so a prompt that is put in other words is answered in the same way.
 """
 
 import hashlib
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -123,3 +125,236 @@ def _worse_context(piece: Piece, shown: Shown) -> list[Piece]:
             value[name] = [wrong.text, *value[name]]
             more.append(Piece(wrong.kind, piece.key, wrong.text, wrong.fault, sent=False))
     return [replace(piece, value=value, fault=fault), *more]
+
+
+# -------------------------------------------------------------------- damage of a whole reply
+
+
+RENAMED = {
+    "turn": "turn_id", "content": "fact", "context": "description", "predicate": "relation",
+    "summary": "text", "text": "content", "name": "entity", "pair": "id", "line": "number",
+    "value": "content",
+}  # fmt: skip
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "facts": {
+        "turn": 7, "type": "preference", "subject": "Ada", "predicate": "likes",
+        "object": "green tea", "over": False, "content": "Ada likes green tea.",
+        "quote": "I like green tea", "confidence": "high", "date": "",
+    },
+    "entities": {"name": "Ada", "type": "person", "attributes": {}, "confidence": "high"},
+    "turns": {"turn": 7, "context": "...", "questions": ["..."], "notes": []},
+    "lines": {},
+}  # fmt: skip
+NO_FAULT = ""
+
+
+def lists_of(reply: Reply) -> dict[str, list[Piece]]:
+    """Return the reply's lists, by field."""
+    return {
+        name: value
+        for name, value in reply.items()
+        if isinstance(value, list) and any(isinstance(one, Piece) for one in value)
+    }
+
+
+def plain(reply: Reply) -> dict[str, Any]:
+    """Return the reply as values for JSON."""
+
+    def value(one: Any) -> Any:
+        if isinstance(one, list):
+            return [value(item) for item in one if not _unsent(item)]
+        return one.value if isinstance(one, Piece) else one
+
+    return {name: value(one) for name, one in reply.items()}
+
+
+def pieces(reply: Reply) -> list[Piece]:
+    """Return all items of a reply."""
+    every = [
+        one for value in reply.values() for one in (value if isinstance(value, list) else [value])
+    ]
+    return [one for one in every if isinstance(one, Piece)]
+
+
+def _unsent(one: Any) -> bool:
+    return isinstance(one, Piece) and not one.sent
+
+
+def text_of(reply: Reply) -> str:
+    return json.dumps(plain(reply), ensure_ascii=False)
+
+
+Damaged = tuple[str, Reply]
+
+
+def prose_and_fence(reply: Reply) -> Damaged:
+    before = "Sure! Here is the JSON you asked for:\n\n```json\n"
+    return f"{before}{text_of(reply)}\n```\nLet me know if you need anything else.", reply
+
+
+def wrong_names(reply: Reply) -> Damaged:
+    return json.dumps(_renamed(plain(reply)), ensure_ascii=False), reply
+
+
+def _renamed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_renamed_item(one) for one in value]
+    if any(isinstance(one, list) for one in value.values()) and "summary" not in value:
+        return {name: _renamed(one) for name, one in value.items()}
+    return _renamed_item(value)
+
+
+def _renamed_item(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {RENAMED.get(name, name): one for name, one in value.items()}
+
+
+def turn_as_text(reply: Reply) -> Damaged:
+    return _each(reply, lambda value, n: value | {"turn": str(value["turn"])} if "turn" in value else value)  # fmt: skip
+
+
+def odd_confidence(reply: Reply) -> Damaged:
+    def odd(value: dict[str, Any], place: int) -> dict[str, Any]:
+        return (
+            value | {"confidence": 0.9 if place % 2 else "High"} if "confidence" in value else value
+        )
+
+    return _each(reply, odd)
+
+
+def extra_field(reply: Reply) -> Damaged:
+    return _each(reply, lambda value, n: value | {"explanation": "It is said in so many words."})
+
+
+def _each(reply: Reply, change: Callable[[dict[str, Any], int], dict[str, Any]]) -> Damaged:
+    """Change all items of the reply; one without items as a whole."""
+    made = dict(reply)
+    for name, items in lists_of(reply).items():
+        made[name] = [
+            replace(one, value=change(one.value, place)) if isinstance(one.value, dict) else one
+            for place, one in enumerate(items)
+        ]
+    if not lists_of(reply):
+        return json.dumps(change(plain(reply), 0), ensure_ascii=False), reply
+    return text_of(made), made
+
+
+def trailing_comma(reply: Reply) -> Damaged:
+    text = text_of(reply)
+    place = text.rfind("]")
+    return (f"{text[:place]},{text[place:]}" if place > 0 else f"{text[:-1]},}}"), reply
+
+
+def truncated(reply: Reply) -> Damaged:
+    """Break off within the item after the first half of the longest list."""
+    name = max(lists_of(reply), key=lambda one: len(reply[one]))
+    sent = [one for one in reply[name] if not _unsent(one)]
+    left = {**reply, name: sent[: len(sent) // 2]}
+    before = {key: value for key, value in left.items() if key != name}
+    items = "".join(json.dumps(one.value, ensure_ascii=False) + ", " for one in left[name])
+    broken = json.dumps(sent[len(sent) // 2].value, ensure_ascii=False)
+    head = "".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}, " for k, v in plain(before).items())  # fmt: skip
+    return f'{{{head}"{name}": [{items}{broken[: 2 * len(broken) // 3]}', left
+
+
+def bare_list(reply: Reply) -> Damaged:
+    name = next(iter(lists_of(reply)))
+    return json.dumps(plain({name: reply[name]})[name], ensure_ascii=False), reply
+
+
+def too_long(reply: Reply) -> Damaged:
+    """Put an item with a text of over 300 (600 for a context) characters in front."""
+    made, name = dict(reply), next(iter(lists_of(reply)))
+    first = reply[name][0]
+    field = next(
+        (f for f in ("content", "context", "object", "name", "value") if f in first.value), ""
+    )
+    text = f"{first.value.get(field, '')} And so it went on and on. ".ljust(60, "x") * 12
+    least = 601 if field == "context" else 301
+    wrong = Piece(first.kind, "", {**first.value, field: text[:least]}, "too long")
+    made[name] = [wrong, *reply[name]]
+    return text_of(made), made
+
+
+def empty_first(reply: Reply) -> Damaged:
+    empty = {name: [] if isinstance(value, list) else "" for name, value in plain(reply).items()}
+    return f"{json.dumps(empty)}\n{text_of(reply)}", reply
+
+
+def empty_list(reply: Reply) -> Damaged:
+    left = {name: [] if isinstance(value, list) else value for name, value in reply.items()}
+    return text_of(left), left
+
+
+def shifted(reply: Reply) -> Damaged:
+    """Give each turn the texts of the next."""
+    sent = [one for one in reply["turns"] if not _unsent(one)]
+    texts = [one.value for one in sent]
+    moved = [
+        replace(
+            one, value=texts[(n + 1) % len(sent)] | {"turn": one.value["turn"]}, fault="shifted"
+        )
+        for n, one in enumerate(sent)
+    ]
+    made = {**reply, "turns": moved}
+    return text_of(made), made
+
+
+def copied_example(reply: Reply) -> Damaged:
+    """Add the example of the prompt, under the number of a turn that is asked about."""
+    made = dict(reply)
+    for name, items in lists_of(reply).items():
+        if example := EXAMPLES.get(name):
+            turn = next((one.value["turn"] for one in items if "turn" in one.value), None)
+            value = {
+                **example,
+                **({"turn": turn} if turn is not None and "turn" in example else {}),
+            }
+            made[name] = [Piece(items[0].kind, "", value, "copied example"), *items]
+    return text_of(made), made
+
+
+Damage = Callable[[Reply], Damaged]
+DAMAGES: dict[str, Damage] = {
+    "prose and fence": prose_and_fence, "wrong names of fields": wrong_names,
+    "turn as text": turn_as_text, "odd confidence": odd_confidence,
+    "trailing comma": trailing_comma, "truncated": truncated, "bare list": bare_list,
+    "extra field": extra_field, "too long": too_long, "empty first object": empty_first,
+    "empty list": empty_list, "shifted": shifted, "copied example": copied_example,
+}  # fmt: skip
+_OF_ITEMS = {
+    "turn as text": "turn", "odd confidence": "confidence", "too long": "", "copied example": "",
+    "truncated": "", "bare list": "", "empty list": "",
+}  # fmt: skip
+
+
+def possible(reply: Reply) -> list[str]:
+    """Return the names of the damages that a reply can have."""
+    lists = lists_of(reply)
+    found = list[str]()
+    for name in DAMAGES:
+        if name == "shifted":
+            fits = len([one for one in lists.get("turns", ()) if not _unsent(one)]) > 1
+        elif name == "bare list":
+            fits = len(lists) == 1 and len(reply) == 1
+        elif name == "copied example":
+            fits = any(EXAMPLES.get(one) for one in lists)
+        elif name in _OF_ITEMS:
+            fits = _have(lists, _OF_ITEMS[name])
+        else:
+            fits = True
+        if fits:
+            found.append(name)
+    if "shifted" in found:  # what a small model does most often with contexts
+        return [one for name in found for one in (name, "shifted")]
+    return found
+
+
+def _have(lists: dict[str, list[Piece]], field: str) -> bool:
+    items = [one.value for value in lists.values() for one in value if not _unsent(one)]
+    return (
+        bool(items)
+        and all(isinstance(one, dict) for one in items)
+        and (not field or any(field in one for one in items))
+    )

@@ -199,10 +199,7 @@ def _append(memory: MemoryEngine | Store, left: Left, done: int) -> None:
         if event.id > done:
             cursor = Cursor(name=name, position=event.id, in_log=False)
             anew = _anew(event, ids, left.events[0].id)
-            if isinstance(memory, MemoryEngine):
-                ids[event.id] = memory.append(anew, cursor=cursor).id
-            else:
-                ids[event.id] = memory.append_all((anew,), cursor)[0].id
+            ids[event.id] = memory.append(anew, cursor=cursor).id
             if len(ids) % AT_ONCE == 0:
                 memory.flush(SAVED_S)
     if left.notes:

@@ -303,7 +303,7 @@ class Answers:
         one = next((one for one in meant if family(one.kind) != ICEBREAKER), None)
         if one is None:
             return Answer(note=NOTHING)
-        change: Callable[..., object] = partial(seen.memory.edit, seen.scope, one.id)
+        change: Any = partial(seen.memory.edit, seen.scope, one.id)
         change(**{mark: True})
         self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(one, mark)}))
         return self._listed(seen, [one], heading=heading)

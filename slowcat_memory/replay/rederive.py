@@ -189,7 +189,7 @@ class _SimulatedClock:
         return self._then.now
 
     def boot_s(self) -> float:
-        return self._then.now.timestamp()
+        return self().timestamp()
 
 
 def _walk(

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import corpus, growth, latency, rhythms, store_pace, stores
+from benchmarks import corpus, growth, latency, rhythms, stores
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 
@@ -29,7 +29,7 @@ def test_latency_a_loop_that_is_held_up_is_late():
         time.sleep(0.05)
         await asyncio.sleep(0.02)
 
-    assert max(asyncio.run(store_pace.lag(hold()))) > 40
+    assert max(asyncio.run(latency.lag(hold()))) > 40
 
 
 class Fake:

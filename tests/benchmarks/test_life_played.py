@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks import life as cli
-from benchmarks.lives.judging.oracle import LAWS, beyond, judge
-from benchmarks.lives.making.generate import generate
+from benchmarks.lives.generate import generate
+from benchmarks.lives.laws import LAWS, beyond, judge
 from benchmarks.lives.model import Exchange, Life, Session, diaries
-from benchmarks.lives.playing.player import Played, play
-from benchmarks.lives.playing.record import Seen
-from benchmarks.lives.playing.truthful import TruthfulLLM
+from benchmarks.lives.player import Played, play
+from benchmarks.lives.record import Seen
+from benchmarks.lives.truthful import TruthfulLLM
 from benchmarks.lives.wordings import wordings
 from tests.support import small_life as small
 from tests.support.rows import each_row

@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks import datasets, scoring
-from benchmarks.peers import race, recall, stores
+from benchmarks.peers import race, stores
 from benchmarks.peers.__main__ import installed
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
@@ -10,7 +10,7 @@ from tests.support import tiny_dataset as made_up
 def check_peer(name, folder):
     """What any peer does: it finds what was added, alone or with many, by its own id."""
     embedder = HashEmbedder()
-    items = recall.embedded(recall.made_up(45), embedder)
+    items = race.embedded(race.made_up(45), embedder)
     peer = stores.open_peer(name, folder, embedder)
     try:
         peer.add_all(items[:20])
@@ -78,8 +78,8 @@ def test_peers_every_text_goes_to_all_before_the_next(monkeypatch):
 def test_peers_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):
     """The same engine, asked here and there: the same share of the evidence."""
     data, embedder = datasets.load(made_up.write(tmp_path / "data")), HashEmbedder()
-    steps = recall.of_data(data, embedder)
-    share, count = recall.recall("slowcat", tmp_path / "peer", steps, embedder)
+    steps = race.of_data(data, embedder)
+    share, count = race.recall("slowcat", tmp_path / "peer", steps, embedder)
     scores = scoring.evaluate(data, {q.id: _all_before(data, q) for q in data.questions})["all"]
     assert count == scores["n"] == 3
     assert share == pytest.approx(scores["R@10"])  # ten hits of six turns: all of them

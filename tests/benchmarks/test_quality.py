@@ -1,5 +1,7 @@
 import importlib.util
+import json
 import random
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -8,8 +10,10 @@ import pytest
 from benchmarks import common, datasets, quality, scoring
 from benchmarks.scoring import Block
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
+from tests.support.scripted_server import serving
 
 SHARED = Path(__file__).parents[3] / "shared"
 
@@ -145,3 +149,24 @@ def test_offered_a_block_is_what_a_turn_would_get(data: datasets.Dataset, tmp_pa
     assert set(blocks.blocks) == {question.id for question in data.questions}
     got = scoring.evaluate_blocks(data, blocks.blocks)["all"]
     assert 0 < got["precision"] <= 1 and got["offered"] <= config.pack.memories
+
+
+def test_quality_a_recorded_run_is_repeated_without_its_server(folder, tmp_path):
+    data, file = datasets.load(folder), tmp_path / "answers.jsonl"
+
+    def reply(body):
+        asked = re.search(r"about the turns ([\d, ]+)", body["messages"][1]["content"])[1]
+        turns = [{"turn": int(n), "context": "Ada talks of her tortoise Hugo.", "questions": [],
+                  "notes": []} for n in asked.split(",")]  # fmt: skip
+        return json.dumps({"turns": turns})
+
+    def thought(options, **how):
+        with common.scratch() as store, common.thinking(options, **how) as llm:
+            config = common.configuration(store, embedding={"kind": "none"})
+            with quality.opened(config, llm) as engine:
+                run, _ = quality.answer_all(engine, data, thinks=True)
+                return run, quality._thought(engine)["contexts"]
+
+    with serving(reply) as server:
+        first = thought(ThinkingOptions(url=server.url), record=file)
+    assert first[1] and thought(ThinkingOptions(), replay=file) == first

@@ -156,3 +156,10 @@ def test_readme_a_place_that_a_file_lacks_is_named() -> None:
     del files["prefix.json"]["results"][1]
     with pytest.raises(ValueError, match="prefix.json has no results/1/arms/ours/broken"):
         plain_figures.readme(files)
+
+
+def test_readme_rows_that_were_not_measured_anew_are_left_out() -> None:
+    files = measured()
+    files["quality-locomo.json"] |= {"commit": "ffff0000", "date": "2026-11-22"}
+    text = plain_figures.readme(files)
+    assert "`abcd1234`" in text and "LoCoMo" not in text and "benchmarks.turn" in text

@@ -61,16 +61,28 @@ def test_tables_the_selection_asks_for_arms_that_there_are():
         assert {each for each in arguments if ":" in each} <= set(turn.ARMS)
 
 
-def test_tables_a_run_is_of_one_generation(tmp_path, monkeypatch):
-    results = {"turn.json": {}, "quality-realmem.json": {}, "written.json": {}}
-    for name in results:
-        (tmp_path / name).write_text("{}")
+def test_tables_a_run_takes_away_what_it_measures_and_nothing_else(tmp_path, monkeypatch):
+    for name in ("quality-locomo", "quality-realmem", "peers", "written"):
+        (tmp_path / f"{name}.json").write_text("{}")
+    steps = (run_all.Step("quality"), run_all.Step("quality", skipped="it takes long"),
+             run_all.Step("peers", skipped="they are not installed"))  # fmt: skip
     monkeypatch.setattr(common, "RESULTS", tmp_path)
-    monkeypatch.setattr(run_all, "plan", lambda *_, every: ())
+    monkeypatch.setattr(run_all, "plan", lambda *_, every: steps)
+    monkeypatch.setattr(run_all, "_run", lambda step: 1.0)
     monkeypatch.setattr(run_all, "render", lambda: None)
     monkeypatch.setattr("sys.argv", ["run_all"])
     run_all.main()
-    assert [path.name for path in tmp_path.iterdir()] == ["written.json"], "no part of the page"
+    assert {path.name for path in tmp_path.iterdir()} == {"peers.json", "written.json"}
+
+
+def test_tables_a_section_that_was_not_measured_anew_says_so():
+    arms = dict.fromkeys(("p50", "p95", "p99", "max", "n"), 1)
+    turns = {"memories": 1, "arms": {"a": {"wait": arms, "under_1_ms": 1.0, "in_time": 1.0, "stages": {},
+             "prefetch": dict.fromkeys((*turn.FATES, "wasted"), 0.0)}}}  # fmt: skip
+    files = {"quality-a.json": scored("A"), "turn.json": STAMP | turns | {"commit": "ffff0000", "date": "2026-11-24"}}  # fmt: skip
+    text = run_all.section("quality", files)
+    assert text.startswith("Commit `abcd1234`") and "Older than" in text and "`ffff0000`" in text
+    assert "Older than" not in run_all.section("turn", files)
 
 
 def test_tables_nothing_in_the_results_names_this_machine():

@@ -8,16 +8,7 @@ import urllib.request
 import pytest
 from pipecat.frames.frames import TranscriptionFrame, VADUserStoppedSpeakingFrame
 
-from benchmarks import (
-    common,
-    cores,
-    corpus,
-    rig,
-    server_process,
-    stores,
-    tier_questions,
-    turn,
-)
+from benchmarks import common, corpus, latency, rig, stores, turn
 from benchmarks.rig import RECOGNISERS
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
@@ -26,7 +17,7 @@ from slowcat_memory.testing import memory_config
 
 
 def test_cores_rest_until_they_are_let_and_are_gone_afterwards() -> None:
-    with cores.cores(1) as busy:
+    with rig.cores(1) as busy:
         [worker] = busy._workers
         assert os.WIFSTOPPED(os.waitpid(worker.pid, os.WUNTRACED)[1])
         busy.work()
@@ -91,7 +82,7 @@ def test_tier_questions_ask_for_turns_that_ageing_has_put_there(tmp_path) -> Non
         engine.append(*(event for _, each in corpus.turns(600, common.SEED) for event in each))
         engine.flush(indexed=True)
         engine.upkeep.age()
-        asked = tier_questions.of_store(engine, 30)
+        asked = latency.tier_questions_of(engine, 30)
         with engine.store.snapshot() as snapshot:
             held = {name: tier.memories for name, tier in snapshot.tiers().items()}
             last = max(turn.id for turn in snapshot.turns(corpus.SCOPE))
@@ -115,7 +106,7 @@ def test_turn_in_time_is_in_full_and_within_the_deadline() -> None:
 
 
 def test_server_process_answers_and_ends_with_its_block() -> None:
-    with server_process.serving() as url:
+    with rig.serving() as url:
         with urllib.request.urlopen(f"{url}/models", timeout=10) as reply:
             assert reply.status == 200
         host = url.removesuffix("/v1")

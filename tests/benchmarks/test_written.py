@@ -10,14 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.written import __main__ as cli
-from benchmarks.written import reach
-from benchmarks.written.damage import DAMAGES, possible
 from benchmarks.written.diary import FOLDER, load
 from benchmarks.written.good import GoodModel, Request
-from benchmarks.written.laws import LAWS, counts
-from benchmarks.written.play import Played, play
-from benchmarks.written.server import Mode
-from benchmarks.written.sloppy import SloppyModel
+from benchmarks.written.laws import LAWS, REACHED, beyond, counts
+from benchmarks.written.play import Mode, Played, play
+from benchmarks.written.sloppy import DAMAGES, SloppyModel, possible
 from slowcat_memory.core.facts.prompt import FactsReply
 from slowcat_memory.providers.llm.server import schema_of
 from tests.support import tiny_diary
@@ -136,9 +133,9 @@ def test_what_is_reached_counts_only_the_cases_beyond_a_limit() -> None:
         good = {**fine, "laws": {**fine["laws"], "facts kept": share(kept), "orders leaked": share(leaked)}}  # fmt: skip
         return {"none": fine, "good": {**good, "economy": {"jobs": jobs}}, "sloppy": fine}
 
-    reached = reach.beyond(models(kept=95, leaked=0))
+    reached = beyond(models(kept=95, leaked=0))
     assert reached["good, facts kept"] == reached["good, orders leaked"] == 0
-    missed = reach.beyond(models(kept=90, leaked=2))
+    missed = beyond(models(kept=90, leaked=2))
     assert (missed["good, facts kept"], missed["good, orders leaked"]) == (5, 2)
     assert missed["good over none"] == 12 and missed["sloppy over none"] == 0
-    assert missed["tokens"] == 10 and set(missed) == set(reach.LAWS)
+    assert missed["tokens"] == 10 and set(missed) == set(REACHED)

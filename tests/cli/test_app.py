@@ -11,7 +11,6 @@ import typer
 
 from slowcat_memory.cli.app import FIRST, app
 from slowcat_memory.cli.shell import last_moment, parse_time, period_of
-from slowcat_memory.engine import MemoryEngine
 from tests.support.rows import each_row, listed
 
 HEAVY = ["faiss", "bm25s", "torch", "openai", "pipecat", "onnxruntime", "numpy", "lmdb"]
@@ -60,16 +59,6 @@ def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     assert "--user 'No Good' cannot name a memory" in sm.fails(
         "remember", "x", "--scope", "No Good"
     )
-
-
-def test_app_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*args: object, **kwargs: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(MemoryEngine, "search", interrupt)
-    result = filled("search", "dog")
-    assert (result.exit_code, result.output) == (130, "")
-    assert "Nothing found" not in result.output
 
 
 def test_app_a_store_of_another_format_is_refused(filled) -> None:

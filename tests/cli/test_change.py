@@ -237,9 +237,3 @@ def test_change_forget_what_is_not_there(filled) -> None:
     for what in (("9999"), ("9999",), ("my doctor",), ("2", "--speaker", "Ben")):
         assert "No match, so nothing was deleted." in filled.fails("forget", *what, "--yes")
     assert len(turns(filled)) == 5
-
-
-def test_change_import_of_nothing_readable_fails(sm) -> None:
-    (sm.folder / "bad.jsonl").write_text("x\n")
-    assert "No turn could be read." in sm.fails("import", "bad.jsonl")
-    assert not sm.store.exists()

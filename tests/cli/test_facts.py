@@ -162,8 +162,3 @@ def test_imported_facts_are_found_by_every_command(imported) -> None:
     assert "Porto" in before and "Oslo" not in before
     shown = imported("show").stderr
     assert "No conversations" in shown and "6 facts" in shown and "Nothing" not in shown
-
-
-def test_show_says_what_there_is_beside_conversations(sm) -> None:
-    sm.ok("remember", "The key is under the mat.")
-    assert "No conversations in the scope user yet, but 1 note" in sm("show").stderr

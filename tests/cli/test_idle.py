@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.cli.run import describe_wait, duration
+from slowcat_memory.cli.run import describe_wait
 from slowcat_memory.idle.forecast import Forecast, forecast_of
 from slowcat_memory.idle.scheduler.task_queue import Wait
 from slowcat_memory.records import Run, Task, Turn, WriteBatch
@@ -152,14 +152,6 @@ def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
 )
 def test_idle_what_waits_is_described_with_its_time_and_cause(wait, said) -> None:
     assert said in describe_wait(wait, UTC, "http://user:key@127.0.0.1:1234/v1")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "1 s"), (40, "40 s"), (180, "3 min"), (7200, "2 h"), (7500, "2 h 5 min")],
-)
-def test_idle_durations(seconds, text) -> None:
-    assert duration(seconds) == text
 
 
 def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:

@@ -4,22 +4,7 @@ import re
 
 import pytest
 
-from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing import memory_config
 from tests.harness.samples import turn
-
-
-@pytest.fixture
-def asked(filled):
-    """The store after a recall for turn 4."""
-    engine = MemoryEngine(memory_config(filled.store))
-    with engine.store.snapshot() as snapshot:
-        turn = snapshot.turn(4)
-    found = engine.search("the dog called Max", "user", 3)
-    engine.note_recall(turn, found, Packed("block", tuple(found.hits), 42))
-    engine.close()
-    return filled
 
 
 def test_look_search_shows_when_who_and_how_likely(filled) -> None:
@@ -90,12 +75,6 @@ def test_look_show_one_session_by_the_beginning_of_its_id(filled) -> None:
     assert "How is it there?" in filled.ok("show", second[:-2])
 
 
-def test_look_show_one_memory_with_its_sources(filled) -> None:
-    shown = filled.json("show", "2")
-    assert shown["memory"]["id"] == "chunk/2" and shown["sources"][0]["id"] == 2
-    assert "Said in" in filled.ok("show", "chunk/2")
-
-
 @pytest.mark.parametrize("what", ["99", "chunk/99", "nonsense", "note/0", "import"])
 def test_look_show_what_is_not_there(filled, what: str) -> None:
     said = filled.fails("show", what)
@@ -110,14 +89,6 @@ def test_look_stats_for_people_and_for_scripts(filled) -> None:
     user = found["scopes"]["user"]
     assert (user["turns"], user["sessions"], user["notes"], user["vectors"]) == (5, 2, 1, 0)
     assert found["processes"] == [] and found["disk_bytes"] > 0
-
-
-def test_look_why_tells_what_was_put_before_the_llm(asked) -> None:
-    text = asked.ok("why")
-    assert "turn 4" in text and "My dog is called Max." in text and "42 tokens" in text
-    found = asked.json("why", "4")
-    assert found["recall"]["offers"][0]["memory"] == "chunk/2"
-    assert found["memories"]["chunk/2"]["text"] == "My dog is called Max."
 
 
 def test_look_why_without_a_recall(filled) -> None:

@@ -53,13 +53,6 @@ def test_summaries_one_with_what_it_was_made_from(path):
     assert run(path, "show", "summary/none").exit_code == 1
 
 
-def test_summaries_that_match_words_are_shown_best_first(path):
-    found = json.loads(run(path, "search", "session moved", "--kind", "summary", "--json").output)
-    assert found["hits"][0]["memory"]["id"] == "summary/session/s"
-    done = run(path, "search", "xylophone", "--kind", "summary")
-    assert done.exit_code == 1 and "Nothing found." in done.stderr
-
-
 def test_summaries_episodes_are_listed_and_shown(path):
     with Store.open(path) as store:
         episode = Memory(

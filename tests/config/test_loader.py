@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from loguru import logger
 
 from slowcat_memory.config import KNOBS, PRESETS, Config, build, build_options, load, options
-from slowcat_memory.config.knobs import value_of
 from slowcat_memory.config.loader import default_file, file_to_read
 from slowcat_memory.errors import ConfigError
 from tests.support.rows import each_row, listed
@@ -159,18 +158,7 @@ def test_loader_environment_with_an_unknown_name_is_a_warning(warnings: list[str
     ]
 
 
-def test_loader_environment_with_a_wrong_value_is_an_error_with_its_path() -> None:
-    with pytest.raises(ConfigError, match=r"recall.deadline_ms: Expected a decimal number"):
-        build({}, {"SLOWCAT_RECALL__DEADLINE_MS": "soon"})
-
-
 # ------------------------------------------------------------------- jobs and expert options
-
-
-def test_loader_jobs_tables_reach_the_idle_options() -> None:
-    made = build({"jobs": {"facts": {"enabled": False}, "rollups": {"at_hour": 3, "model": "m"}}})
-    assert made.idle.jobs["facts"].enabled is False
-    assert (made.idle.jobs["rollups"].at_hour, made.idle.jobs["rollups"].model) == (3, "m")
 
 
 @pytest.mark.parametrize("table", [{"fuse.dense": 0.5}, {"fuse": {"dense": 0.5}}])
@@ -179,14 +167,6 @@ def test_loader_expert_options_may_be_dotted_or_nested(table: dict) -> None:
 
 
 # ------------------------------------------------------------------- the presets and the knobs
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_loader_preset_is_a_configuration(preset: str) -> None:
-    config = build({"preset": preset})
-    assert config.preset == preset
-    for target, value in PRESETS[preset].items():
-        assert value_of(config, target) == value
 
 
 def test_knobs_set_existing_options_each_once() -> None:

@@ -56,7 +56,6 @@ def say(engine: MemoryEngine, n: int = 1) -> None:
         )
         engine.append(turn)
     engine.flush(indexed=True)
-    engine.store.flush(None)
 
 
 def thinking() -> list[threading.Thread]:

@@ -9,8 +9,6 @@ import pytest
 
 import slowcat_memory
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing import HashEmbedder, memory_config
-from slowcat_memory.testing.memory_contract import check_memory
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 DOORS = ("processor", "tools", "mcp", "web", "cli", "replay", "transfer", "testing")
@@ -25,15 +23,6 @@ ATTRIBUTES = {
 
 def test_memory_engine_has_few_verbs() -> None:
     assert len(VERBS) <= MOST_VERBS, sorted(VERBS)
-
-
-def test_memory_engine_keeps_the_contract(tmp_path: Path) -> None:
-    def open_memory() -> MemoryEngine:
-        return MemoryEngine(
-            memory_config(tmp_path, idle={"enabled": False}), embedder=HashEmbedder()
-        )
-
-    check_memory(open_memory)
 
 
 def foreign_attributes(source: str) -> Iterator[str]:

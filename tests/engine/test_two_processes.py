@@ -11,8 +11,8 @@ from slowcat_memory.records import Forget, MemoryEvent
 from slowcat_memory.store import restore
 from slowcat_memory.store.care import erasure
 from slowcat_memory.store.sharing import living, others_of
-from slowcat_memory.testing import memory_config
-from slowcat_memory.testing.memory_contract import check_memory
+from slowcat_memory.testing import HashEmbedder, memory_config
+from tests.support.memory_contract import check_memory
 from tests.support.other_process import WAIT_S, OtherProcess, stopped
 from tests.support.said import turn_at
 
@@ -46,7 +46,11 @@ def say(engine: MemoryEngine, text: str) -> int:
 
 def test_two_processes_keep_the_contract_of_a_memory(folder: Path) -> None:
     with OtherProcess(folder):
-        check_memory(lambda: MemoryEngine(memory_config(folder, idle={"enabled": False})))
+        check_memory(
+            lambda: MemoryEngine(
+                memory_config(folder, idle={"enabled": False}), embedder=HashEmbedder()
+            )
+        )
 
 
 def test_two_processes_each_recalls_what_the_other_heard(

@@ -355,7 +355,6 @@ class Household:
     def think(self, llm: ScriptedLLM | None) -> None:
         """Do all idle work, and check its prompts: one person's words in each."""
         self.engine.flush(indexed=True)
-        self.engine.store.flush(None)
         if self.rng.random() < 0.3:
             self.clock.advance(600)  # sessions rest
             self.talk.tick()

@@ -1,7 +1,7 @@
 """Held-out simulated lives of two years, against what they must reach.
 
 Each life is played through the real processor (``benchmarks.life``); a law is broken when its share
-of wrong cases, over all lives, is beyond ``benchmarks.lives.judging.oracle``. Wrong cases are not printed:
+of wrong cases, over all lives, is beyond ``benchmarks.lives.laws``. Wrong cases are not printed:
 whoever writes rules must not see held-out wordings. The control judges a small life whose record
 is falsified once for each law: every law must catch its own.
 """
@@ -13,11 +13,11 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks.life import MEMORY, counts, sums
-from benchmarks.lives.judging.oracle import LIMITS, beyond, judge
-from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
+from benchmarks.lives.generate import YEARS_OF_DAYS, generate
+from benchmarks.lives.laws import LIMITS, beyond, judge
 from benchmarks.lives.model import Life, diaries
-from benchmarks.lives.playing.player import Played, play
-from benchmarks.lives.playing.truthful import TruthfulLLM
+from benchmarks.lives.player import Played, play
+from benchmarks.lives.truthful import TruthfulLLM
 from tests.harness.command import Harness, main
 from tests.support import small_life
 

@@ -110,7 +110,6 @@ class Soak:
             if leaks:
                 self.leaked.append(bytearray(b"\1" * LEAK_BYTES))
         self.engine.flush(indexed=True)
-        self.engine.store.flush(None)
 
     async def recall(self, words: str) -> None:
         self.engine.blocks.pack(await self.engine.recall(words, SCOPE), self.engine.clock())

@@ -1,7 +1,7 @@
 """Held-out diaries with what a model writes, against what the figures must reach.
 
 Each diary is played without a model, with the good one, and with the sloppy one
-(``benchmarks.written``); a law is broken when its figure is beyond ``benchmarks.written.reach``. No
+(``benchmarks.written``); a law is broken when its figure is beyond ``benchmarks.written.laws.LIMITS``. No
 case is printed: whoever writes rules must not see held-out words. The control falsifies the store
 of a tiny diary once for each law: every law must catch its own.
 """
@@ -9,12 +9,10 @@ of a tiny diary once for each law: every law must catch its own.
 import tempfile
 from pathlib import Path
 
-from benchmarks.written import reach
 from benchmarks.written.__main__ import MEMORY, judge, measured, summed
 from benchmarks.written.diary import Diary, load_all
-from benchmarks.written.laws import LAWS, counts
-from benchmarks.written.play import Played, play
-from benchmarks.written.server import MODES, Mode
+from benchmarks.written.laws import LAWS, REACHED, beyond, counts
+from benchmarks.written.play import MODES, Mode, Played, play
 from tests.harness.command import Harness, main
 from tests.support import tiny_diary
 
@@ -30,9 +28,7 @@ def run(folder: Path, most: int, seed: int, control: str) -> dict[str, int]:
         return {"falsified": falsified()}
     diaries = [one for one in load_all() if one.half == "held out"][:most]
     every = [played(diary, mode) for diary in diaries for mode in MODES]
-    return {"diaries": len(diaries)} | reach.beyond(
-        summed([measured(one, judge(one)) for one in every])
-    )
+    return {"diaries": len(diaries)} | beyond(summed([measured(one, judge(one)) for one in every]))
 
 
 def falsified() -> int:
@@ -53,7 +49,7 @@ def _wrong(one: Played, law: str) -> int:
 
 HARNESSES = {
     "diaries": Harness(
-        run=run, count=1, night=3, laws=reach.LAWS, least={"diaries": 1.0},
+        run=run, count=1, night=3, laws=REACHED, least={"diaries": 1.0},
         controls={"falsified": ("falsified", 1)},
     )
 }  # fmt: skip

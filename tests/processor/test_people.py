@@ -166,7 +166,6 @@ def hosted(home):
 def visit(engine, clock, words="a quince for the road") -> None:
     hold(engine, "visit", [words], clock(), scope="guest", speaker="eve", reason="silence")
     engine.flush(indexed=True)
-    engine.store.flush(None)
 
 
 def test_people_guest_is_logged_and_nothing_else(hosted):

@@ -89,7 +89,6 @@ def ask(engine: MemoryEngine, text: str, exclude: frozenset[str] = frozenset()) 
     engine.store.flush()  # the vectors of tokens are read from the store
     asked = asyncio.run(one())
     engine.flush(indexed=True)
-    engine.store.flush()
     return asked
 
 
@@ -146,7 +145,6 @@ def test_replay_turn_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine)
     say(engine, "Where does my brother Moritz work?")
     follow = say(engine, "and what about him?")
     engine.flush(indexed=True)
-    engine.store.flush()
     replayed = replay_turn(engine, follow.id)
     assert "Moritz" in replayed.asked and replayed.then is None
     best = max(replayed.now.told, key=lambda one: one.score)

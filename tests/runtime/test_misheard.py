@@ -34,7 +34,6 @@ def tell(engine: MemoryEngine) -> None:
         turn = Turn(session=f"s{n}", scope="anna", speaker=who, role="user", text=text, at=NOW)
         engine.append(turn)
     engine.flush(indexed=True)
-    engine.store.flush()
 
 
 def texts(engine: MemoryEngine, query: str) -> list[str]:

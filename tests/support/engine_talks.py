@@ -41,7 +41,6 @@ def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
             reply_to=ids[-1] if agent else 0,
         )
         ids.append(engine.append(said).id)
-    engine.store.flush(None)
     engine.flush(indexed=True)
     return ids
 

@@ -45,7 +45,6 @@ def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
     clock.advance(60)
     engine.append(SessionEdge(**edge, kind="end", at=clock.now, reason="disconnect"))
     engine.flush(indexed=True)
-    engine.store.flush(None)
     return turns
 
 

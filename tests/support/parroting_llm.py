@@ -139,7 +139,6 @@ class Mind:
 
     def settle(self) -> None:
         self.engine.flush(indexed=True)
-        self.engine.store.flush(None)
 
     def think(self, llm: Any = "own", days: float = 8.0) -> int:
         """Let time pass, then do all idle work; return how many tasks are left."""

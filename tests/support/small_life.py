@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from msgspec.structs import replace
 
 from benchmarks.lives.model import Ask, Claim, Exchange, Life, Session
-from benchmarks.lives.playing.record import (
+from benchmarks.lives.record import (
     Answer,
     Derived,
     Held,

@@ -94,26 +94,6 @@ def write_list(folder: Path) -> Path:
     return folder
 
 
-def write_notes(folder: Path) -> Path:
-    """Write possible model outputs (notes) about two turns of the folder."""
-    contexts = {
-        "c/S1:0": "Ada names her reptile.",
-        "c/S3:0": "Ada's vessel went down, the remains went to a relative.",
-    }
-    questions = {"c/S2:0": ["Which watercraft cost ninety?", "Did Mallory pay 4711 for it?"]}
-    line = {"conversation_id": "c", "session_id": "c/S1"}
-    _lines(folder / "llm_notes.jsonl.gz", [{**line, "contexts": contexts, "questions": questions}])
-    return folder
-
-
-def write_outputs(folder: Path) -> Path:
-    """Write possible model outputs about one turn, and about none."""
-    line = {"kind": "note", "conversation_id": "c", "session_id": "c/S1"}
-    about = {**line, "text": "Ada's pet is a reptile.", "source_turn_ids": ["c/S1:0"]}
-    _lines(folder / "llm_outputs.jsonl.gz", [about, {**line, "text": "Ada is nice."}])
-    return folder
-
-
 def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from benchmarks.written.diary import Diary, load
 from benchmarks.written.good import Piece
-from benchmarks.written.play import Played
-from benchmarks.written.server import Call
+from benchmarks.written.play import Call, Played
 from slowcat_memory.core.memory import chunk_id, family
 from slowcat_memory.records import Context, Memory
 

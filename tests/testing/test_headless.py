@@ -173,15 +173,3 @@ async def test_headless_conversation_an_answer_that_does_not_come_is_an_error_in
         await talk.cancel()
         with pytest.raises(EndpointError, match="the pipeline has ended"):
             await talk.say("hello again")
-
-
-async def test_headless_conversation_misuse_is_named():
-    async with ScriptedServer(echo) as server:
-        talk = HeadlessConversation(llm_url=server.url)
-        with pytest.raises(RuntimeError, match="async with"):
-            await talk.say("too early")
-        async with talk:
-            with pytest.raises(ValueError, match="words"):
-                await talk.say("  ")
-            with pytest.raises(ValueError, match="words"):
-                await talk.type("")

@@ -1,6 +1,5 @@
 """The scripted server, asked by the real OpenAI client over a real socket."""
 
-import asyncio
 import math
 
 import pytest
@@ -61,14 +60,6 @@ async def test_scripted_server_a_plain_reply_equals_the_streamed_one():
     assert message.tool_calls[0].id.startswith("call_") and message.tool_calls[1].id == "mine"
 
 
-@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
-async def test_scripted_server_a_token_limit_cuts_the_reply(limit):
-    async with ScriptedServer(lambda request: "One two three.") as server:
-        reply = await client(server).chat.completions.create(**ask("count"), **{limit: 1})
-    assert reply.choices[0].message.content == "One"
-    assert reply.choices[0].finish_reason == "length"
-
-
 async def test_scripted_server_a_scripted_failure_is_an_http_error():
     async with ScriptedServer(lambda request: Failure(429, "too many")) as server:
         with pytest.raises(APIStatusError) as caught:
@@ -83,32 +74,18 @@ async def test_scripted_server_a_mistake_in_the_script_is_a_server_error_with_it
     assert caught.value.status_code == 500 and "KeyError('nothing')" in str(caught.value)
 
 
-async def test_scripted_server_the_end_of_the_server_is_not_a_hang_up():
-    async with ScriptedServer(first_token_delay_s=10.0) as server:
-        asking = asyncio.create_task(client(server).chat.completions.create(**ask("wait")))
-        await server.wait_for_requests(1)
-    assert server.cancelled == 0
-    asking.cancel()
-    await asyncio.gather(asking, return_exceptions=True)
-
-
 async def test_scripted_server_models_and_embeddings():
+    text = "the cat sleeps"
     async with ScriptedServer(model="tiny") as server:
         models = await client(server).models.list()
-        texts = ["the cat sleeps", "the cat eats", "shares no word at all"]
-        answer = await client(server).embeddings.create(model="e", input=texts, dimensions=256)
-        as_floats = await client(server).embeddings.create(
-            model="e", input="the cat sleeps", dimensions=256, encoding_format="float"
-        )
+        answers = [
+            await client(server).embeddings.create(model="e", input=text, dimensions=256, **form)
+            for form in ({}, {"encoding_format": "float"})
+        ]
+    for answer in answers:
+        assert math.dist(HashEmbedder(256).encode_query(text), answer.data[0].embedding) < 1e-6
     assert [model.id for model in models.data] == ["tiny"]
-    cat, other_cat, unlike = (item.embedding for item in answer.data)
-    assert math.dist(cat, HashEmbedder(256).encode_query(texts[0])) < 1e-6
-    assert math.dist(cat, as_floats.data[0].embedding) < 1e-6
-    assert math.isclose(sum(x * x for x in cat), 1.0, rel_tol=1e-5)
-    near = sum(a * b for a, b in zip(cat, other_cat, strict=True))
-    far = sum(a * b for a, b in zip(cat, unlike, strict=True))
-    assert near > 0.6 > 0.2 > far
-    assert [request["input"] for request in server.embedding_requests] == [texts, texts[0]]
+    assert [request["input"] for request in server.embedding_requests] == [text, text]
 
 
 BLOCK = """<memories>
@@ -134,12 +111,6 @@ BLOCK = """<memories>
 )  # fmt: skip
 def test_server_the_parrot_quotes_the_line_that_shares_most_with_the_question(texts, answer):
     assert answer in parrot(ask(*texts))
-
-
-def test_server_the_parrot_quotes_the_newest_of_equal_lines():
-    older, newer = "- Anna: my dog is called Max", "- Anna: my dog is called Rex"
-    block = f"<memories>\n{older}\n{newer}\n</memories>\n"
-    assert "Rex" in parrot(ask(block + "what is my dog called"))
 
 
 def test_server_the_parrot_trusts_the_line_next_to_the_question_if_it_is_told_to():

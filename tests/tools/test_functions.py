@@ -60,15 +60,6 @@ def call(engine, turn: int = 1, said: Turn | None = None, scope: str = "user") -
 # ---------------------------------------------------------------- search_memory
 
 
-def test_functions_tool_search_tells_who_and_when_in_words(engine):
-    told = one(engine, "search_memory", query="what is the dog called")
-    when = datetime.now(UTC) - timedelta(days=40)
-    assert any(
-        f"({when.day} {when:%b}" in m and "Anna: My dog is called Max." in m
-        for m in told["memories"]
-    )
-
-
 def test_functions_tool_what_was_just_asked_is_no_memory(engine):
     told = one(engine, "search_memory", "what is my dog called again", query="dog called")
     assert not any("again" in line for line in told["memories"])
@@ -234,40 +225,6 @@ def test_functions_tool_consent_goes_stale_and_is_of_one_scope(engine):
 # ---------------------------------------------------------------- memory_as_of
 
 
-def test_functions_tool_as_of_finds_what_was_believed_then(engine):
-    now = engine.clock()
-    then, change = now - timedelta(days=30), now - timedelta(days=10)
-    old = Memory(
-        id="fact/old", kind="fact/home", scope="user", speaker="Anna", valid_from=then,
-        recorded_at=then, retired_at=change, text="Anna lives in Bergen.",
-    )  # fmt: skip
-    new = replace(
-        old, id="fact/new", text="Anna lives in Porto.", valid_from=change, recorded_at=change,
-        retired_at=None,
-    )  # fmt: skip
-    over = replace(
-        old, id="fact/over", text="Anna lives in a tent.", retired_at=None, valid_to=change
-    )
-    engine.store.apply("test", WriteBatch(memories=(old, new, over))).wait(None)
-    for memory in (old, new, over):
-        engine.wiring.indexer.put(memory)
-
-    def homes(days: float) -> set[str]:
-        hits = engine.search(
-            "where does Anna live, lives in", "user", at=now - timedelta(days=days)
-        ).hits
-        return {hit.memory.text for hit in hits if hit.memory.kind == "fact/home"}
-
-    assert homes(35) == set()
-    assert homes(20) == {old.text, over.text}
-    assert homes(5) == {new.text}
-    day = (now - timedelta(days=20)).date()
-    told = one(engine, "memory_as_of", query="Anna lives in", date=day.isoformat())
-    assert told["note"].startswith("As of ") and f"{day:%B}" in told["note"]
-    text = " ".join(told["memories"])
-    assert "Bergen" in text and "Porto" not in text and "collar" not in text
-
-
 # ---------------------------------------------------------------- what may go wrong
 
 
@@ -294,14 +251,6 @@ def test_functions_tool_as_of_finds_what_was_believed_then(engine):
 def test_functions_tool_wrong_arguments_are_explained_to_the_llm(engine, name, arguments, said):
     told = ToolCalls().answer(name, arguments, call(engine))
     assert set(told) == {"error"} and said in told["error"]
-
-
-def test_functions_tool_wrong_date_is_told_in_a_conversation_and_costs_nothing_else(engine):
-    told, voice = asked(
-        engine, ("when", [ToolCall("search_memory", {"query": "dog", "when": "flurbday"})])
-    )
-    assert "Write it like 2024-05-31" in told[0]["error"] and not voice.errors
-    assert voice.turns[-1].content == "All right."
 
 
 def test_functions_tool_failure_inside_is_told_and_never_raised(engine, monkeypatch):

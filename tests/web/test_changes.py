@@ -115,13 +115,6 @@ def test_a_block_is_rewritten_by_hand(client: Client) -> None:
     assert shown["human"]["text"] == block["text"]
 
 
-def test_a_preview_deletes_nothing(client: Client) -> None:
-    found = client.done("forget/preview", session="anna-0")
-    assert found["turns"] == 6
-    assert found["memories"] >= 3
-    assert client.done("forget/preview", session="anna-0") == found
-
-
 def test_what_is_to_be_forgotten_is_hidden_at_once_until_that_is_undone(
     client: Client, running: Running, waits: Waits
 ) -> None:
@@ -212,12 +205,6 @@ def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(
     assert judged() == []
 
 
-def test_idle_work_is_held_back_and_let_go(client: Client, running: Running) -> None:
-    assert client.done("pause", on=True) == {"paused": True}
-    assert client.done("pause", on=False) == {"paused": False}
-    assert client.done("retry") == {"tasks": 0}
-
-
 def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Running) -> None:
     begun = threading.Event()
 
@@ -234,11 +221,8 @@ def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Runni
         assert client.change("think").status == 409
         client.done("pause", on=True)
         assert thinking.result(30) == {"left": 0, "stopped": True}
-
-
-def test_a_backup_is_made(client: Client) -> None:
-    assert client.done("backup")["bytes"] > 0
-    assert len(client.read("health")["backups"]) == 1
+    assert client.done("pause", on=False) == {"paused": False}
+    assert client.done("retry") == {"tasks": 0}
 
 
 def test_the_browser_hears_of_a_change_by_id_alone(client: Client) -> None:

@@ -70,12 +70,6 @@ def test_people_come_with_what_holds_and_what_held(page: PageContext) -> None:
     ]
 
 
-def test_blocks_are_shown_with_who_wrote_them(page: PageContext) -> None:
-    shown = {one["label"]: one for one in know.blocks(page, {})["rows"]}
-    assert shown["human"]["owner"] == "agent"
-    assert shown["human"]["how"] == "inferred"
-
-
 # ------------------------------------------------------------------- what did we say
 
 

@@ -106,8 +106,9 @@ def name_of(words: Words, most: int = 1, *, strong: bool = True) -> str:
         if bare.endswith("'s"):
             return ""
         if not _continues(bare, found, words, strong) or (not words.cased and len(found) >= most):
-            particle = signs.particles.fullmatch(bare) and place + 1 < len(tokens)
-            if not (found and particle and words.cased and tokens[place + 1][:1].isupper()):
+            after = tokens[place + 1] if place + 1 < len(tokens) else ""
+            joins = signs.particles.fullmatch(bare) and after.lower().strip(_EDGE) not in CALENDAR
+            if not (found and joins and words.cased and after[:1].isupper()):
                 break
         found.append(bare if words.cased else bare.capitalize())
         if _FULL_STOP.search(token):

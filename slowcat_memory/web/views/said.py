@@ -246,5 +246,4 @@ def _block(page: PageContext, entry: LedgerEntry, memories: Mapping[str, Memory]
         for offer in entry.offers
         if (memory := memories.get(offer.memory)) and (shown := disclose(memory, reader))
     ]
-    packed = page.memory.blocks.pack(Recollection(hits=hits, stage="full"), entry.at)
-    return packed.text if hits else ""
+    return page.memory.blocks.pack(Recollection(hits=hits, stage="full"), entry.at).text

@@ -53,7 +53,6 @@ def talk(engine: MemoryEngine, n: int, scope: str = "anna") -> None:
             )
         )
     engine.flush(indexed=True)
-    engine.store.flush(None)
 
 
 def tasks(engine: MemoryEngine) -> list[Task]:
@@ -128,7 +127,6 @@ def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
     assert cosines(engine) and not any(cosines(engine)), "words answer, old vectors do not"
     engine.prepare("anna")
     engine.flush(indexed=True)
-    engine.store.flush(None)
     assert len(vectors(engine, "b/64")) == 40 and all(cosines(engine))
     engine.idle.until_done(["seal"])
     with engine.store.snapshot() as snapshot:

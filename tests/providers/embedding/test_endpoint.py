@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
+from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
 from slowcat_memory.testing import check_embedder
@@ -125,18 +125,3 @@ def test_endpoint_embedder_nothing_of_the_environment_reaches_the_server(
         assert path == "/v1/embeddings"
         assert "canary" not in str(headers).lower()
         assert {k.lower(): v for k, v in headers.items()}["authorization"] == "Bearer local"
-
-
-def test_factory_none_is_none() -> None:
-    embedder, report = open_query_embedder(EmbedderOptions(kind="none"))
-    assert embedder is None and report.state == "none"
-
-
-def test_factory_a_misspelt_option_is_an_error() -> None:
-    with pytest.raises(msgspec.ValidationError, match="querymax"):
-        msgspec.convert({"querymax": 3}, EmbedderOptions)
-
-
-def test_endpoint_a_model_must_be_named(endpoint: EmbeddingServer) -> None:
-    with pytest.raises(ConfigError, match="endpoint_model"):
-        open_query_embedder(options(endpoint, endpoint_model=""))

@@ -50,7 +50,6 @@ class Room:
             self.talk.agent_begins()
             self.talk.agent_said(reply, interrupted=False)
         self.engine.flush(indexed=True)
-        self.engine.store.flush(None)
         return turns
 
     def order(self, voice: str, words: str):

@@ -57,7 +57,6 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
     engine.store.flush()  # the vectors of tokens are read from the store
     asked = asyncio.run(one())
     engine.flush(indexed=True)
-    engine.store.flush()
     told = why_of(engine, asked.id)
     assert told
     return told[0]

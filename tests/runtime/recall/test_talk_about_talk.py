@@ -30,7 +30,6 @@ class House:
         self.clock.advance(86_400)
         at = self.clock()
         hold(self.engine, f"s{at:%j}", said, at, step_s=15)
-        self.engine.store.flush(None)
         self.engine.flush(indexed=True)
 
     def block(self, text: str) -> str:

@@ -198,10 +198,10 @@ STATEMENTS = StatementWords(
     own_tag=r"\b(?:do|don't|am|aren't|did|didn't|have|haven't|was|wasn't|is|isn't|does|doesn't)(?: not)? (?:i|we|he|she|it)(?: not)?$",
     request=r"^(?:\w+,? )?(?:(?:can|could|will|would) you )?(?:please )?(?P<o>(?:remind me (?:to|about|of)|call me) .+?)(?:,? please)?[?.!]*$",
     negation=r"^(?:\S+ ){0,4}(?:not|never)\b(?! only)",
-    no_longer=r"\bno longer\b|(?:\bnot|'t)\b.*\b(?:any ?more|any longer|no more|now|these days|after all)\b",
+    no_longer=r"\bno longer\b|(?:\bnot|'t)\b.*\b(?:any ?more|any longer|no more)\b",
     positive=(
         (r"\b(am|is|are|was|were|have|has) not\b", r"\1"), (r"\b(?:do|does) not ", ""), (r"\bcan't ", ""), (r"\bno longer ", ""),
-        (r",? ?\b(?:any ?more|any longer|no more|now|these days|after all)\b", ""),
+        (r",? ?\b(?:any ?more|any longer|no more)\b", ""),
     ),
     used_to=r"used to ",
     gave_up=r"\b(?:packed it in|gave it up|given it up|gave up|(?:have )?stopped|(?:have )?quit|not any ?more|no longer|had to stop|do not any ?more|don't any ?more|had to give (?:it )?up)\b",

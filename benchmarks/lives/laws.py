@@ -1,10 +1,17 @@
-"""The laws of a life: what is derived, what is offered for a question, what the agent brings up."""
+"""The laws of a life: what is derived, what is offered for a question, what the agent brings up.
+
+Each law counts its cases and finds the wrong ones; those with a limit must reach it.
+"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from typing import Any
 
-from benchmarks.lives.judging.truth import (
+from benchmarks.lives.model import EXCLUSIVE, Ask, Claim, Exchange
+from benchmarks.lives.player import Played
+from benchmarks.lives.record import Answer, Derived, Line, Opener, Place, Record
+from benchmarks.lives.truth import (
     FACTUAL,
     OVER,
     Finding,
@@ -15,12 +22,9 @@ from benchmarks.lives.judging.truth import (
     finding,
     named,
 )
-from benchmarks.lives.model import Ask, Claim, Exchange
-from benchmarks.lives.playing.record import Answer, Derived, Line, Opener, Place, Record
 
 VAGUE = re.compile(r"week|fortnight|woche|vierzehn", re.IGNORECASE)  # names a day roughly
 NEAR_DAYS = 3
-EXCLUSIVE = frozenset({"home", "job", "employer", "partner", "diet", "phone", "car"})
 NEGATED = re.compile(
     r"\bnot\b|n['’]t\b|\bdislike|\bhates?\b|\bgone off\b|\bno (?:fan|longer)\b|\bover\b|\bavoids?\b"
     r"|\bnicht\b|\bkein|\bhass|\bgenug\b|\bmag .* nicht\b|\bcan(?:no|')t stand\b|\bausstehen\b",
@@ -392,3 +396,39 @@ def _claims_of(truth: Truth, opener: Opener) -> list[Claim]:
     ids = {id for place in opener.sources for id in truth.exchange(place).says}
     claims = [truth.claims[id] for id in ids]
     return [one for one in claims if one.on or one.slot == "thread"]
+
+
+# -------------------------------------------------------------------- all laws
+
+LAWS: dict[str, Callable[[Truth, Record], Verdict]] = {
+    law.__name__: law
+    for law in (
+        dates, read, traps, superseded, current, icebreakers,
+        stale, opposites, spoken,
+    )
+}  # fmt: skip
+LIMITS: dict[str, dict[str, float]] = {  # the largest share of wrong cases, by LLM
+    "none": {
+        "dates": 0.02, "superseded": 0.0, "current": 0.07, "icebreakers": 0.0, "opposites": 0.0,
+        "spoken": 0.0,
+    },
+    "scripted": {
+        "dates": 0.005, "superseded": 0.0, "current": 0.03, "icebreakers": 0.0, "opposites": 0.0,
+        "spoken": 0.0,
+    },
+}  # fmt: skip
+
+
+def judge(played: Played) -> dict[str, Verdict]:
+    """Return the verdict of each law on a played life."""
+    truth = Truth(played.life)
+    return {name: law(truth, played.record) for name, law in LAWS.items()}
+
+
+def beyond(sums: Mapping[str, Mapping[str, Any]], llm: str) -> dict[str, int]:
+    """Return the wrong cases of each law that has a limit, 0 for a law that keeps it."""
+    found = {}
+    for law, limit in LIMITS[llm].items():
+        cases, wrong = sums[law]["cases"], sums[law]["cases"] - sums[law]["right"]
+        found[law] = wrong if wrong > limit * cases else 0
+    return found

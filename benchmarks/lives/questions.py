@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.lives import dates
-from benchmarks.lives.making import people, plans
-from benchmarks.lives.making.builder import Builder
-from benchmarks.lives.making.events import matter_words
+from benchmarks.lives import builder, dates, plans
+from benchmarks.lives.builder import Builder
+from benchmarks.lives.events import matter_words
 from benchmarks.lives.model import Claim
 
 Question = Callable[[Builder], "Asked | None"]
@@ -59,7 +58,7 @@ def home_past(b: Builder) -> Asked | None:
 
 
 def kin(b: Builder) -> Asked | None:
-    known = {slot for slot in people.KIN_SLOTS.values() if b.holding(slot)}
+    known = {slot for slot in builder.KIN_SLOTS.values() if b.holding(slot)}
     if not known:
         return None
     slot = b.rng.choice(sorted(known))
@@ -67,7 +66,7 @@ def kin(b: Builder) -> Asked | None:
 
 
 def _kin_words(b: Builder, slot: str) -> dict[str, str]:
-    nouns = [noun for noun, known in people.KIN_SLOTS.items() if known == slot]
+    nouns = [noun for noun, known in builder.KIN_SLOTS.items() if known == slot]
     if b.language == "en":
         return {"kin": nouns[0]}
     is_woman = slot in ("sister", "daughter", "mother", "aunt")
@@ -80,7 +79,7 @@ def pet(b: Builder) -> Asked | None:
     if not kinds:
         return None
     kind = b.rng.choice(kinds)
-    return _asked(b, "q_pet", people.animal(b, kind), b.holding(kind), b.over(kind))
+    return _asked(b, "q_pet", builder.animal(b, kind), b.holding(kind), b.over(kind))
 
 
 def taste(b: Builder) -> Asked | None:

@@ -10,8 +10,8 @@ from datetime import date, timedelta
 from msgspec.structs import replace
 
 from benchmarks.lives import dates
-from benchmarks.lives.making.builder import Builder
-from benchmarks.lives.making.events import telling_word
+from benchmarks.lives.builder import Builder
+from benchmarks.lives.events import telling_word
 from benchmarks.lives.model import Claim, Exchange
 
 Later = Callable[[Builder], Sequence[Exchange]]

@@ -4,11 +4,12 @@ Each event is a function of the `Builder` that changes what is true today and re
 that tell it; none if it cannot happen now.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
-from benchmarks.lives.making import people
-from benchmarks.lives.making.builder import Builder, Said
+from benchmarks.lives import builder
+from benchmarks.lives.builder import Builder, Said
 from benchmarks.lives.model import Claim, Exchange
 
 Event = Callable[[Builder], Sequence[Exchange]]
@@ -20,10 +21,15 @@ def _first(slot: str, kind: str, name: str) -> Event:
 
     def tell(b: Builder) -> list[Exchange]:
         value = b.value(name)
-        claim = b.add(slot, value)
-        return [b.exchange(b.phrase(kind, {name: value}), says=[claim.id])]
+        return _was(b, slot, kind, {name: value}, value)
 
     return tell
+
+
+def _was(b: Builder, slot: str, kind: str, slots: Mapping[str, str], value: str) -> list[Exchange]:
+    """Tell of a claim that has held since before the first day."""
+    claim = b.add(slot, value)
+    return [b.exchange(b.phrase(kind, slots), says=[claim.id])]
 
 
 def _stated(slot: str, kind: str, name: str, *, telling: bool = False) -> Event:
@@ -100,6 +106,26 @@ other_home = _of_friend("home", "other_home", "city", Builder.elsewhere)
 other_likes = _of_friend("likes", "other_likes", "thing", lambda b: str(b.some("thing")))
 
 
+def _ended(
+    b: Builder, claims: Sequence[Claim], kind: str, slots: Mapping[str, str], today: bool = False
+) -> list[Exchange]:
+    """Tell that claims are over, since the day that the sentence names; ``today``: since today."""
+    if not claims:
+        return []
+    said = b.phrase(kind, slots)
+    day = b.today if today else said.day or b.today
+    return [b.exchange(said, ends=[b.end(claim, day) for claim in claims])]
+
+
+def _began(
+    b: Builder, slot: str, kind: str, slots: Mapping[str, str], value: str, **more: Any
+) -> list[Exchange]:
+    """Tell of a new claim, true since the day that the sentence names."""
+    said = b.phrase(kind, slots)
+    claim = b.add(slot, value, begins=said.day or b.today, **more)
+    return [b.exchange(said, says=[claim.id])]
+
+
 def home_moving(b: Builder) -> list[Exchange]:
     before = b.current("home")
     if before is None or any(one.begins and one.begins > b.today for one in b.claims.values()):
@@ -113,13 +139,12 @@ def home_moving(b: Builder) -> list[Exchange]:
 
 def job_now(b: Builder) -> list[Exchange]:
     name = _job(b)
-    claim = b.add("job", name)
-    return [b.exchange(b.phrase("job_now", people.job(b, name)), says=[claim.id])]
+    return _was(b, "job", "job_now", builder.job(b, name), name)
 
 
 def job_started(b: Builder) -> list[Exchange]:
     before, name = b.current("job"), _job(b)
-    slots = people.job(b, name) | (people.job(b, before.value, "old_") if before else {})
+    slots = builder.job(b, name) | (builder.job(b, before.value, "old_") if before else {})
     said = b.phrase("job_started", slots)
     made, ended = b.replace_current("job", name, said.day or b.today)
     return [b.exchange(said, says=[made], ends=[ended])]
@@ -129,21 +154,19 @@ def job_left(b: Builder) -> list[Exchange]:
     job, employer = b.current("job"), b.current("employer")
     if job is None:
         return []
-    said = b.phrase("job_left", people.job(b, job.value, "old_"))
-    ends = [b.end(one, said.day or b.today) for one in (job, employer) if one]
-    return [b.exchange(said, ends=ends)]
+    ends = [claim for claim in (job, employer) if claim]
+    return _ended(b, ends, "job_left", builder.job(b, job.value, "old_"))
 
 
 def kin_named(b: Builder) -> list[Exchange]:
     is_woman = b.rng.random() < 0.5
-    slot, words = people.relative(b, is_woman)
+    slot, words = builder.relative(b, is_woman)
     if b.holding(slot):
         return []
     name = b.value("woman" if is_woman else "man")
     if b.rng.random() < 0.25:
         return _misnamed(b, slot, words, name, is_woman)
-    claim = b.add(slot, name)
-    return [b.exchange(b.phrase("kin_named", words | {"name": name}), says=[claim.id])]
+    return _was(b, slot, "kin_named", words | {"name": name}, name)
 
 
 def _misnamed(
@@ -163,34 +186,27 @@ def _misnamed(
 
 def partner_now(b: Builder) -> list[Exchange]:
     is_woman, name = _other(b)
-    claim = b.add("partner", name)
-    said = b.phrase("partner_now", people.mate(b, is_woman) | {"name": name})
-    return [b.exchange(said, says=[claim.id])]
+    return _was(b, "partner", "partner_now", builder.mate(b, is_woman) | {"name": name}, name)
 
 
 def partner_new(b: Builder) -> list[Exchange]:
     if b.current("partner"):
         return []
     is_woman, name = _other(b)
-    said = b.phrase("partner_new", people.mate(b, is_woman) | {"name": name})
+    said = b.phrase("partner_new", builder.mate(b, is_woman) | {"name": name})
     made, _ = b.replace_current("partner", name, said.day or b.today)
     return [b.exchange(said, says=[made])]
 
 
 def partner_left(b: Builder) -> list[Exchange]:
-    before = b.current("partner")
-    if before is None:
-        return []
-    said = b.phrase("partner_left", {"name": before.value})
-    return [b.exchange(said, ends=[b.end(before, said.day or b.today)])]
+    held = b.holding("partner")[-1:]
+    return _ended(b, held, "partner_left", {"name": held[0].value} if held else {})
 
 
 def pet_now(b: Builder) -> list[Exchange]:
     kind = b.rng.choice(PETS)
     name = b.value(kind)
-    claim = b.add(kind, name)
-    said = b.phrase("pet_now", people.animal(b, kind) | {"pet": name})
-    return [b.exchange(said, says=[claim.id])]
+    return _was(b, kind, "pet_now", builder.animal(b, kind) | {"pet": name}, name)
 
 
 def pet_got(b: Builder) -> list[Exchange]:
@@ -199,9 +215,7 @@ def pet_got(b: Builder) -> list[Exchange]:
         return []
     kind = b.rng.choice(free)
     name = b.value(kind)
-    said = b.phrase("pet_got", people.animal(b, kind) | {"pet": name})
-    claim = b.add(kind, name, begins=said.day or b.today)
-    return [b.exchange(said, says=[claim.id])]
+    return _began(b, kind, "pet_got", builder.animal(b, kind) | {"pet": name}, name)
 
 
 def pet_died(b: Builder) -> list[Exchange]:
@@ -209,8 +223,7 @@ def pet_died(b: Builder) -> list[Exchange]:
     if not alive:
         return []
     gone = b.rng.choice(alive)
-    said = b.phrase("pet_died", people.animal(b, gone.slot) | {"pet": gone.value})
-    return [b.exchange(said, ends=[b.end(gone, said.day or b.today)])]
+    return _ended(b, [gone], "pet_died", builder.animal(b, gone.slot) | {"pet": gone.value})
 
 
 def turned(b: Builder) -> list[Exchange]:
@@ -226,9 +239,7 @@ def turned(b: Builder) -> list[Exchange]:
 
 def hobby_began(b: Builder) -> list[Exchange]:
     name = b.value("hobby")
-    said = b.phrase("hobby_began", {"hobby": name})
-    claim = b.add("hobby", name, begins=said.day or b.today)
-    return [b.exchange(said, says=[claim.id])]
+    return _began(b, "hobby", "hobby_began", {"hobby": name}, name)
 
 
 def hobby_stopped(b: Builder) -> list[Exchange]:
@@ -236,8 +247,7 @@ def hobby_stopped(b: Builder) -> list[Exchange]:
     if not held:
         return []
     before = b.rng.choice(held)
-    said = b.phrase("hobby_stopped", {"hobby": before.value})
-    return [b.exchange(said, ends=[b.end(before, said.day or b.today)])]
+    return _ended(b, [before], "hobby_stopped", {"hobby": before.value})
 
 
 def diet_changed(b: Builder) -> list[Exchange]:
@@ -257,19 +267,16 @@ def condition_began(b: Builder) -> list[Exchange]:
     row = b.value("conditions")
     if any(one.value == row["name"] for one in b.holding("condition")):
         return []
-    said = b.phrase("condition_began", {"condition": row["name"]})
-    claim = b.add("condition", row["name"], begins=said.day or b.today, words=tuple(row["words"]))
-    return [b.exchange(said, says=[claim.id])]
+    slots = {"condition": row["name"]}
+    return _began(b, "condition", "condition_began", slots, row["name"], words=tuple(row["words"]))
 
 
 def condition_over(b: Builder) -> list[Exchange]:
     held = b.holding("condition")
     if not held:
         return []
-    before = held[0]
-    the = {row["name"]: row["the"] for row in b.words.tables["conditions"]}[before.value]
-    said = b.phrase("condition_over", {"the_condition": the})
-    return [b.exchange(said, ends=[b.end(before, b.today)])]
+    the = {row["name"]: row["the"] for row in b.words.tables["conditions"]}[held[0].value]
+    return _ended(b, held[:1], "condition_over", {"the_condition": the}, today=True)
 
 
 def thread_opened(b: Builder) -> list[Exchange]:
@@ -319,14 +326,14 @@ def other_job(b: Builder) -> list[Exchange]:
         return _told_of(b, "job", "other_job", {"field": field}, field)
     taken = {one.value for one in b.claims.values() if one.slot == "job"}
     name = b.rng.choice([one for one in b.words.values["job"] if one not in taken])
-    return _told_of(b, "job", "other_job", people.job(b, name), name)
+    return _told_of(b, "job", "other_job", builder.job(b, name), name)
 
 
 def other_animal(b: Builder) -> list[Exchange]:
     friend = _friend(b)
     if friend is None:
         return []
-    words = people.animal(b, b.rng.choice(PETS)) | {"name": friend.value}
+    words = builder.animal(b, b.rng.choice(PETS)) | {"name": friend.value}
     return [b.exchange(b.phrase("other_animal", words), "other")]
 
 

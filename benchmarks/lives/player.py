@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.lives.model import Life, Session
-from benchmarks.lives.playing.record import (
+from benchmarks.lives.record import (
     Answer,
     Derived,
     Held,
@@ -25,8 +25,7 @@ from benchmarks.lives.playing.record import (
     Record,
     Seen,
 )
-from benchmarks.lives.playing.scene import CONSIDERS_S, MORNING, Scene, configuration, opened
-from benchmarks.lives.playing.stage import Stage
+from benchmarks.lives.scene import CONSIDERS_S, MORNING, Scene, Stage, configuration, opened
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.providers import LLM, QueryEmbedder

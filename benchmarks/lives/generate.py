@@ -11,10 +11,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from benchmarks.lives.making import events, people, plans, questions
-from benchmarks.lives.making.builder import Builder, Said
-from benchmarks.lives.making.plans import Agenda
+from benchmarks.lives import builder, events, plans, questions
+from benchmarks.lives.builder import Builder, Said
 from benchmarks.lives.model import Ask, Exchange, Life, Session
+from benchmarks.lives.plans import Agenda
 from benchmarks.lives.wordings import Half, Language
 
 FIRST = date(2026, 1, 5)
@@ -152,12 +152,12 @@ def _trap(b: Builder) -> Exchange:
     """Something that sounds like a fact and is none."""
     kind = b.rng.choice(("joke", "hypothetical", "quote"))
     if b.language == "en":
-        job = people.job(b, b.some("job"))
+        job = builder.job(b, b.some("job"))
     else:
-        job = people.job(b, b.some("job_woman" if b.is_woman else "job_man"))
+        job = builder.job(b, b.some("job_woman" if b.is_woman else "job_man"))
     slots = {
         "city": b.elsewhere(), "thing": b.some("thing"), "employer": b.some("employer"),
-        **job, **people.animal(b, b.rng.choice(("dog", "cat"))),
+        **job, **builder.animal(b, b.rng.choice(("dog", "cat"))),
     }  # fmt: skip
     return b.exchange(b.phrase(kind, slots), kind, agent=_chatty(b))  # type: ignore[arg-type]  # one of three kinds
 

@@ -4,14 +4,16 @@ It knows of a turn what the life says that it states, and of no other. It copies
 counts days correctly, writes nothing of jokes, and names what is over.
 """
 
+import csv
 import re
 from collections.abc import Callable, Iterable
 from datetime import date
+from pathlib import Path
 from typing import Any
 
-from benchmarks.lives.judging.truth import FACTUAL, carries
-from benchmarks.lives.model import Claim, Exchange, Life
-from benchmarks.lives.playing.statements import ENTITIES, PREDICATES, sentence, type_of
+from benchmarks.lives.dates import MONTHS
+from benchmarks.lives.model import EXCLUSIVE, Claim, Exchange, Life
+from benchmarks.lives.truth import FACTUAL, carries
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers import Prompt
@@ -23,6 +25,17 @@ _LINE = re.compile(r"^\[(\d+)\] ([^:\n]*): (.*)$", re.M)
 _ASKED = re.compile(r"turns ([\d, ]+)\.\s*$")
 _PAIR = re.compile(r"^(\d+)\. (older|newer): (.*)$", re.M)
 _FOUND = re.compile(r"^(\d+)\. [^,\n]*, [^:\n]*: (.*)$", re.M)
+STATEMENTS = Path(__file__).parents[1] / "data" / "lives" / "statements.tsv"
+
+
+def _table() -> dict[str, dict[str, str]]:
+    """Read how a claim is said, and what it is as a fact, by its slot."""
+    with STATEMENTS.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["slot"]: row for row in rows}
+
+
+SLOTS = _table()
 
 
 class TruthfulLLM(ScriptedLLM):
@@ -72,7 +85,7 @@ class _Script:
             yield {
                 "turn": id, "type": type_of(claim, over),
                 "subject": self._life.user if claim.subject == "user" else claim.subject,
-                "predicate": PREDICATES.get(claim.slot, ""), "object": claim.value, "over": over,
+                "predicate": SLOTS[claim.slot]["predicate"], "object": claim.value, "over": over,
                 "content": self._sentence(claim, over), "quote": _quote(exchange.user, claim),
                 "confidence": "high", "date": day.isoformat() if day else "",
             }  # fmt: skip
@@ -81,7 +94,7 @@ class _Script:
         found = dict[str, dict[str, Any]]()
         for _, exchange in self._asked(prompt):
             for claim, _ in self._stated(exchange):
-                if kind := ENTITIES.get(claim.slot):
+                if kind := SLOTS[claim.slot]["entity"]:
                     found[claim.value] = {"name": claim.value, "type": kind}
                 if claim.subject != "user":
                     found[claim.subject] = {"name": claim.subject, "type": "person"}
@@ -206,7 +219,7 @@ class _Script:
         return any(
             a.subject == b.subject
             and a.slot == b.slot
-            and (a.value == b.value or a.slot in PREDICATES and a.slot in _ONE)
+            and (a.value == b.value or a.slot in EXCLUSIVE)
             for a in one
             for b in two
         )
@@ -227,11 +240,37 @@ class _Script:
         ]
 
 
-_ONE = frozenset({"home", "job", "employer", "partner", "diet", "phone", "car"})
-
-
 def _quote(text: str, claim: Claim) -> str:
     """Return the sentence of a turn that carries a claim, as it stands there."""
     parts = re.split(r"(?<=[.!?])\s+", text)
     chosen = next((part for part in parts if carries(part, claim)), text)
     return " ".join(chosen.split()[:QUOTE_WORDS])
+
+
+# -------------------------------------------------------------------- claims as sentences
+
+
+def sentence(claim: Claim, who: str, language: str, over: bool = False) -> str:
+    """Return a claim, or that it is over, as a sentence; dated events with their day."""
+    column = ("english" if language == "en" else "german") + " over" * over
+    value = claim.value.replace("my ", "the ")
+    if claim.slot == "job" and language == "en":
+        value = f"{'an' if value[0] in 'aeiou' else 'a'} {value}"
+    name = who if claim.subject == "user" else claim.subject
+    text = SLOTS[claim.slot][column].format(who=name, value=value)
+    if claim.on and not over and claim.slot != "success":
+        text = f"{text[:-1]} {_on(claim.on, language)}."
+    return text
+
+
+def type_of(claim: Claim, over: bool) -> str:
+    """Return the type of a claim's fact: an open matter that is over is a completed task."""
+    if claim.slot == "thread" and over:
+        return "task_completed"
+    return SLOTS[claim.slot]["type"]
+
+
+def _on(day: date, language: str) -> str:
+    if language == "en":
+        return f"on {day.day} {MONTHS['en'][day.month - 1]} {day.year}"
+    return f"am {day.day}. {MONTHS['de'][day.month - 1]} {day.year}"

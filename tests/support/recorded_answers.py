@@ -8,28 +8,17 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.errors import (
-    BadAnswerError,
-    EndpointError,
-    PromptTooLongError,
-    ProviderError,
-    TranscriptError,
-)
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
-from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
 
 T = TypeVar("T", bound=Struct)
-_ERRORS: dict[str, type[ProviderError]] = {
-    "bad answer": BadAnswerError,
-    "prompt too long": PromptTooLongError,
-}
 
 
 class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,10 +47,8 @@ class RecordingLLM:
 
     def __init__(self, inner: LLM, path: Path) -> None:
         """Create the file, readable by its owner only, replacing an existing one."""
-        self._inner = inner
-        mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        self._file: IO[str] = os.fdopen(os.open(path, mode, 0o600), "w", encoding="utf-8")
-        self._begun = False
+        self._inner, self._begun = inner, False
+        self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
     @property
     def prompt_tokens(self) -> int:
@@ -72,28 +59,22 @@ class RecordingLLM:
         return is_remote(self._inner)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
+        line = Recorded(key=key_of(prompt), prompt=prompt)
         try:
             answer = await self._inner.complete(prompt, into)
         except (BadAnswerError, PromptTooLongError) as error:
-            kind = next(name for name, type_ in _ERRORS.items() if isinstance(error, type_))
-            self._write(Recorded(key=key_of(prompt), prompt=prompt, error=kind))
+            long = isinstance(error, PromptTooLongError)
+            self._write(replace(line, error="prompt too long" if long else "bad answer"))
             raise
-        self._write(
-            Recorded(
-                key=key_of(prompt),
-                prompt=prompt,
-                text=msgspec.json.encode(answer.value).decode(),
-                model=answer.model,
-                tokens_in=answer.tokens_in,
-                tokens_out=answer.tokens_out,
-                whole=answer.whole,
-            )
-        )
+        text = msgspec.json.encode(answer.value).decode()
+        kept = ("model", "tokens_in", "tokens_out", "whole")
+        self._write(replace(line, text=text, **{name: getattr(answer, name) for name in kept}))
         return answer
 
     async def ready(self) -> bool:
         """Return whether the LLM is available; True if it does not say."""
-        return await self._inner.ready() if isinstance(self._inner, CircuitBreakerLLM) else True
+        asked = getattr(self._inner, "ready", None)
+        return await asked() if asked else True
 
     def close(self) -> None:
         self._file.close()
@@ -101,8 +82,8 @@ class RecordingLLM:
     def _write(self, line: Recorded) -> None:
         if not self._begun:  # known only after the LLM was asked
             self._begun = True
-            self._file.write(json.dumps({"prompt_tokens": self.prompt_tokens}) + "\n")
-        self._file.write(msgspec.json.encode(line).decode() + "\n")
+            self._file.write(msgspec.json.encode({"prompt_tokens": self.prompt_tokens}) + b"\n")
+        self._file.write(msgspec.json.encode(line) + b"\n")
         self._file.flush()
 
 
@@ -117,19 +98,12 @@ class ReplayingLLM:
     remote = False
 
     def __init__(self, path: Path) -> None:
-        """Read a file of ``RecordingLLM``.
-
-        Raises:
-            TranscriptError: It is not such a file.
-        """
-        self.prompt_tokens, self.asked, self.missing = 0, 0, 0
-        self._lines: dict[str, Recorded] = {}
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    self._read(number, line)
-                except (msgspec.MsgspecError, TypeError, KeyError) as error:
-                    raise TranscriptError(f"line {number} is no recorded prompt") from error
+        """Read a file of ``RecordingLLM``."""
+        head, *lines = path.read_bytes().splitlines()
+        self.prompt_tokens: int = msgspec.json.decode(head)["prompt_tokens"]
+        self.asked, self.missing = 0, 0
+        recorded = (msgspec.json.decode(line, type=Recorded) for line in lines)
+        self._lines = {line.key: line for line in recorded}
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """Return the recorded answer.
@@ -148,7 +122,8 @@ class ReplayingLLM:
                 hint="Record again: what precedes it, its words or the version have changed",
             )
         if line.error:
-            raise _ERRORS[line.error]("so it was when it was recorded")
+            kind = PromptTooLongError if line.error == "prompt too long" else BadAnswerError
+            raise kind("so it was when it was recorded")
         answer = parse_reply(line.text, into)
         return replace(
             answer,
@@ -160,11 +135,3 @@ class ReplayingLLM:
 
     async def ready(self) -> bool:
         return True
-
-    def _read(self, number: int, line: bytes) -> None:
-        if number == 1:
-            head: dict[str, Any] = msgspec.json.decode(line)
-            self.prompt_tokens = int(head["prompt_tokens"])
-        else:
-            recorded = msgspec.json.decode(line, type=Recorded)
-            self._lines[recorded.key] = recorded

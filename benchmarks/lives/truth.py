@@ -11,7 +11,7 @@ from datetime import date, datetime
 from msgspec import Struct
 
 from benchmarks.lives.model import Claim, Exchange, Life
-from benchmarks.lives.playing.record import Line, Place
+from benchmarks.lives.record import Line, Place
 
 FACTUAL = frozenset({"fact", "correction", "other"})
 OVER = re.compile(

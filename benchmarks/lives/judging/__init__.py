@@ -1,1 +1,0 @@
-"""Judging what a memory showed by what was true."""

@@ -1,1 +1,0 @@
-"""Making a life: what happens in it, and how it is told and asked about."""

@@ -1,1 +1,0 @@
-"""Playing a life through the real processor, and recording what the memory shows."""
