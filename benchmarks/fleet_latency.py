@@ -186,7 +186,7 @@ def append(bench: Bench, count: int) -> dict[str, Any]:
             close = _appended(member, said, count, 0.0)
             member.flush(WAIT_S, indexed=True)
         finally:
-            member.release()
+            member.close()
     return {"talk": percentiles(talk), "back to back": percentiles(close)}
 
 
@@ -236,7 +236,7 @@ def _turn(bench: Bench, count: int, how: str) -> dict[str, Any]:
             waits = asyncio.run(_spoken(rigs, members, count, recogniser))
         finally:
             for member in members.values():
-                member.release()
+                member.close()
     found: dict[str, Any] = {name: percentiles(ms) for name, ms in waits.items()}
     return found | {"ratio": round(found["fleet"]["p50"] / found["embedded"]["p50"], 3)}
 
@@ -270,7 +270,7 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
     member.prepare(corpus.SCOPE)
     member.start(WAIT_S)
     if not member.is_ready:
-        member.release()
+        member.close()
         raise RuntimeError(f"not ready: {member.last_error}")
     return member
 

@@ -64,7 +64,7 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
         engine = MemoryEngine(config)
         try:
             engine.prepare(corpus.SCOPE)
-            engine.drain()
+            engine.flush(indexed=True)
             found = asyncio.run(_ask(engine, queries))
             common.refuse_failures(engine.metrics)
         finally:

@@ -2,7 +2,7 @@
 
 At each size, on a made-up store (a sealed index, and a tail of the last few hundred turns):
 
-- *inline*: ``await engine.recall(...)`` and ``engine.pack(...)`` on a real event loop, for texts that
+- *inline*: ``await engine.recall(...)`` and ``engine.blocks.pack(...)`` on a real event loop, for texts that
   were never asked before, so that each is embedded while the turn waits;
 - *ahead*: the same with the vector at hand, as when it was embedded while the person still spoke;
 - *stages*: where that time goes; "hop" is the way to the worker thread and back;
@@ -122,8 +122,8 @@ def measure(
         engine = MemoryEngine(config)
         try:
             engine.prepare(corpus.SCOPE)
-            engine.drain()
-            index = engine.stats()["index"][corpus.SCOPE]
+            engine.flush(indexed=True)
+            index = engine.upkeep.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
             common.refuse_failures(engine.metrics)
         finally:

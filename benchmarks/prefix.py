@@ -78,7 +78,7 @@ class Mem0Placement(FrameProcessor):
             if said and said[-1] is not self._asked:
                 self._asked = said[-1]
                 found = await self._engine.recall(said[-1]["content"], SCOPE)
-                if block := self._engine.pack(found).text:
+                if block := self._engine.blocks.pack(found, self._engine.clock()).text:
                     messages.insert(min(1, len(messages)), {"role": "user", "content": block})
                     frame.context.set_messages(messages)
         await self.push_frame(frame, direction)
@@ -263,9 +263,8 @@ def _fill(path: Path) -> None:
     engine = MemoryEngine(_config(path))
     try:
         for session in _past():
-            engine.append_all(session)
-        engine.drain()
-        engine.store.flush(None)
+            engine.append(*session)
+        engine.flush(indexed=True)
     finally:
         engine.close()
 

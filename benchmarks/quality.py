@@ -43,7 +43,6 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM, ThinkingOptions
-from slowcat_memory.records import Turn
 
 DEPTH = 50  # hits a question
 JOB = "contextualize"
@@ -150,8 +149,8 @@ def answer_all(
                 if due and fresh:
                     if thinks:
                         engine.store.flush(None)
-                        engine.think([JOB])
-                    engine.maintain("embed", scope)
+                        engine.idle.until_done([JOB])
+                    engine.upkeep.embed(scope)
                     fresh = False
                 for question in due:
                     now = question.asked_at or last or engine.clock()
@@ -164,8 +163,9 @@ def answer_all(
                     if also:
                         also(engine, question, scope, now)
                 for session in sessions:
-                    acks = transfer.ingest(engine, scope, session)
-                    times = [ack.event.at for ack in acks if isinstance(ack.event, Turn)]
+                    ids = transfer.ingest(engine, scope, session)
+                    with engine.snapshot() as log:
+                        times = [turn.at for turn in map(log.turn, ids) if turn]
                     last, fresh = max([*times, *([last] if last else [])], default=None), True
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 

@@ -61,7 +61,7 @@ def facts(folder: Path) -> list[str]:
                 for session in transcript.sessions:
                     transfer.ingest(engine, scopes[-1], session)
             engine.flush()
-            engine.think([NAME])
+            engine.idle.until_done([NAME])
             with engine.snapshot() as snapshot:
                 stored = (one for scope in scopes for one in facts_of(snapshot, scope))
                 return sorted({_hash(one.scope, *one.sources, one.text) for one in stored})

@@ -99,7 +99,7 @@ def beside_idle(path: Path, texts: Sequence[str]) -> dict[str, Any]:
     engine = MemoryEngine(config)
     try:
         engine.prepare(corpus.SCOPE)
-        engine.drain()
+        engine.flush(indexed=True)
         return asyncio.run(_alternate(engine, texts))
     finally:
         engine.close()
@@ -146,7 +146,7 @@ async def timed(engine: MemoryEngine, text: str, vector: Encoded | None = None) 
     used, began = time.process_time(), time.perf_counter()
     found = await engine.recall(text, corpus.SCOPE, now=corpus.NOW, vector=vector)
     recalled = time.perf_counter()
-    engine.pack(found, corpus.NOW)
+    engine.blocks.pack(found, corpus.NOW)
     ended = time.perf_counter()
     cpu = (time.process_time() - used) * 1e3
     return Timed(found, (ended - began) * 1e3, cpu, (recalled - began) * 1e3)

@@ -74,7 +74,7 @@ def talk(folder: Path, name: str, turns: int) -> list[float]:
         memory.append(turn).wait(WAIT_S)
         took.append((time.perf_counter() - began) * 1e3)
         time.sleep(max(0.0, PACE_S - took[-1] / 1e3))
-    memory.release()
+    memory.close()
     return took
 
 

@@ -109,9 +109,8 @@ def _build(config: Config, size: int, tail: int) -> None:
     try:
         engine.prepare(corpus.SCOPE)
         for _, events in corpus.turns(tail, common.SEED, size - tail):
-            engine.append_all(events)
-        engine.drain()
-        engine.store.flush(None)
+            engine.append(*events)
+        engine.flush(indexed=True)
     finally:
         engine.close()
 

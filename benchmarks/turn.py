@@ -137,7 +137,7 @@ def measure(
     engine = MemoryEngine(replace(made, memory=replace(made.memory, path=str(path))))
     try:
         engine.prepare(corpus.SCOPE)
-        engine.drain()
+        engine.flush(indexed=True)
         with serving() as url, cores(arm.cores) as busy:
             talk = Talk(name, engine, url, busy, pause_s)
             waits, counts = asyncio.run(talk.hold(turns))

@@ -174,7 +174,7 @@ def _actions(engine: MemoryEngine, facts: list[Memory]) -> dict[str, Callable[[]
     )
     marked = iter(facts)
     return {
-        "mute": lambda: engine.mark(SCOPE, next(marked).id, muted=True),
+        "mute": lambda: engine.edit(SCOPE, next(marked).id, muted=True),
         "greeting": lambda: engine.session_context(SCOPE, local=True),
         "search": lambda: engine.search("who keeps bees", SCOPE, kinds=("fact",)),
         "put": lambda: index.put(next(fresh), None),

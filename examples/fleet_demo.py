@@ -388,7 +388,7 @@ class Demo:
                 member.start(20.0)
                 with member.snapshot() as snapshot:
                     found = Counter(turn.text for turn in snapshot.turns(person))
-                member.release()
+                member.close()
                 lost += (texts - found).total()
                 double += (found - texts).total()
                 if texts - found:

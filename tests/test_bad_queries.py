@@ -47,7 +47,7 @@ def said(engine: MemoryEngine, *texts: str) -> None:
                 at=at + timedelta(minutes=place),
             )
         )
-    engine.drain()
+    engine.flush(indexed=True)
 
 
 @pytest.fixture(params=["vectors", "words"])
@@ -57,7 +57,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngi
     engine = MemoryEngine(config, embedder=embedder, clock=FixedClock())
     with contextlib.closing(engine):
         engine.prepare("user")
-        engine.drain()
+        engine.flush(indexed=True)
         yield engine
 
 
@@ -104,7 +104,7 @@ def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> Non
         nothing_said = not any(character.isalnum() for character in text)
         assert found.stage in ("full", "lexical") or (found.stage == "skipped" and nothing_said)
         assert len({hit.memory.id for hit in found.hits}) == len(found.hits) <= 10
-        full.pack(found)
+        full.blocks.pack(found, full.clock())
 
 
 @each_row("text", ["", "😀", "what is it", "lake", words(10_000)])
@@ -112,7 +112,7 @@ def test_bad_queries_any_query_of_an_empty_memory_finds_nothing(
     empty: MemoryEngine, text: str
 ) -> None:
     for found in both(empty, text):
-        assert found.hits == [] and empty.pack(found).text == ""
+        assert found.hits == [] and empty.blocks.pack(found, empty.clock()).text == ""
 
 
 def test_bad_queries_the_only_memory_is_found(empty: MemoryEngine) -> None:

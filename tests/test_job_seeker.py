@@ -64,11 +64,10 @@ class Month:
         self.asked += [dict(request) for request in server.requests]
 
     def think(self, number: int) -> None:
-        self.engine.drain()
-        self.engine.store.flush(None)
+        self.engine.flush(indexed=True)
         self.clock.advance(600)
         note(self.engine, number)
-        assert self.engine.think(OURS) == 0
+        assert self.engine.idle.until_done(OURS) == 0
 
 
 def last(request: dict[str, Any]) -> str:
@@ -82,7 +81,7 @@ def month(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Month]:
     made = Month(tmp_path / "memory", ScriptedLLM(answer) if request.param else None)
     for number in range(len(SESSIONS)):
         run(made.week(number))
-        made.think(number)
+        made.idle.until_done(number)
     yield made
     made.engine.close()
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.engine import read_graph
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
@@ -48,7 +49,7 @@ def talk(mind: Mind, *, local: bool = True) -> list[int]:
 
 def keep(mind: Mind, turns: list[int], on: bool = True) -> None:
     for turn in turns:
-        assert mind.engine.mark("anna", chunk_id(turn), local_only=on)
+        assert mind.engine.edit("anna", chunk_id(turn), local_only=on)
 
 
 def open_ones(mind: Mind) -> Counter[str]:
@@ -64,11 +65,14 @@ def told(mind: Mind) -> str:
     engine, seen = mind.engine, [mind.engine.session_context("anna")]
     for text in ASK:
         found = asyncio.run(engine.recall(text, "anna"))
-        seen += [engine.pack(found).text, repr(engine.search(text, "anna", 20).hits)]
+        seen += [
+            engine.blocks.pack(found, engine.clock()).text,
+            repr(engine.search(text, "anna", 20).hits),
+        ]
         seen += [repr(engine.search(text, "anna", 20, at=mind.clock.now).hits)]
     seen += [
-        repr(engine.graph("anna", local=False).portraits()),
-        repr(engine.graph("anna", local=False).relations),
+        repr(read_graph(engine, "anna", local=False).portraits()),
+        repr(read_graph(engine, "anna", local=False).relations),
     ]
     return " ".join(seen)
 

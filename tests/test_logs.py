@@ -21,7 +21,7 @@ from slowcat_memory.idle.scheduler.results import batch_of
 from slowcat_memory.idle.scheduler.step import StepResult
 from slowcat_memory.mcp import answers, memory_server
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.processor.guard import FrameGuard
+from slowcat_memory.processor.reports import FrameGuard
 from slowcat_memory.records import Task
 from slowcat_memory.web import safety
 from slowcat_memory.web.context import Undo
@@ -78,7 +78,7 @@ def failure(home: Home) -> KeyError:
 def indexer(home: Home, patch: pytest.MonkeyPatch) -> None:
     engine = home.open()
     engine.wiring.indexer.soon(fail, SAID)
-    engine.drain()
+    engine.flush(indexed=True)
 
 
 def idle_result(home: Home, patch: pytest.MonkeyPatch) -> None:

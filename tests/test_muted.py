@@ -12,6 +12,7 @@ from slowcat_memory.core import disclosure
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.disclosure import disclose_all
 from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.engine import hotwords, read_graph
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import CommandContext
 from slowcat_memory.testing import ScriptedLLM
@@ -44,7 +45,7 @@ def talk(mind: Mind) -> list[int]:
 
 def mute(mind: Mind, turns: list[int], on: bool = True) -> None:
     for turn in turns:
-        assert mind.engine.mark("anna", chunk_id(turn), muted=on)
+        assert mind.engine.edit("anna", chunk_id(turn), muted=on)
 
 
 def said_to_llm(mind: Mind) -> dict[str, str]:
@@ -53,14 +54,14 @@ def said_to_llm(mind: Mind) -> dict[str, str]:
     seen = {"head": engine.session_context("anna", local=True)}
     for text in ASK:
         found = asyncio.run(engine.recall(text, "anna", local=True))
-        seen[f"block of {text}"] = engine.pack(found).text
+        seen[f"block of {text}"] = engine.blocks.pack(found, engine.clock()).text
         seen[f"search {text}"] = repr(engine.search(text, "anna", 20, local=True).hits)
         then = engine.search(text, "anna", 20, local=True, at=mind.clock.now)
         seen[f"as of {text}"] = repr(then.hits)
         for kinds in (("summary",), ("fact",), ("episode",), ("note",)):
             hits = engine.search(text, "anna", 20, local=True, kinds=kinds).hits
             seen[f"{kinds} {text}"] = repr(hits)
-    graph = engine.graph("anna", local=True)
+    graph = read_graph(engine, "anna", local=True)
     seen["graph"] = repr(graph.portraits()) + repr(graph.relations)
     for text in COMMANDS:
         command = recognise(text, engine.config.memory.language)
@@ -138,7 +139,7 @@ def test_muted_words_are_no_hotwords_for_speech_to_text(mind: Mind, local: bool)
     first, _ = mind.talk("names", said)
 
     def hot() -> set[str]:
-        return {one.word for one in mind.engine.hotwords("anna", local=local)}
+        return {one.word for one in hotwords(mind.engine, "anna", local=local)}
 
     assert {"Isaura", "Bertrand"} <= hot()
     mute(mind, [first.id])
@@ -151,7 +152,7 @@ def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> N
     [turn, _] = mind.talk("secret", [(f"My sister {SECRET} lives in Porto.", "I see.")])
     note = mind.engine.remember(f"{SECRET} likes figs", "anna")
     mute(mind, [turn.id])
-    mind.engine.mark("anna", note.id, muted=True)
+    mind.engine.edit("anna", note.id, muted=True)
     file = tmp_path / "memory.jsonl"
     with mind.engine.snapshot() as snapshot:
         rows = [*transfer.export(snapshot)]

@@ -54,7 +54,7 @@ async def conversation(config, *pushed: str) -> tuple[str, str]:
 def test_proactive_a_greeting_uses_an_icebreaker_once_and_the_second_session_does_not(awake):
     remember(awake, MAX)
     with engine_of(awake) as engine:
-        engine.push_icebreaker("user", "Something less important.", priority=0.1)
+        engine.icebreakers.push("user", "Something less important.", priority=0.1)
 
     async def scenario():
         return [await conversation(awake, INTERVIEW), await conversation(awake)]
@@ -74,4 +74,4 @@ def test_proactive_a_text_that_makes_no_sense_is_an_error(awake):
     processor = memory(awake)
     with pytest.raises(ValueError, match="text"):
         asyncio.run(processor.push_icebreaker("  "))
-    processor.engine.release()
+    processor.engine.close()

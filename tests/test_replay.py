@@ -243,9 +243,10 @@ def test_replay_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -
             for i, (who, role) in enumerate(utterances)
         ],
     )
-    acks = transfer.ingest(engine, "duo", session)
-    acks[-1].wait()
-    start, one, two, three, four, end = [ack.event for ack in acks]
+    ids = transfer.ingest(engine, "duo", session)
+    with engine.snapshot() as snapshot:
+        start, one, two, three, four, end = snapshot.events("duo")
+    assert ids == [one.id, two.id, three.id, four.id]
     assert isinstance(start, SessionEdge) and start.kind == "start" and start.at == MAY
     assert isinstance(end, SessionEdge) and (end.kind, end.reason) == ("end", "import")
     turns = logged(engine, "duo")
@@ -358,7 +359,7 @@ def test_replay_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Pa
     imported(engine, path, scope="anna")
     imported(engine, path, scope="ben")
     engine.remember("allergic to nuts", "anna", pinned=True, at=MAY)
-    engine.mark("anna", f"chunk/{logged(engine, 'anna')[0].id}", pinned=True)
+    engine.edit("anna", f"chunk/{logged(engine, 'anna')[0].id}", pinned=True)
     before = exported(engine)
     assert len(before) == 7 and before[0]["pinned"] and before[3]["note"] == "allergic to nuts"
 

@@ -43,8 +43,8 @@ def said(n: int, scope: str = "anna") -> Turn:
 
 
 def talk(engine: MemoryEngine, count: int = 260, scope: str = "anna") -> None:
-    engine.append_all([said(n, scope) for n in range(count)]).pop().wait()
-    engine.drain()
+    engine.append(*(said(n, scope) for n in range(count))).wait()
+    engine.flush(indexed=True)
 
 
 def found(engine: MemoryEngine, n: int, scope: str = "anna") -> str:
@@ -53,7 +53,7 @@ def found(engine: MemoryEngine, n: int, scope: str = "anna") -> str:
 
 
 def tiers(engine: MemoryEngine) -> dict[str, int]:
-    return {name: held["memories"] for name, held in engine.stats()["tiers"].items()}
+    return {name: held["memories"] for name, held in engine.upkeep.stats()["tiers"].items()}
 
 
 def test_tiers_a_memory_is_found_in_every_tier(opened) -> None:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.cli.app import app
 from slowcat_memory.config import Config
+from slowcat_memory.engine import read_graph
 from slowcat_memory.tools.functions import Call, ToolCalls
 from slowcat_memory.web import PageContext, verbs
 from slowcat_memory.web.views import know, said
@@ -35,7 +36,7 @@ def talk(config: Config, lines: tuple[str, ...]) -> str:
 
     requested = str([one["content"] for one in run(scenario()) if one["role"] == "user"])
     with contextlib.closing(MemoryEngine(config)) as engine:
-        engine.think()
+        engine.idle.until_done()
     return requested
 
 
@@ -72,7 +73,7 @@ DOORS: dict[str, Callable[[MemoryEngine], str]] = {
             for kinds in ((), ("fact",), ("summary",))
         ]
     ),
-    "people": lambda engine: str(engine.graph("user").portraits()),
+    "people": lambda engine: str(read_graph(engine, "user").portraits()),
     "tools": by_tools,
     "mcp": lambda engine: str(asking(engine, by_mcp, every=True)),
     "page": by_page,
@@ -87,7 +88,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Config, str
     talk(config, BEFORE)
     block = talk(config, AFTER)
     with contextlib.closing(MemoryEngine(config)) as engine:
-        engine.push_icebreaker("user", "Ask Ben how the exam in Oslo went.")
+        engine.icebreakers.push("user", "Ask Ben how the exam in Oslo went.")
     yield config, block
 
 

@@ -131,7 +131,7 @@ class _Player:
             await self._think(stage, heads=False)
         ask = self._life.asks[n]
         found = await self._engine.recall(ask.question, self._scene.scope, local=True)
-        packed = found.packed or self._engine.pack(found)
+        packed = found.packed or self._engine.blocks.pack(found, self._engine.clock())
         self._answers.append(
             Answer(n, packed.text, tuple(self._lines(packed)), found.unknown, found.stage)
         )

@@ -114,12 +114,12 @@ class Slowcat(Peer):
         """Log sessions, embed them, and seal."""
         self._scope = items[0].turn.scope
         for _, group in groupby(items, key=lambda item: item.turn.session):
-            acks = self._engine.append_all(_session([item.turn for item in group]))
-            acks[-1].wait()  # else thousands would wait to be saved
-            for ack in acks:
-                if isinstance(ack.event, Turn):
-                    self._origin[ack.id] = ack.event.origin
-        self._engine.maintain("embed", self._scope)
+            events = _session([item.turn for item in group])
+            last = self._engine.append(*events)
+            last.wait()  # else thousands would wait to be saved
+            for id_, event in enumerate(events, last.id - len(events) + 1):
+                self._origin[id_] = getattr(event, "origin", "")
+        self._engine.upkeep.embed(self._scope)
         self._engine.upkeep.seal(self._scope)
 
     def add(self, item: Item) -> None:
@@ -130,7 +130,7 @@ class Slowcat(Peer):
 
     def settle(self) -> None:
         """Wait for the vectors of what was added."""
-        self._engine.drain()
+        self._engine.flush(indexed=True)
 
     def search(self, text: str, vector: np.ndarray | None, k: int) -> list[str]:
         asked = self._engine.recall(text, self._scope, vector=vector)

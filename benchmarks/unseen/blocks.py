@@ -76,7 +76,7 @@ def _share(text: str, line: str) -> float:
 def ask(place: Home, scope: str, question: str) -> Offered:
     """Return the block for a question, as the processor has it made in a fresh session."""
     found = asyncio.run(place.engine.recall(question, scope))
-    packed = found.packed or place.engine.pack(found)
+    packed = found.packed or place.engine.blocks.pack(found, place.engine.clock())
     return Offered(found, packed.hits, packed.text)
 
 
@@ -169,8 +169,8 @@ def _of_store(turns: Sequence[Row], asked: Sequence[Row]) -> list[Verdict]:
         place.hang_up()
         morning = (times[-1] + timedelta(days=1)).replace(hour=9, minute=0)
         place.wait_until(morning - timedelta(hours=4))
-        place.engine.think()
-        place.engine.drain()
+        place.engine.idle.until_done()
+        place.engine.flush(indexed=True)
         place.wait_until(morning)
         return [_answered(row, ask(place, SCOPE, row["question"]), numbers) for row in asked]
 

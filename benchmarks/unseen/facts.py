@@ -198,7 +198,7 @@ def _stored_of(rows: Mapping[int, Row]) -> dict[int, list[Memory]]:
             place.say(f"row-{number}", at, text, speaker=speaker)
         place.hang_up()
         place.wait_until(told[-1][0] + timedelta(hours=8))
-        place.engine.think(JOBS)
+        place.engine.idle.until_done(JOBS)
         with place.engine.snapshot() as snapshot:
             return {number: facts_of(snapshot, f"row-{number}") for number in rows}
 

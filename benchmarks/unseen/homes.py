@@ -54,8 +54,7 @@ class Home:
         for scope, (session, last) in self._open.items():
             self._edge(scope, session, "end", last)
         self._open.clear()
-        self.engine.store.flush(None)
-        self.engine.drain()
+        self.engine.flush(indexed=True)
 
     def wait_until(self, at: datetime) -> None:
         """Let the clock run to a moment, if that is ahead."""

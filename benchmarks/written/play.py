@@ -282,7 +282,7 @@ class _Player:
 
     async def _answer(self, question: str) -> Answer:
         found = await self._engine.recall(question, self._scene.scope, local=True)
-        packed = found.packed or self._engine.pack(found)
+        packed = found.packed or self._engine.blocks.pack(found, self._engine.clock())
         cited = frozenset(id for hit in packed.hits for id in _turns_of(hit.memory))
         return Answer(packed.text, cited, found.unknown)
 

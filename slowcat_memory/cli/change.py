@@ -84,7 +84,8 @@ def mark(
     Examples: [bold]slowcat-memory mark pin 17[/], [bold]slowcat-memory mark off note/0a1b2c[/]
     """
     known = settings(ctx).existing()
-    where, off = known.scope(), {"pinned": False, "muted": False, "local_only": False}
+    where = known.scope()
+    off: dict[str, Any] = {"pinned": False, "muted": False, "local_only": False}
     marks, words = {
         "pin": ({"pinned": True}, "Pinned"),
         "mute": ({"muted": True}, "Muted"),
@@ -94,7 +95,7 @@ def mark(
     with known.engine(words_only=True) as memory:
         with memory.snapshot() as snapshot:
             found = find_memory(snapshot, where, memory_id(what))
-        changed = memory.mark(found.scope, found.id, **marks) if found else None
+        changed = memory.edit(found.scope, found.id, **marks) if found else None
     if changed is None:
         hint = "`slowcat-memory show --last 20` and `search` show the numbers and ids"
         raise NotFound(f"there is no memory {what!r} of {where}", hint=hint)

@@ -48,7 +48,7 @@ _STOP_S = 10.0
 
 def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
     """Chat until the user leaves; ``llm_url`` and ``model`` are "" for the configured ones."""
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine import acquire
 
     config, console = _for_user(config, scope), out()
     server = choose_server(llm_url or config.llm.url, config.llm.allow_remote)
@@ -62,13 +62,13 @@ def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
 
     for logger_name in SILENT:
         logger.disable(logger_name)
-    memory = MemoryEngine.acquire(config)
+    memory = acquire(config)
     try:
         _greet(console, memory, server, name)
         with ChatThread(memory, server.url, name) as thread:
             Chat(console, memory, thread).run()
     finally:
-        memory.release()
+        memory.close()
         for logger_name in SILENT:
             logger.enable(logger_name)
     console.print("Saved. Until next time.", style="dim")

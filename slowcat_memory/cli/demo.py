@@ -27,7 +27,7 @@ from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.validity import ALWAYS
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Memory, Turn
@@ -301,7 +301,7 @@ class Player:
                     if evening is story[-1]:
                         await self._look_back(engine, (story[1].at, evening.at))
                 finally:
-                    await asyncio.to_thread(engine.release)  # embeds and saves what is pending
+                    await asyncio.to_thread(engine.close)  # embeds and saves what is pending
 
     async def _converse(
         self, evening: Evening, engine: MemoryEngine, clock: FixedClock, url: str
@@ -365,8 +365,8 @@ class Player:
 
     async def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
         clock.advance(_NIGHT_S)
-        await asyncio.to_thread(engine.think, NIGHT_JOBS)
-        found = [one for one in engine.graph(SCOPE).relations if one.valid_from != ALWAYS]
+        await asyncio.to_thread(engine.idle.until_done, NIGHT_JOBS)
+        found = [one for one in read_graph(engine, SCOPE).relations if one.valid_from != ALWAYS]
         self.facts = sorted(
             found, key=lambda one: (one.valid_to is not None, -one.valid_from.timestamp())
         )
@@ -385,7 +385,7 @@ class Player:
     async def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
         await self._rule("What was true when?")
         for at in moments:
-            true = engine.graph(SCOPE, true=at).relations
+            true = read_graph(engine, SCOPE, true=at).relations
             self.work[at] = " ".join(one.text for one in true if one.kind == "relation/works_as")
             text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
             await self._part(text)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime, tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -29,6 +29,7 @@ from slowcat_memory.cli.shell import (
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Portrait
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.search import Graph
     from slowcat_memory.records import Memory
 
 SHOWN = 6  # facts of a person in the list
@@ -87,13 +88,13 @@ def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
     from slowcat_memory.core.memory import FACT, QUARANTINED
 
     called = engine.reader(scope, local=True).called
-    kept = []
     with engine.snapshot() as snapshot:
-        for fact in snapshot.memories(scope, f"{FACT}/"):
-            over = fact.retired_at is not None
-            hidden = fact.kind == QUARANTINED or (over and fact.facets.get("why") == "same")
-            if not hidden and (history or not over):
-                kept.append(renamed(fact, called))
+        kept = [
+            renamed(fact, called)
+            for fact in snapshot.memories(scope, f"{FACT}/")
+            if fact.kind != QUARANTINED
+            and (not fact.retired_at or (history and fact.facets.get("why") != "same"))
+        ]
     return sorted(kept, key=lambda fact: (fact.valid_from, fact.id), reverse=True)
 
 
@@ -157,7 +158,7 @@ def people(
     Example: [bold]slowcat-memory people Clara[/]
     """
     with reading(ctx) as (engine, where):
-        found = engine.graph(where).portraits(name or "")
+        found = _graph(engine, where).portraits(name or "")
         if not (name or every):
             found = [one for one in found if one.type in ("person", "pet")]
         known = settings(ctx)
@@ -171,9 +172,15 @@ def people(
     return None
 
 
+def _graph(engine: "MemoryEngine", scope: str, **when: Any) -> "Graph":
+    from slowcat_memory.engine import read_graph
+
+    return read_graph(engine, scope, **when)
+
+
 def _nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     """Return the message for an unknown name, or for a memory without people."""
-    others = [one.name for one in engine.graph(scope).portraits()]
+    others = [one.name for one in _graph(engine, scope).portraits()]
     none = "No people are known yet: `slowcat-memory idle` extracts them."
     some = f"No {name} is known; known are {listed(others)}."
     return nothing_in(engine, scope, some if name and others else none)
@@ -221,7 +228,7 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memor
     """Return the relations of the people with this name; else those with these words."""
     from slowcat_memory.core.text.normalize import fold
 
-    graph, wanted = engine.graph(scope), set(fold(about).split())
+    graph, wanted = _graph(engine, scope), set(fold(about).split())
     rows = [(one, one.statement) for one in graph.relations]
     if ids := {one.id for one in graph.names.find(about)}:
         return [one for one, said in rows if ids & {said.subject, said.object}]
@@ -235,7 +242,7 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memor
 def _relation(engine: "MemoryEngine", scope: str, relation: "Memory") -> Sequence[str | Text]:
     from slowcat_memory.core.graph.portrait import in_words
 
-    words = in_words(relation, engine.graph(scope).names)
+    words = in_words(relation, _graph(engine, scope).names)
     text = Text(
         _over(words, relation.valid_to, engine.zone), style="dim" if relation.valid_to else ""
     )
@@ -271,7 +278,7 @@ def as_of(
 
     with reading(ctx, words_only=False) as (engine, where):
         at = last_moment(day, engine.clock(), engine.zone, "DATE")
-        true = engine.graph(where, true=at, known=at if known else None).relations
+        true = _graph(engine, where, true=at, known=at if known else None).relations
         if text:  # those that share a content word with it
             true = [one for one in true if shared(f"{one.text} {one.statement.quote}", text, "")]
         most = settings(ctx).limit or 10

@@ -269,10 +269,10 @@ def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
     try:
         if scopes and engine.embedding.state == "needs export":
             with waiting("preparing the embedding model", quiet):
-                engine.maintain("tidy", scopes[0])
+                engine.upkeep.tidy(scopes[0])
         for scope in scopes:
             with bars(quiet) as show:
-                engine.maintain("tidy", scope, progress=show)
+                engine.upkeep.tidy(scope, progress=show)
     except ProviderError as error:
         warn(f"No vectors for now; search is by words: {error}")
         return False

@@ -392,7 +392,7 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
     """Print how much is remembered of whom."""
     from slowcat_memory.store.sharing import others_of
 
-    found, others = engine.stats(), others_of(engine.config.folder)
+    found, others = engine.upkeep.stats(), others_of(engine.config.folder)
     found["processes"] = [{"pid": one.pid, "program": one.program} for one in others]
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
@@ -486,7 +486,7 @@ def recall_of(
 ) -> "tuple[LedgerEntry, dict[str, Memory]] | None":
     """Return what was recalled for a turn, by default the latest; names are those of the present."""
     from slowcat_memory.core.disclosure import renamed
-    from slowcat_memory.engine.search import why as ledger_of
+    from slowcat_memory.runtime.commands.targets import why as ledger_of
 
     number = turn or next((entry.turn for entry in snapshot.ledger_tail(1)), 0)
     found = ledger_of(snapshot, number) if number else None

@@ -7,7 +7,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -159,7 +159,7 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
 
     try:
         with _progress(engine) as show:
-            left = engine.think(jobs, show)
+            left = engine.idle.until_done(jobs, show)
     except KeyError as error:
         raise usage(str(error.args[0]), "--job") from None
     except KeyboardInterrupt:
@@ -250,17 +250,14 @@ def ui(
 
     Example: [bold]slowcat-memory ui --no-browser[/]
     """
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine import acquire
     from slowcat_memory.web import PageContext, PageServer
 
     known = settings(ctx).existing()
     person = known.scope()  # before this process has the store open
-    memory = MemoryEngine.acquire(known.config)
-    try:
+    with closing(acquire(known.config)) as memory:
         page = PageContext(memory, person=person, everyone=everyone, doctor=partial(examine, known))
         asyncio.run(_serve_page(PageServer(page), port, browser))
-    finally:
-        memory.release()
 
 
 async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
@@ -333,11 +330,11 @@ def mcp(
         raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine import acquire
     from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http, serve_stdio
 
     offered = MemoryTools(
-        lambda: MemoryEngine.acquire(known.existing().config),
+        lambda: acquire(known.existing().config),
         whose,
         local=local_llm,
         every=tools == "all",
@@ -389,14 +386,10 @@ def serve(ctx: typer.Context) -> None:
 
     Example: [bold]slowcat-memory serve[/]
     """
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine import acquire
 
     config = settings(ctx).config
-    with until_stopped() as ended:
-        memory = MemoryEngine.acquire(config)
-        try:
-            line = f"Thinking while nobody talks: {config.folder}"
-            out().print(line, markup=False, soft_wrap=True)
-            ended.wait()
-        finally:
-            memory.release()
+    with until_stopped() as ended, closing(acquire(config)):
+        thinking = f"Thinking while nobody talks: {config.folder}"
+        out().print(thinking, markup=False, soft_wrap=True)
+        ended.wait()

@@ -146,8 +146,8 @@ def doctor(
     known = settings(ctx)
     if clock_is_right:
         with known.engine() as engine:
-            if engine.maintain("confirm clock"):
-                engine.maintain("erase")
+            if engine.upkeep.confirm_clock():
+                engine.upkeep.erase()
     findings = examine(known)
     if repair and any(finding.repair for finding in findings):
         _repair(known, findings)
@@ -207,7 +207,7 @@ def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Findi
 
 
 def _inside(engine: "MemoryEngine") -> Iterator[Finding]:
-    health, overdue = engine.maintain("check"), engine.maintain("overdue")
+    health, overdue = engine.upkeep.check(), engine.upkeep.overdue()
     yield from _store(health)
     yield from _indexes(health)
     yield model(engine)
@@ -260,18 +260,18 @@ def _store(health: "Health") -> Iterator[Finding]:
     elif health.bloated:
         found = f"{free} free; {size(health.live_bytes)} of the store's {held} are in use"
         hint = "slowcat-memory doctor --repair frees the rest"
-        yield Finding("disk", "note", found, hint, lambda engine: engine.maintain("shrink"))
+        yield Finding("disk", "note", found, hint, lambda engine: engine.upkeep.shrink())
     else:
         yield Finding("disk", "fine", f"{free} free")
     if health.damaged:
         found = f"damaged rows, which are skipped: {_tables(health.damaged)}"
         hint = "Repair rebuilds derived rows; for others restore a backup"
-        yield Finding("store", "wrong", found, hint, lambda engine: engine.maintain("repair"))
+        yield Finding("store", "wrong", found, hint, lambda engine: engine.upkeep.repair())
     else:
         yield Finding("store", "fine", f"{held}, all rows are readable")
     if health.orphans:
         found = f"rows of memories that no longer exist: {_tables(health.orphans)}"
-        yield Finding("store", "note", found, "", lambda engine: engine.maintain("repair"))
+        yield Finding("store", "note", found, "", lambda engine: engine.upkeep.repair())
     if health.aside:
         names = listed([path.name for path in health.aside], 3)
         hint = (
@@ -292,7 +292,7 @@ def _indexes(health: "Health") -> Iterator[Finding]:
     for bad in health.indexes:
 
         def seal(engine: "MemoryEngine", scope: str = bad.scope) -> None:
-            engine.maintain("seal", scope)
+            engine.upkeep.seal(scope)
 
         found = f"{bad.scope}: {bad.file} is damaged"
         yield Finding("index", "wrong", found, "slowcat-memory doctor --repair", seal)
@@ -331,7 +331,7 @@ def _vectors(engine: "MemoryEngine") -> Finding:
 
     def embed(engine: "MemoryEngine") -> None:
         for scope in scopes:
-            engine.maintain("embed", scope)
+            engine.upkeep.embed(scope)
 
     if not missing:
         return Finding("vectors", "fine", f"of all {count(every, 'turn')}")
@@ -410,7 +410,7 @@ def _retention(engine: "MemoryEngine", overdue: "Overdue") -> Iterator[Finding]:
         hint = (
             "They are not recalled any more, and erased when the store is next opened for writing"
         )
-        yield Finding("erasure", "note", found, hint, lambda engine: engine.maintain("erase"))
+        yield Finding("erasure", "note", found, hint, lambda engine: engine.upkeep.erase())
 
 
 # ------------------------------------------------------------------- config

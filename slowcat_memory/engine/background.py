@@ -5,7 +5,7 @@ an engine that only reads serves recall, what is said waits in memory, and a thr
 pauses that grow to ``LONGEST_PAUSE_S``. A disk that refuses later is the matter of the store's
 writer, which keeps its own queue.
 
-The methods of a turn (``append``, ``recall``, ``prefetch``, ``pack``, ``note_recall``) never raise
+The methods of a turn (``append``, ``recall``, ``prefetch``, ``note_recall``) never raise
 because nothing is open. Every other one is the engine's, and raises ``StoreError`` until there is
 one; those that read are the reader's meanwhile.
 """
@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -29,11 +28,9 @@ from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.availability import Availability, fresh
-from slowcat_memory.engine.engine import MemoryEngine
-from slowcat_memory.engine.sharing import Shared
+from slowcat_memory.engine.availability import Availability, Shared, fresh
+from slowcat_memory.engine.engine import MemoryEngine, acquire
 from slowcat_memory.engine.turns import RecallArguments, prefetch_of
-from slowcat_memory.engine.upkeep import MaintenanceTask
 from slowcat_memory.engine.waiting import Entry, ProvisionalAck, Waiting, is_provisional
 from slowcat_memory.errors import (
     SlowcatError,
@@ -48,7 +45,6 @@ from slowcat_memory.errors import (
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Event, Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import BlockWriter, Query, Recollection
 from slowcat_memory.runtime.recall.service import Retrieval
@@ -59,13 +55,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
 FULL_PAUSE_S = 0.25  # between tries while too much waits to be saved
 SLOW_S = 20.0  # how long the first try may take before that is reported
 CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words that wait
-READS = frozenset(
-    {
-        *("embedding", "opened", "reader", "search", "hotwords", "stats", "latest_session"),
-        *("graph", "snapshot", "catalogue"),
-    }
-)
-"""Methods that an engine which only reads can do as well."""
+READS = frozenset(("embedding", "opened", "reader", "search", "snapshot", "catalogue", "upkeep"))
+"""What an engine which only reads can do as well."""
+PARTS = ("icebreakers", "idle", "upkeep")
 
 
 class BackgroundEngine:
@@ -92,7 +84,7 @@ class BackgroundEngine:
         self.last_error: SlowcatError | None = None
         self._pid = os.getpid()
         self._reader: MemoryEngine | None = None  # only reads, while the engine cannot be had
-        self._blocks = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
+        self.blocks = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
         self._scopes: dict[str, None] = {}  # to prepare, in order
         self._busy = set[str]()  # running activities
         self._subscribers: dict[object, Callable[[MemoryEngine], Callable[[], None]]] = {}
@@ -111,7 +103,7 @@ class BackgroundEngine:
     def acquire(cls, config: Config) -> "BackgroundEngine":
         """Return the memory of a store, shared by the processors of this process.
 
-        Of several callers the configuration of the first counts. Call ``release`` when done.
+        Of several callers the configuration of the first counts. Call ``close`` when done.
         """
         return _shared.acquire(
             config.folder,
@@ -119,9 +111,9 @@ class BackgroundEngine:
             lambda memory: memory.engine is not None and memory.engine.closed,
         )
 
-    def release(self) -> None:
-        """Close the memory, unless it is shared with other users in this process."""
-        _shared.release(self.config.folder, self, self.close)
+    def close(self) -> None:
+        """Close the memory, unless other users in this process share it."""
+        _shared.release(self.config.folder, self, self.shut)
 
     def start(self, wait_s: float) -> None:
         """Begin to open it, and wait for the first try, ``wait_s`` seconds at most.
@@ -196,7 +188,7 @@ class BackgroundEngine:
             self._use(engine)
         except BaseException:
             self.engine = None
-            engine.release()
+            engine.close()
             raise
         if engine.availability.trouble is None:
             self.availability.recover()
@@ -204,7 +196,7 @@ class BackgroundEngine:
 
     def _open_engine(self) -> MemoryEngine:
         """Open the engine; its scopes are found by words, and what is over is known, from now on."""
-        engine = MemoryEngine.acquire(self.config, metrics=self.metrics)
+        engine = acquire(self.config, metrics=self.metrics)
         self._load_scopes(engine)
         return engine
 
@@ -235,8 +227,8 @@ class BackgroundEngine:
             with suppress(Exception):  # there is nothing to read
                 self._reader = self._open_reader()
 
-    def close(self) -> None:
-        """Save what waits if that can be done now, and release the engine; idempotent. Blocks.
+    def shut(self) -> None:
+        """Save what waits if that can be done now, and close the engine; idempotent. Blocks.
 
         Where it cannot be saved, one line says how much is lost.
         """
@@ -265,27 +257,16 @@ class BackgroundEngine:
         if reader is not None:
             reader.close()
         if engine is not None:
-            engine.release()
+            engine.close()
 
     # ---------------------------------------------------------------- events
 
-    def append(self, event: Event) -> Ack:
-        """Append an event, or queue it. Neither blocks nor raises because nothing is open."""
-        self._check_process()
-        if (engine := self.engine) is not None and not self.waiting.used:
-            with suppress(StoreClosedError):  # it was given up just now, or closed
-                return engine.log.append(event)  # what a turn waits for
-        return self._append((event,), None, live=True)[0]
-
-    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
-        """Append in one transaction; see ``append``.
+    def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
+        """Append events, or queue them. Neither blocks nor raises because nothing is open.
 
         Raises:
-            StoreFullError: Too much waits.
+            StoreFullError: Too much waits for more than one event.
         """
-        return self._append(events, cursor, live=False)
-
-    def _append(self, events: Sequence[Event], cursor: Cursor | None, *, live: bool) -> list[Ack]:
         self._check_process()
         for event in events:
             check_scope(event.scope)
@@ -293,30 +274,27 @@ class BackgroundEngine:
         while True:
             if (engine := self.engine) is not None:
                 try:
-                    return self._log(engine, events, cursor, live=live)
+                    return self._log(engine, events, cursor)
                 except StoreClosedError:
                     if self.engine is engine:
-                        raise  # it was not taken away just now
+                        raise  # it was not given up just now
             with self._order:
                 if self.engine is None:
-                    acks = self.waiting.add(events, cursor, bulk=not live)
+                    acks = self.waiting.add(events, cursor)
                     break
         if (reader := self._reader) is not None:
             with suppress(Exception):  # it is being closed, or its index cannot be loaded
                 reader.wiring.indexer.add(acks)
                 reader.wiring.indexer.release()
-        return acks
+        return acks[-1]
 
-    def _log(
-        self, engine: MemoryEngine, events: Sequence[Event], cursor: Cursor | None, *, live: bool
-    ) -> list[Ack]:
-        numbers = self.waiting.numbers
-        events = list(map(numbers.logged_event, events))
-        acks = [engine.append(events[0])] if live else engine.append_all(events, cursor)
+    def _log(self, engine: MemoryEngine, events: Sequence[Event], cursor: Cursor | None) -> Ack:
         if not self.waiting.used:
-            return acks
-        # They can name turns that waited; see ``Ack.logged``.
-        return [ProvisionalAck(ack.future, ack.event, numbers=numbers) for ack in acks]
+            return engine.append(*events, cursor=cursor)
+        numbers = self.waiting.numbers
+        ack = engine.append(*map(numbers.logged_event, events), cursor=cursor)
+        # It can name turns that waited; see ``Ack.logged``.
+        return ProvisionalAck(ack.future, ack.event, numbers=numbers)
 
     def _hand_over(self, engine: MemoryEngine) -> None:
         """Append what waits, in order; what is said or asked from now on goes to the engine.
@@ -341,7 +319,7 @@ class BackgroundEngine:
         events = list(map(self.waiting.numbers.logged_event, entry.events))
         while True:
             try:
-                return self.waiting.hand_over(entry, engine.append_all(events, entry.cursor)[0])
+                return self.waiting.hand_over(entry, engine.append(*events, cursor=entry.cursor))
             except StoreFullError:
                 if self._closing.wait(FULL_PAUSE_S):
                     raise
@@ -390,9 +368,6 @@ class BackgroundEngine:
 
         return prefetch_of(self.config, logged, retrieval)
 
-    def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
-        return self._blocks.pack(found, now or self.clock())
-
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         id_ = self.waiting.numbers.logged(turn.id)
         if (engine := self.engine) is not None and not is_provisional(id_):
@@ -430,7 +405,7 @@ class BackgroundEngine:
         Raises:
             StoreError: There is no engine, nor a reader that could do as well.
         """
-        if name.startswith("_") or not hasattr(MemoryEngine, name):
+        if name.startswith("_") or not (hasattr(MemoryEngine, name) or name in PARTS):
             raise AttributeError(name)
         found = getattr(self._target(name), name)
         if not (self.waiting.used and callable(found)):
@@ -453,17 +428,6 @@ class BackgroundEngine:
         if self._pid != os.getpid():
             message = "the memory was opened before a fork"
             raise StoreClosedError(message, hint="Open it in this process")
-
-    def stats(self) -> dict[str, Any]:
-        found = self._target("stats").stats()
-        return found | {"unsaved": found["unsaved"] + len(self.waiting)}
-
-    def maintain(
-        self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
-    ) -> Any:
-        if task == "drop queries":  # never waits
-            return engine.maintain(task) if (engine := self._reading) else None
-        return self._target("maintain").maintain(task, scope, progress=progress)
 
     def set_activity(self, name: str, busy: bool) -> None:
         with self._order:

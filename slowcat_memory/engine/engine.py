@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
-from typing import Any, Unpack
+from typing import Unpack
 
 from msgspec.structs import replace
 
@@ -19,22 +19,15 @@ from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.availability import Availability, OnTrouble
-from slowcat_memory.engine.events.memory_events import listen
+from slowcat_memory.engine.availability import Availability, OnTrouble, Shared
+from slowcat_memory.engine.events import listen
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import (
-    Graph,
     Search,
     SearchArguments,
-    hotwords,
-    latest_session,
-    read_graph,
-    stats,
-    why,
 )
-from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import (
     EventLog,
     RecallArguments,
@@ -42,11 +35,9 @@ from slowcat_memory.engine.turns import (
     note_recall,
     prefetch_of,
 )
-from slowcat_memory.engine.upkeep import MaintenanceTask, Upkeep
+from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
-from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, EmbedderReport, QueryEmbedder
 from slowcat_memory.records import (
@@ -55,10 +46,7 @@ from slowcat_memory.records import (
     Event,
     Forget,
     Forgotten,
-    Hotword,
-    LedgerEntry,
     Memory,
-    Session,
     Turn,
     WriteBatch,
 )
@@ -68,7 +56,6 @@ from slowcat_memory.runtime.commands.executor import (
     CommandMemory,
     Outcome,
 )
-from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import collect_garbage, compile_patterns, rehearsed
@@ -80,8 +67,15 @@ class MemoryEngine:
 
     Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
     raises ``StoreError`` when the store cannot be read or written, and ``ConfigError`` when a scope
-    is not a valid name, or the time of a turn or a note has no time zone. The other attributes are the
-    components, for tests and benchmarks only.
+    is not a valid name, or the time of a turn or a note has no time zone.
+
+    Attributes:
+        availability: Whether the memory can be saved, and who is told.
+        idle: The idle work.
+        upkeep: Maintenance of what is on disk.
+        icebreakers: What the agent is to bring up by itself.
+        blocks: Writes recollections as blocks for the LLM.
+        wiring: The components, for tests and benchmarks only, as all other attributes.
     """
 
     def __init__(
@@ -150,6 +144,7 @@ class MemoryEngine:
             wiring.indexer.take,
             gate=wiring.gate,
         )
+        self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self._search = Search(wiring)
         self.command_memory = CommandMemory(
@@ -158,7 +153,6 @@ class MemoryEngine:
             zone=wiring.zone,
             clock=wiring.clock,
             note=self.notes.note,
-            why=self.why,
             reader=wiring.reader,
             is_guests=wiring.namespaces.is_guests,
         )
@@ -186,40 +180,14 @@ class MemoryEngine:
 
     # ------------------------------------------------------------------- life
 
-    @classmethod
-    def acquire(
-        cls,
-        config: Config,
-        on_trouble: OnTrouble | None = None,
-        *,
-        metrics: Metrics | None = None,
-    ) -> "MemoryEngine":
-        """Return the engine of a store, shared by the processors of this process.
-
-        Args:
-            config: Only that of the first caller counts.
-            on_trouble: As in the constructor; only that of the first caller counts.
-            metrics: As in the constructor; only those of the first caller count.
-
-        Returns:
-            The engine; call ``release`` on it when done.
-
-        Raises:
-            StoreError: The store cannot be opened.
-            OSError: The disk refuses.
-        """
-        return _shared.acquire(
-            config.folder,
-            lambda: cls(config, on_trouble=on_trouble, metrics=metrics),
-            lambda engine: engine.closed,
-        )
-
-    def release(self) -> None:
-        """Close the memory, unless it is shared with other users in this process."""
-        _shared.release(self.config.folder, self, self.close)
-
     def close(self) -> None:
-        """Save pending writes and close. Takes a few seconds at most; may be called twice."""
+        """Save pending writes and close, unless other users in this process share it.
+
+        Takes a few seconds at most; one that nobody shares may be closed twice.
+        """
+        _shared.release(self.config.folder, self, self._close)
+
+    def _close(self) -> None:
         self.closed = True
         self.idle.stop()
         self.wiring.close()
@@ -236,26 +204,21 @@ class MemoryEngine:
         """What was found and done when the store was opened."""
         return self.store.opened
 
-    def append(self, event: Event) -> Ack:
-        """Log an event and make a turn findable. Does not block or wait for the disk.
+    def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
+        """Log events in one transaction, and make turns findable. Does not wait for the disk.
 
         Args:
-            event: An unnumbered turn or session edge.
+            *events: Unnumbered turns and session edges, in order.
+            cursor: Written with them.
 
         Returns:
-            Resolves once the event is durable; carries its number.
+            Resolves once they are durable; carries the last one and its number. The numbers of
+            the others are those before it.
 
         Raises:
             StoreFullError: Too many writes are pending.
         """
-        return self.log.append(event)
-
-    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
-        """Log events in order and in one transaction, with a cursor if one is given.
-
-        Returns an ack for each event; does not wait for the disk.
-        """
-        return self.log.append_all(events, cursor)
+        return self.log.append(events, cursor)
 
     async def recall(
         self,
@@ -282,13 +245,6 @@ class MemoryEngine:
                 None for no recall.
         """
         return prefetch_of(self.config, ask, lambda: self.wiring.retrieval)
-
-    def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
-        """Write a recollection as the block for the LLM, inside the token budget.
-
-        Takes a fraction of a millisecond: it may be called on an event loop.
-        """
-        return self.wiring.retrieval.pack(found, now or self.clock())
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Write into the ledger what was injected at a turn and what was rejected; skips guests.
@@ -396,44 +352,6 @@ class MemoryEngine:
         """
         return self._search.search(text, scope, k, **how)
 
-    def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
-        """Return a scope's names, and words frequent there and rare elsewhere, for an STT.
-
-        Args:
-            local: Whether the STT runs on this machine; otherwise words that only local-only
-                memories hold are left out.
-
-        Returns:
-            None for the guests' scope.
-        """
-        return hotwords(self.wiring, scope, n, local=local)
-
-    def stats(self) -> dict[str, Any]:
-        """Return counts and sizes, as plain values.
-
-        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``,
-        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
-        """
-        return stats(self.wiring)
-
-    def latest_session(self, scope: str) -> Session | None:
-        with self.snapshot() as snapshot:
-            return latest_session(snapshot, scope, self.clock())
-
-    def graph(
-        self,
-        scope: str,
-        *,
-        true: datetime | None = None,
-        known: datetime | None = None,
-        local: bool = True,
-    ) -> Graph:
-        return read_graph(self.wiring, scope, true=true, known=known, local=local)
-
-    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        with self.snapshot() as snapshot:
-            return why(snapshot, turn)
-
     # ------------------------------------------------------------------- changes
 
     def remember(
@@ -465,7 +383,7 @@ class MemoryEngine:
         note = replace(note, pinned=pinned, importance=importance, local_only=local_only)
         return self.notes.put(note)
 
-    def mark(
+    def edit(
         self,
         scope: str,
         memory_id: str,
@@ -473,9 +391,13 @@ class MemoryEngine:
         pinned: bool | None = None,
         local_only: bool | None = None,
         muted: bool | None = None,
-        dropped: bool = False,
+        text: str | None = None,
     ) -> Memory | None:
-        """Change the marks of a memory; None leaves a mark as it is.
+        """Change the marks of a memory, or its words; None leaves it as it is.
+
+        Other words replace it since when it was true: the old one is superseded and stays readable
+        as history; the new one, a note, has its sources, pin and marks, and is taken back by
+        ``undo``. A block gets a new version that jobs do not overwrite.
 
         Args:
             pinned: Whether it always counts.
@@ -483,10 +405,15 @@ class MemoryEngine:
                 machine.
             muted: Whether it, and what was derived from it, is never recalled nor put into any
                 prompt, block, head, icebreaker or spoken answer. Lists for a person have it.
-            dropped: Remove an icebreaker from the queue.
+            text: The user's own wording.
 
         Returns:
-            The changed memory; None if it does not exist, or is no queued icebreaker.
+            The changed memory, or what replaces it, durable; None if there is no such current
+            memory, and for other words of a turn: what was said stays as it was said.
+
+        Raises:
+            ValueError: The text is empty, or too long for a block.
+            ConfigError: The scope is that of guests.
         """
         changed = None
         if pinned is not None:
@@ -495,54 +422,9 @@ class MemoryEngine:
             changed = self.notes.keep_local(scope, memory_id, local_only)
         if muted is not None:
             changed = self.notes.mute(scope, memory_id, muted)
-        if dropped:
-            changed = next(iter(self.wiring.icebreakers.drop(scope, [memory_id])), None)
+        if text is not None:
+            changed = self.notes.correct(scope, memory_id, text)
         return changed
-
-    def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:
-        """Replace a memory by the user's own wording, since when it was true.
-
-        The old one is superseded and stays readable as history; the new one, a note, has its
-        sources, pin and marks, and is taken back by ``undo``. A block gets a new version that jobs
-        do not overwrite.
-
-        Returns:
-            What replaces it, durable; None if there is no such current memory, and for a turn: what
-            was said stays as it was said.
-
-        Raises:
-            ValueError: The text is empty, or too long for a block.
-            ConfigError: The scope is that of guests.
-        """
-        return self.notes.correct(scope, memory_id, text)
-
-    def push_icebreaker(
-        self,
-        scope: str,
-        text: str,
-        *,
-        priority: float = 0.5,
-        expires: datetime | None = None,
-        quiet: bool = True,
-    ) -> Memory | None:
-        """Queue something for the agent to bring up unprompted, once, in a later session.
-
-        Args:
-            scope: The agent's namespace.
-            text: The content; the LLM words it.
-            priority: 0 to 1; the highest is used first.
-            expires: When it is no longer worth saying; None for as configured.
-            quiet: Whether it respects the quiet hours.
-
-        Returns:
-            The memory; None when it is not queued (see ``Icebreakers.push``).
-
-        Raises:
-            ValueError: There is no text, the priority is out of range, or it has expired already.
-        """
-        return self.wiring.icebreakers.push(
-            scope, text, priority=priority, expires=expires, quiet=quiet
-        )
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
         """Execute a voice command; what the answer confirms is durable on return."""
@@ -588,42 +470,6 @@ class MemoryEngine:
         self.wiring.events.write(job, batch)
         self.wiring.indexer.take(batch)
 
-    # ------------------------------------------------------------------- upkeep
-
-    def maintain(
-        self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
-    ) -> Any:
-        """Do one maintenance task; ``MaintenanceTask`` documents each and its result.
-
-        Args:
-            scope: For tasks that work on one scope.
-            progress: Called with the step's name, the count done, and the total.
-
-        Raises:
-            ProviderError: The document embedder failed; finished work is kept.
-            IndexDamagedError: The build failed; the present index stays in use.
-        """
-        return self.upkeep.run(task, scope, progress)
-
-    def think(
-        self,
-        jobs: Sequence[str] | None = None,
-        progress: Callable[[Forecast], object] | None = None,
-    ) -> int:
-        """Do all idle work that is due, while no one speaks; return how many tasks are left.
-
-        Args:
-            jobs: Names of the only jobs to do; None for all.
-            progress: Called twice a second.
-
-        Raises:
-            StoreError: The store is read-only.
-            KeyError: There is no such job.
-        """
-        if self.readonly:
-            raise StoreError("no idle work is done in a store that is open read-only")
-        return self.idle.until_done(jobs, progress)
-
     def subscribe(
         self,
         *,
@@ -655,10 +501,6 @@ class MemoryEngine:
 
         return end
 
-    def drain(self) -> None:
-        """Wait until everything appended is indexed and embedded, on disk or not."""
-        self.wiring.indexer.drain()
-
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         """Wait until everything appended so far is durable; return whether it is.
 
@@ -673,3 +515,24 @@ class MemoryEngine:
 
 
 _shared: Shared[MemoryEngine] = Shared()
+
+
+def acquire(
+    config: Config, on_trouble: OnTrouble | None = None, *, metrics: Metrics | None = None
+) -> MemoryEngine:
+    """Return the engine of a store, shared by its users in this process; ``close`` it when done.
+
+    Args:
+        config: Only that of the first caller counts.
+        on_trouble: As in the constructor; only that of the first caller counts.
+        metrics: As in the constructor; only those of the first caller count.
+
+    Raises:
+        StoreError: The store cannot be opened.
+        OSError: The disk refuses.
+    """
+    return _shared.acquire(
+        config.folder,
+        lambda: MemoryEngine(config, on_trouble=on_trouble, metrics=metrics),
+        lambda engine: engine.closed,
+    )

@@ -20,7 +20,7 @@ from msgspec.structs import asdict, replace
 
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.errors import SlowcatError, describe_error
+from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
@@ -156,10 +156,13 @@ class IdleWork:
             patience_s: As in ``IdleLoop.run_until_done``.
 
         Raises:
+            StoreError: The store is read-only.
             KeyError: There is no such job.
             ConfigError: The URL of the LLM's server is malformed.
             EndpointRefusedError: It is not on this machine, and that is not allowed.
         """
+        if self._parts.store.readonly:
+            raise StoreError("no idle work is done in a store that is open read-only")
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         if self._starter is not None:

@@ -10,7 +10,7 @@ from slowcat_memory.core.blocks.block import PROFILE, block, current, history, r
 from slowcat_memory.core.memory import BLOCK, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.events.memory_events import PERSON
+from slowcat_memory.engine.events import PERSON
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Context, Key, Memory, WriteBatch

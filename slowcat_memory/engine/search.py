@@ -1,31 +1,55 @@
-"""Reads without a deadline: searches (also as of a moment), graph, ledger, counts. Blocks."""
+"""Reads without a deadline: searches (also as of a moment), graph, hotwords. Blocks.
 
-import stat
-from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import suppress
+Of summaries, topics, episodes and facts, which no index holds, a memory is scored by its own text,
+and by the turns that it was made from: these have vectors already, as facts have. Only the most
+promising ones are read, and embedded where they have none; these vectors are kept for the next
+search.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from datetime import datetime
+from functools import lru_cache
 from itertools import chain, islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
+import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from slowcat_memory.config.config import retrieval_options
+from slowcat_memory.core.catalogue import searched_text
 from slowcat_memory.core.disclosure import (
     Reader,
     disclose_found,
+    is_derived_local,
     may_read,
 )
 from slowcat_memory.core.extraction.predicates import with_names
-from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
+from slowcat_memory.core.facts.fact import is_fact, key_id
+from slowcat_memory.core.memory import (
+    ENTITY,
+    EPISODE,
+    FACT,
+    NOTE,
+    RELATION,
+    SUMMARY,
+    chunk,
+    chunk_id,
+    family,
+    indexed_text,
+)
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.core.ranking.offering import probability
+from slowcat_memory.core.summaries.summary import KINDS
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.validity import as_of, held_at, order
-from slowcat_memory.engine.derived_search import EMBEDDED, TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.providers import sends_texts_away
+from slowcat_memory.records import Disclosed, Hit, Hotword, Memory, Session, Turn
+from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.choosing import with_endings
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -42,53 +66,6 @@ def latest_session(snapshot: Snapshot, scope: str, now: datetime | None = None) 
     """Return the session that was active last; with ``now``, of those not in the future."""
     found = (one for one in snapshot.sessions(scope) if now is None or one.last <= now + SLACK)
     return max(found, key=lambda session: session.last, default=None)
-
-
-def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-    """Return the ledger row of a user's turn, and its memories that still exist, by id."""
-    entry = snapshot.ledger(turn)
-    if entry is None:
-        return None
-    elsewhere = {offer.memory: offer.scope for offer in entry.offers if offer.scope}
-    read = ((id_, snapshot.read(elsewhere.get(id_, entry.scope), id_)) for id_ in entry.memories)
-    return entry, {id_: memory for id_, memory in read if memory}
-
-
-def disk_bytes(folder: Path) -> int:
-    """Return the size on disk of a folder's files; one that goes meanwhile counts nothing."""
-    found = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):
-            status = path.lstat()
-            found += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
-    return found
-
-
-def stats(wiring: EngineWiring) -> dict[str, Any]:
-    with wiring.store.snapshot() as snapshot:
-        counts, scopes = snapshot.counts(), snapshot.scopes()
-        tiers = snapshot.tiers()
-    return {
-        "path": str(wiring.config.folder),
-        "counts": counts,
-        "scopes": scopes,
-        "disk_bytes": disk_bytes(wiring.config.folder),
-        "tiers": {name: asdict(held) for name, held in tiers.items()},
-        "embedding": wiring.embedding.report.source,
-        "index": {
-            namespace.scope: {
-                "memories": len(namespace.searcher),
-                "sealed": namespace.searcher.sealed_count,
-                "tail": namespace.searcher.tail_count,
-                "vectors": len(namespace.searcher.dense),
-            }
-            for namespace in wiring.namespaces
-        },
-        "unsaved": wiring.store.unsaved(),
-        "clock_doubted": wiring.clock_guard.doubt(),
-        "counters": wiring.metrics.counts(),
-        "latency_ms": wiring.metrics.summary(),
-    }
 
 
 MOST_NAMES = 3000  # hotwords that are looked through
@@ -166,7 +143,8 @@ class Search:
     """Searches for callers that can wait."""
 
     def __init__(self, wiring: EngineWiring) -> None:
-        self._wiring = wiring
+        self._wiring, self._derived = wiring, DerivedSearch(wiring.embedding)
+        wiring.query_caches.append(self._derived.forget)
 
     def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
         """Search; if the index returns too few hits for a filter, scan all turns.
@@ -243,15 +221,25 @@ class Search:
                 and one.text.strip()
                 and (shown := disclose_found(one, reader, snapshot.memory))
             ]
-            hits = wiring.derived_search.rank(text, found, snapshot)[:k]
+            hits = self._derived.rank(text, found, snapshot)[:k]
         return replace(turns, hits=hits, unknown=not hits)
 
 
-def hotwords(wiring: EngineWiring, scope: str, n: int, *, local: bool) -> list[Hotword]:
-    """Return a scope's hotwords; without ``local``, only words of memories that may leave.
+def hotwords(
+    engine: "MemoryEngine", scope: str, n: int = 100, *, local: bool = False
+) -> list[Hotword]:
+    """Return a scope's names, and words frequent there and rare elsewhere, for an STT.
 
     Words of muted memories alone are left out. Reads every memory of the scope.
+
+    Args:
+        local: Whether the STT runs on this machine; otherwise words that only local-only memories
+            hold are left out.
+
+    Returns:
+        None for the guests' scope.
     """
+    wiring = engine.wiring
     reader = wiring.reader(scope, local=local)
     if scope not in reader.scopes:
         return []
@@ -323,7 +311,7 @@ class Graph:
 
 
 def read_graph(
-    wiring: EngineWiring,
+    memory: "MemoryEngine",
     scope: str,
     *,
     true: datetime | None = None,
@@ -342,8 +330,8 @@ def read_graph(
     from slowcat_memory.core.graph.portrait import EntityNames  # not at every start
     from slowcat_memory.core.graph.unsourced_facts import graph_of
 
-    reader = wiring.reader(scope, local=local)
-    with wiring.store.snapshot() as snapshot:
+    reader = memory.reader(scope, local=local)
+    with memory.snapshot() as snapshot:
         find, kinds = snapshot.memory, (ENTITY, RELATION, FACT)
         stored = chain(*(snapshot.memories(scope, f"{kind}/") for kind in kinds))
         every = [shown for one in stored if (shown := disclose_found(one, reader, find))]
@@ -354,7 +342,7 @@ def read_graph(
     unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
     names = EntityNames((*entities, *unsourced.entities))
     related += unsourced.relations
-    return Graph(names, sorted(as_of(related, true, known), key=order), wiring.clock())
+    return Graph(names, sorted(as_of(related, true, known), key=order), memory.clock())
 
 
 def _one_user(
@@ -380,3 +368,86 @@ def _without_hidden_turns(
     chunks = ((turn, snapshot.memory(scope, chunk_id(turn))) for turn in turns)
     hidden = {turn for turn, one in chunks if one is not None and one.retired_at is not None}
     return (one for one in relations if hidden.isdisjoint(one.sources))
+
+
+SEARCHED = (SUMMARY, *KINDS, EPISODE, FACT, NOTE)  # kinds that can be asked for
+EMBEDDED = 96  # texts that one search embeds at most: a second or so, once
+KEPT_VECTORS = 2000
+OWN = 0.7  # weight of a memory's own text; the rest is that of its turns
+TURNS = 50  # hits among turns that count for what was made from them
+FAINT = 0.02  # a lower score is no hit
+
+Found = tuple[
+    Disclosed, float, float
+]  # with its share of the query's words, and its turns' likelihood
+
+
+def kinds_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the kinds that names mean: "topic" and "summary/topic" are one.
+
+    Raises:
+        ConfigError: There is no such kind.
+    """
+    found = []
+    for name in names:
+        kind = next((one for one in SEARCHED if name in (one, one.partition("/")[2])), None)
+        if kind is None:
+            known = ", ".join(one.partition("/")[2] or one for one in SEARCHED)
+            raise ConfigError(f"there is no kind {name!r}", hint=f"Kinds: {known}")
+        found.append(kind)
+    return tuple(found)
+
+
+class DerivedSearch:
+    """Ranks the derived memories of a namespace for a query. Safe to use from several threads."""
+
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
+        self._vector: Callable[[str, str], np.ndarray] = lru_cache(KEPT_VECTORS)(self._embed)
+
+    def rank(self, query: str, found: Sequence[Found], snapshot: Snapshot) -> list[Hit]:
+        """Return the memories that match, best first, without a text that is there already.
+
+        Args:
+            found: The most promising ones, best first.
+        """
+        cosines = self._cosines(query, [one for one, _, _ in found], snapshot)
+        likely = probability(np.array([share for _, share, _ in found]), cosines)
+        hits = [
+            Hit(
+                memory=one,
+                score=round(OWN * own + (1 - OWN) * behind, 4),
+                probability=max(own, behind),
+                coverage=round(share, 4),
+                cosine=None if np.isnan(cosine) else cosine,
+            )
+            for (one, share, behind), own, cosine in zip(
+                found, likely.tolist(), cosines.tolist(), strict=True
+            )
+        ]
+        best = [hit for hit in sorted(hits, key=lambda hit: hit.score) if hit.score >= FAINT]
+        once = {fingerprint(hit.memory.text): hit for hit in best}  # of equal texts, the best hit
+        return sorted(once.values(), key=lambda hit: -hit.score)
+
+    def _cosines(self, query: str, memories: Sequence[Disclosed], snapshot: Snapshot) -> np.ndarray:
+        """Return the cosines of the query with memories; NaN for one that has none."""
+        cosines = np.full(len(memories), np.nan)
+        asked = self._embedding.query(query) if self._embedding.query else None
+        if asked is None:
+            return cosines
+        away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
+        for place, one in enumerate(memories[:EMBEDDED]):
+            if away and (one.local_only or is_derived_local(one, snapshot.memory)):
+                continue
+            stored = snapshot.vector(space, one.scope, key_id(one)) if is_fact(one) else None
+            values = stored.values if stored else self._vector(space, searched_text(one))
+            cosines[place] = values @ asked.vector
+        return cosines
+
+    def _embed(self, key: str, text: str) -> np.ndarray:
+        """Return the vector of a text in the space ``key``, which is that of the model in use."""
+        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]  # a query was embedded
+
+    def forget(self) -> None:
+        """Drop the kept vectors and their texts."""
+        self._vector.cache_clear()  # type: ignore[attr-defined]  # of lru_cache

@@ -21,7 +21,7 @@ from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
 from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.store import Ack, CursorOf
+from slowcat_memory.store import Ack
 
 T = TypeVar("T")
 INDEX_AFTER_S = 0.05  # after a turn: longer than it waits for its recall
@@ -36,44 +36,26 @@ class EventLog:
     ) -> None:
         self._wiring, self._gate, self._on_session_end = wiring, gate, on_session_end
 
-    def append(self, event: Event, *, receipt: CursorOf | None = None) -> Ack:
-        if event.scope not in self._wiring.namespaces:
-            check_scope(event.scope)
-        check_time(event.at)
-        self._close_gate()
-        if isinstance(event, Turn):
-            if event.unnamed:
-                self._wiring.users.learn(event.scope, event.speaker)
-            self._wiring.clock_guard.doubt()  # before this turn's date is the newest one
-        ack = self._wiring.store.append(event, quiet=True, receipt=receipt)
-        self._wiring.indexer.add((ack,))
-        self._wiring.events.stored(ack)
-        self._wake_soon()
-        if isinstance(event, SessionEdge) and event.kind == "end":
-            self._on_session_end()
-        return ack
-
-    def append_all(
-        self,
-        events: Sequence[Event],
-        cursor: Cursor | None = None,
-        *,
-        receipt: CursorOf | None = None,
-    ) -> list[Ack]:
+    def append(self, events: Sequence[Event], cursor: Cursor | None = None) -> Ack:
+        wiring = self._wiring
         for event in events:
-            check_scope(event.scope)
+            if event.scope not in wiring.namespaces:
+                check_scope(event.scope)
             check_time(event.at)
-        self._close_gate()
-        acks = self._wiring.store.append_all(events, cursor, receipt)
-        self._wiring.indexer.add(acks)
-        for ack in acks:
-            self._wiring.events.stored(ack)
-        self._wake_soon()
-        return acks
-
-    def _close_gate(self) -> None:
         self._gate.busy(ACTIVITY)
         self._gate.free(ACTIVITY)
+        wiring.clock_guard.doubt()  # before these turns' dates are the newest ones
+        for event in events:
+            if isinstance(event, Turn) and event.unnamed:
+                wiring.users.learn(event.scope, event.speaker)
+        acks = wiring.store.append_all(events, cursor, quiet=True)
+        wiring.indexer.add(acks)
+        for ack in acks:
+            wiring.events.stored(ack)
+        self._wake_soon()
+        if any(isinstance(event, SessionEdge) and event.kind == "end" for event in events):
+            self._on_session_end()
+        return acks[-1]
 
     def _wake_soon(self) -> None:
         """Wake the writer and, later, the indexer; on an event loop, after the caller has returned.

@@ -1,7 +1,12 @@
 """Slow maintenance: vectors, sealed indexes, tiers, and the store's file. Blocks."""
 
+import stat
 from collections.abc import Callable
-from typing import Any, Literal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import asdict
 
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.wiring import EngineWiring
@@ -10,72 +15,90 @@ from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.namespaces.vectors import Told
+from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
 Stop = Callable[[], bool]
-MaintenanceTask = Literal[
-    "tidy",  # embed, seal and move the tiers of a scope, and shrink the file; minutes
-    "embed",  # make the vectors of a scope that are missing; minutes
-    "seal",  # rebuild the sealed index of a scope; seconds
-    "shrink",  # rewrite the store's file if that saves room; returns whether it did
-    "check",  # read and verify everything; returns a ``Health``
-    "repair",  # salvage damaged rows; returns how many, by table
-    "backup",  # copy the store's file; returns the path
-    "copy for replay",  # copy the store's file into the folder of a replay, which exists
-    "erase",  # erase what is due or has expired; nothing while the clock is doubted
-    "overdue",  # find what should be erased by now; returns an ``Overdue``
-    "confirm clock",  # believe the wall clock, because the user says so; returns if it was doubted
-    "drop queries",  # clear queries from the caches, without waiting
-]
-"""What ``MemoryEngine.maintain`` can do; those that work on a scope need one."""
+
+
+def disk_bytes(folder: Path) -> int:
+    """Return the size on disk of a folder's files; one that goes meanwhile counts nothing."""
+    found = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            status = path.lstat()
+            found += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
+    return found
 
 
 class Upkeep:
     """Maintains derived data; implements ``idle.job.Upkeep`` for the idle jobs."""
 
     def __init__(self, wiring: EngineWiring, eraser: Eraser) -> None:
-        self._wiring = wiring
-        self.erase_due = eraser.erase_due
-        self.erase_expired = eraser.erase_expired
-        self.expired = eraser.has_expired
-        self._overdue, self._erase_soon = eraser.overdue, eraser.erase_soon
-        self.has_due = wiring.undo_log.has_due
-        self._drop_queries = eraser.drop_queries
+        self._wiring, self._eraser = wiring, eraser
+        self.erase_due, self.has_due = eraser.erase_due, wiring.undo_log.has_due
+        self.erase_expired, self.expired = eraser.erase_expired, eraser.has_expired
+        self.overdue, self.drop_queries = eraser.overdue, eraser.drop_queries
 
-    def run(self, task: MaintenanceTask, scope: str, progress: Told | None) -> Any:
+    def erase(self) -> tuple[int, tuple[int, ...]]:
+        """Erase what is due or has expired; nothing while the clock is doubted."""
+        return self.erase_due(), self.erase_expired()
+
+    def shrink(self) -> bool:
+        """Rewrite the store's file if that saves room; return whether it did."""
+        return self._wiring.store.shrink()
+
+    def check(self) -> Health:
+        """Read and verify everything."""
+        return self._wiring.store.health()
+
+    def repair(self) -> dict[str, int]:
+        """Salvage damaged rows; return how many, by table."""
+        return self._wiring.store.repair()
+
+    def backup(self) -> Path:
+        """Copy the store's file; return the path."""
+        return self._wiring.store.backup()
+
+    def copy_for_replay(self) -> None:
+        """Copy the store's file into the folder of a replay, which exists."""
         store = self._wiring.store
-        match task:
-            case "tidy":
-                return self.tidy(scope, progress)
-            case "embed":
-                return self.embed(scope, progress)
-            case "seal":
-                return self.seal(scope)
-            case "shrink":
-                return store.shrink()
-            case "check":
-                return store.health()
-            case "repair":
-                return store.repair()
-            case "backup":
-                return store.backup()
-            case "copy for replay":
-                return store.copy(store.path / REPLAYING / DATA)
-            case "erase":
-                return self.erase_due(), self.erase_expired()
-            case "overdue":
-                return self._overdue()
-            case "drop queries":
-                return self._drop_queries()
-            case "confirm clock":
-                return self._confirm_clock()
+        store.copy(store.path / REPLAYING / DATA)
 
-    def _confirm_clock(self) -> bool:
+    def confirm_clock(self) -> bool:
         """Believe the clock, and erase what waited; return whether it was doubted."""
         confirmed = self._wiring.clock_guard.confirm()
         if confirmed and not self._wiring.readonly:
-            self._erase_soon()
+            self._eraser.erase_soon()
         return confirmed
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts and sizes, as plain values."""
+        wiring = self._wiring
+        with wiring.store.snapshot() as snapshot:
+            counts, scopes = snapshot.counts(), snapshot.scopes()
+            tiers = snapshot.tiers()
+        return {
+            "path": str(wiring.config.folder),
+            "counts": counts,
+            "scopes": scopes,
+            "disk_bytes": disk_bytes(wiring.config.folder),
+            "tiers": {name: asdict(held) for name, held in tiers.items()},
+            "embedding": wiring.embedding.report.source,
+            "index": {
+                namespace.scope: {
+                    "memories": len(namespace.searcher),
+                    "sealed": namespace.searcher.sealed_count,
+                    "tail": namespace.searcher.tail_count,
+                    "vectors": len(namespace.searcher.dense),
+                }
+                for namespace in wiring.namespaces
+            },
+            "unsaved": wiring.store.unsaved(),
+            "clock_doubted": wiring.clock_guard.doubt(),
+            "counters": wiring.metrics.counts(),
+            "latency_ms": wiring.metrics.summary(),
+        }
 
     def thinkable_scopes(self) -> list[str]:
         """Return the scopes that idle jobs may work on: all but the guests'."""

@@ -131,17 +131,18 @@ class Waiting:
     def __len__(self) -> int:
         return self._events
 
-    def add(self, events: Sequence[Event], cursor: Cursor | None, *, bulk: bool) -> list[Ack]:
+    def add(self, events: Sequence[Event], cursor: Cursor | None) -> list[Ack]:
         """Queue events; their receipt is resolved when they are durable, or were dropped.
 
         Raises:
             StoreError: The memory is closed.
-            StoreFullError: So much waits that a bulk append must wait too.
+            StoreFullError: So much waits that more than one event must wait too.
         """
         dropped = list[Entry]()
         with self._lock:
             if self.closed:
                 raise fresh(self.closed)
+            bulk = cursor is not None or len(events) > 1
             if bulk and self._events and self._events + len(events) > self._limit:
                 raise StoreFullError(f"{self._events} events wait to be saved")
             while self._entries and self._events + len(events) > self._limit:
@@ -163,7 +164,7 @@ class Waiting:
 
     def hand_over(self, entry: Entry, ack: Ack) -> None:
         """Drop the first entry, which the store has accepted, and whose receipt it resolves."""
-        self.numbers.record(entry.events, ack.id)
+        self.numbers.record(entry.events, ack.id - len(entry.events) + 1)
         if self._take(entry):
             ack.future.add_done_callback(partial(_pass_on, entry.future))
 

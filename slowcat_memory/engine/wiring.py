@@ -14,10 +14,8 @@ from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
-from slowcat_memory.engine.clock_guard import ClockGuard
-from slowcat_memory.engine.derived_search import DerivedSearch
-from slowcat_memory.engine.events.memory_events import MemoryEvents
-from slowcat_memory.engine.others import OtherProcesses
+from slowcat_memory.engine.events import MemoryEvents, OtherProcesses
+from slowcat_memory.engine.expiry import ClockGuard
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
@@ -83,6 +81,7 @@ class EngineWiring:
         self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
+        self.query_caches = [self.embedding.forget, self.tokenizer.forget]
         self.clock_guard = ClockGuard(clock, self.store)
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
@@ -97,7 +96,6 @@ class EngineWiring:
         user = config.memory.user_name
         self.users = UserNames(self.store.snapshot, user)
         self.retrieval = self.retrieval_of(retrieval_options(config))
-        self.derived_search = DerivedSearch(self.embedding)
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self.heads = Heads(
             self.store,
@@ -149,9 +147,8 @@ class EngineWiring:
 
     def forget_queries(self) -> None:
         """Clear queries from the caches."""
-        self.embedding.forget()
-        self.derived_search.forget()
-        self.tokenizer.forget()
+        for forget in self.query_caches:
+            forget()
 
     def _give_way(self) -> None:
         """Let a recall go first, nearly: a load goes on slowly beside recalls that never pause."""

@@ -24,8 +24,8 @@ from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.core.text_caches import forget_texts
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.availability import Shared
 from slowcat_memory.engine.background import BackgroundEngine
-from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
 from slowcat_memory.fleet import housekeeping, leases, person_log, tasks, unsent
@@ -44,7 +44,7 @@ COMMITTED_S = 2.0  # how long a change waits for the database
 SPOKEN_S = 0.3  # how long a voice command does
 PURGED_S = 10.0  # how long a forget does
 MOST_WAITING = 50_000  # change sets that may wait for the database: some 15,000 turns
-CHANGES = frozenset({"remember", "mark", "correct", "push_icebreaker", "undo", "apply"})
+CHANGES = frozenset({"remember", "edit", "undo", "apply"})
 AWAY = "fleet/away"  # the activity that keeps idle work from growing the queue
 
 
@@ -131,7 +131,7 @@ class Fleet:
 
     def release(self, member: "SharedMember") -> None:
         """Let go of a member; the last user closes it."""
-        self._members.release(member.config.folder, member, member.close)
+        self._members.release(member.config.folder, member, member.shut)
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -178,12 +178,12 @@ class CopyEngine(MemoryEngine):
             self.metrics.count("fleet_late_failed")
             logger.error("fleet: turns wait on: {}", describe_error(error))
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Save and send what is left, and close. Takes a few seconds at most."""
         if not self.closed:
             self.idle.stop()
             self.holding.before_closing()
-        super().close()
+        super()._close()
         if not self.holding.is_released:  # it may also have what others forgot meanwhile
             housekeeping.tidy_person(self.holding.worker, self.holding.place.folder.name)
         self.holding.worker.database.clear_answers()
@@ -205,13 +205,13 @@ class SharedMember(BackgroundEngine):
         self._waiting = unsent.WaitingTurns(self._place, fleet.worker.tenant, person)
         self._latest: Holding | None = None
 
-    def release(self) -> None:
+    def close(self) -> None:
         self._fleet.release(self)
 
-    def close(self) -> None:
+    def shut(self) -> None:
         lost = self._latest if self.holding is None else None
         self._schedule_idle_work()
-        super().close()
+        super().shut()
         self._waiting.close()
         if (lost and not lost.is_released) or self._place.unsent():
             housekeeping.tidy_person(self._fleet.worker, self._place.folder.name)
@@ -280,21 +280,20 @@ class SharedMember(BackgroundEngine):
 
     # ---------------------------------------------------------------- turns
 
-    def append(self, event: Event) -> Ack:
-        append, refused = super().append_all, new_future()
+    def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
+        live = len(events) == 1 and cursor is None
+        append, refused = super().append, new_future()
         try:
             self._check_room()
-            if self.engine is not None:
-                return self._committed_later(super().append(event))
-            ack = self._waiting.append(event, lambda cursor: append((event,), cursor)[0])
+            if self.engine is not None or not live:
+                return self._committed_later(append(*events, cursor=cursor))
+            ack = self._waiting.append(events[0], lambda cursor: append(*events, cursor=cursor))
         except StoreFullError as error:
+            if not live:
+                raise
             refused.set_exception(error)
-            return Ack(refused, event)
+            return Ack(refused, events[0])
         return self._committed_later(ack)
-
-    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
-        self._check_room()
-        return [self._committed_later(one) for one in super().append_all(events, cursor)]
 
     def _check_room(self) -> None:
         holding = self.holding

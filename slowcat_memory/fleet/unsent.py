@@ -198,8 +198,8 @@ def _append(memory: MemoryEngine | Store, left: Left, done: int) -> None:
     for event in left.events:
         if event.id > done:
             cursor = Cursor(name=name, position=event.id, in_log=False)
-            (ack,) = memory.append_all((_anew(event, ids, left.events[0].id),), cursor)
-            ids[event.id] = ack.id
+            anew = _anew(event, ids, left.events[0].id)
+            ids[event.id] = memory.append(anew, cursor=cursor).id
             if len(ids) % AT_ONCE == 0:
                 memory.flush(SAVED_S)
     if left.notes:

@@ -303,7 +303,7 @@ class Answers:
         one = next((one for one in meant if family(one.kind) != ICEBREAKER), None)
         if one is None:
             return Answer(note=NOTHING)
-        change = partial(seen.memory.mark, seen.scope, one.id)
+        change: Any = partial(seen.memory.edit, seen.scope, one.id)
         change(**{mark: True})
         self._can_undo(f"mark as {mark}", lambda: change(**{mark: getattr(one, mark)}))
         return self._listed(seen, [one], heading=heading)
@@ -323,8 +323,8 @@ class Answers:
 
 
 def _line(seen: Seen, memory: Disclosed) -> str:
-    limit, zone = seen.config.pack.memory_tokens, seen.memory.zone
-    return memory_line(memory, seen.now, zone, limit, shorten, seen.language)
+    limit = seen.config.pack.memory_tokens
+    return memory_line(memory, seen.now, seen.memory.zone, limit, shorten, seen.language)
 
 
 def _gist(seen: Seen, memory: Disclosed) -> str:

@@ -88,7 +88,7 @@ class MemoryTools:
     def close(self) -> None:
         """Release the memory, if it is open. Blocks."""
         if self._seen is not None:
-            self._seen.memory.release()
+            self._seen.memory.close()
 
     async def call(self, name: str, arguments: Any, client: str) -> Answer:
         """Answer a call, and write it into the ledger; raises nothing.

@@ -23,7 +23,7 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.outcomes import ASKED_S, CommandContext, LLMPlace, Outcome
+from slowcat_memory.runtime.commands.undo_log import ASKED_S, CommandContext, LLMPlace, Outcome
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 
 Push = Callable[[Frame], Awaitable[None]]

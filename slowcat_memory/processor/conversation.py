@@ -25,9 +25,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import Message, remove_forgotten
-from slowcat_memory.processor.deps import ConversationDeps
-from slowcat_memory.processor.reply import Replies
-from slowcat_memory.processor.turn import Turns
+from slowcat_memory.processor.turn import ConversationDeps, Replies, Turns
 from slowcat_memory.records import Session, Turn
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker

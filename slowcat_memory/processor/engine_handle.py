@@ -249,7 +249,7 @@ class EngineHandle:
             await asyncio.to_thread(self._given.flush, _FLUSH_S)
         elif self._opened is not None:
             opened, self._opened = self._opened, None
-            await asyncio.to_thread(opened.release)
+            await asyncio.to_thread(opened.close)
 
 
 def forward_availability(

@@ -35,12 +35,12 @@ from pipecat.processors.aggregators.llm_response_universal import (
 )
 
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.processor.activity import Warming
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.deps import PipelineNeighbours
-from slowcat_memory.processor.guard import FrameGuard
+from slowcat_memory.processor.neighbours import PipelineNeighbours
 from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.warming import Warming
+from slowcat_memory.processor.reports import FrameGuard
 from slowcat_memory.runtime import injection
 from slowcat_memory.tools.functions import NAMES, TOO_LATE
 

@@ -1,12 +1,12 @@
 """The Pipecat processor: the application's API and its lifecycle: setup, frames, cleanup.
 
 ``turn`` handles user turns; ``frames`` logs turns whose frame never arrives here, when the user
-aggregator reports them; ``reply`` logs the agent's words.
+aggregator reports them.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -20,11 +20,10 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, F
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import instruction
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import SlowcatError, describe_error
-from slowcat_memory.processor.activity import observe
+from slowcat_memory.errors import SlowcatError, StoreError, describe_error
+from slowcat_memory.processor.activity import Warming, observe, rewarm_after_idle
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.deps import ConversationDeps, PipelineNeighbours, find_neighbours
 from slowcat_memory.processor.engine_handle import (
     AVAILABILITY_EVENTS,
     MEMORY_EVENTS,
@@ -37,13 +36,17 @@ from slowcat_memory.processor.engine_handle import (
     frame_processor_arguments,
 )
 from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
-from slowcat_memory.processor.guard import FrameGuard
-from slowcat_memory.processor.locality import Locality, base_url, locate
+from slowcat_memory.processor.neighbours import (
+    Locality,
+    PipelineNeighbours,
+    base_url,
+    find_neighbours,
+    is_second,
+    locate,
+)
 from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.places import is_second
-from slowcat_memory.processor.reports import Content, Reports
-from slowcat_memory.processor.turn import TurnResult
-from slowcat_memory.processor.warming import Warming, rewarm_after_idle
+from slowcat_memory.processor.reports import Content, FrameGuard, Reports
+from slowcat_memory.processor.turn import ConversationDeps, TurnResult
 from slowcat_memory.providers.llm.base import AUTO
 from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.records import Memory as MemoryRecord
@@ -254,7 +257,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             engine = await self._engine_handle.open()
             return await asyncio.to_thread(
-                engine.push_icebreaker,
+                engine.icebreakers.push,
                 self._scope,
                 text,
                 priority=priority,
@@ -452,7 +455,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     def _on_record_changed(self, off: bool) -> None:
         engine = self._engine_handle.memory
         if engine and not off:
-            self._guard.run(engine.maintain, "drop queries")
+            with suppress(StoreError, RuntimeError):  # nothing is open, or it is being closed
+                engine.upkeep.drop_queries()
         if self._live:
             self._guard.notify("on_record_changed", off)
 

@@ -17,8 +17,9 @@ A turn that may yet be withdrawn (*speculated*) is recalled for and not logged; 
 words are in the real context, and its block is placed there.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from loguru import logger
 from msgspec import Struct
@@ -26,21 +27,28 @@ from msgspec.structs import replace
 from pipecat.frames.frames import LLMContextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
 
+from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.errors import describe_error
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.availability import Availability
+from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.deps import ConversationDeps
-from slowcat_memory.processor.reply import Replies
-from slowcat_memory.processor.reports import RECALL, WAIT
+from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
+from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.reports import RECALL, WAIT, FrameGuard, Reports
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation
-from slowcat_memory.runtime.injection import trimmed
+from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.injection import Visible, trimmed
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.store import Ack
 
 EVERY_S = 60.0
 
@@ -73,6 +81,85 @@ class SlowTurns:
             f"(stage {self._stage})"
         )
         self._slow, self._turns, self._worst, self._warned = 0, 0, 0.0, now
+
+
+class ConversationDeps(Struct, frozen=True, kw_only=True):
+    """Dependencies that the parts of one conversation share; complete once the memory is there.
+
+    ``config`` is the processor's, which may differ from the engine's.
+    """
+
+    engine: MemoryEngine
+    config: Config
+    audience: Audience
+    speaker_names: Mapping[str, str]
+    off_record: OffRecord
+    locality: Locality
+    neighbours: PipelineNeighbours
+    messages: ContextMessages
+    visible: Visible
+    owned: OwnedMessages
+    guard: FrameGuard
+    reports: Reports | None = None
+
+    def pack(self, found: Recollection) -> Packed:
+        """Write a recollection as the block for the LLM. Takes a fraction of a millisecond."""
+        return self.engine.blocks.pack(found, self.engine.clock())
+
+
+class Replies:
+    """Logs the agent's replies as spoken, one at a time. Use it on the event loop."""
+
+    def __init__(
+        self, conversation: Conversation, guard: FrameGuard, availability: Availability
+    ) -> None:
+        self._conversation, self._guard = conversation, guard
+        self._availability = availability
+        self._done = asyncio.Event()
+        self._done.set()
+        self._interrupted = False
+
+    def expect(self) -> None:
+        self._done.clear()
+
+    def begin(self) -> None:
+        """Reset the interruption: the LLM is about to be called."""
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        self._interrupted = not self._done.is_set()
+
+    def end_silent(self) -> None:
+        """End a reply of which nothing was spoken."""
+        self._done.set()
+
+    def log(self, text: str, *, interrupted: bool | None = None) -> None:
+        """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
+        cut = self._interrupted if interrupted is None else interrupted
+        said = injection.without_blocks(text)  # what it reads aloud of a block is not its own
+        logged = self._conversation.agent_said(said, interrupted=cut)
+        self._done.set()
+        if logged is not None:
+            self._guard.spawn(self._announce(*logged))
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Wait for the pending reply; return False if it did not come in time."""
+        try:
+            await asyncio.wait_for(self._done.wait(), timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
+        try:
+            await asyncio.wrap_future(ack.future)
+        except StoreError as error:
+            if self._availability.trouble is None:  # else it is reported, once for all turns
+                await self._guard.call("on_memory_trouble", error)
+            return
+        asked = ack.logged(user_turn) if user_turn else None
+        said = ack.logged(ack.event) if isinstance(ack.event, Turn) else ack.event
+        await self._guard.call("on_exchange_stored", asked, said)
 
 
 class TurnResult(Struct, frozen=True):
@@ -206,7 +293,7 @@ class Turns:
         found, packed = await self._recall.recall(text, context, turn, scopes)
         if scopes and self._commands.is_unserved(text):
             found = replace(found, unchanged=True, packed=None)
-            packed = self._deps.engine.pack(found)
+            packed = self._deps.pack(found)
         packed = self._deps.owned.with_late_head(packed)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
@@ -347,7 +434,7 @@ class ConversationRecall:
             return Recollection(), Packed("", (), 0)
         engine = self._deps.engine
         found = await self._find(text, context, turn, scopes)
-        packed = found.packed or engine.pack(found)
+        packed = found.packed or self._deps.pack(found)
         waited = (time.perf_counter() - start) * 1e3
         engine.metrics.observe(RECALL, sum(found.timings.values()))
         engine.metrics.observe(WAIT, waited)
@@ -394,7 +481,7 @@ class ConversationRecall:
             return
         contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
         llm = deps.neighbours.llm
-        self._add_visible(self._owned.strip(contexts, allowed, deps.engine.pack, llm))
+        self._add_visible(self._owned.strip(contexts, allowed, deps.pack, llm))
 
     def _add_visible(self, changed: Iterable[tuple[dict, Packed]]) -> None:
         for message, packed in changed:

@@ -56,8 +56,7 @@ class Rederived(Struct, frozen=True, kw_only=True):
     @property
     def changes(self) -> bool:
         batch = self.batch
-        parts = (batch.memories, batch.drop, batch.contexts, batch.keys, batch.drop_keys)
-        return any(parts)
+        return any((batch.memories, batch.drop, batch.contexts, batch.keys, batch.drop_keys))
 
 
 class Derived(Struct, frozen=True, kw_only=True):
@@ -91,7 +90,7 @@ def rederive(
         StoreError: There is no space for a copy, or tasks were left: the LLM is unreachable.
     """
     engine.flush(None)
-    backup = None if dry_run else engine.maintain("backup")
+    backup = None if dry_run else engine.upkeep.backup()
     with engine.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
         every = (m for scope in snapshot.scopes() for m in snapshot.memories(scope))
@@ -114,7 +113,7 @@ def _copy(engine: MemoryEngine) -> Iterator[Store]:
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir(mode=0o700)
     try:
-        engine.maintain("copy for replay")
+        engine.upkeep.copy_for_replay()
         with Store.open(folder, options=engine.config.store) as copy:
             yield copy
     finally:
@@ -149,9 +148,10 @@ def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
 
 
 def _touched(memory: Memory, snapshot: Snapshot) -> bool:
-    used = family(memory.kind) == ICEBREAKER and outcome_of(memory) == USED
     [of_turns] = mark_inherited((replace(memory, local_only=False),), snapshot)
-    return memory.pinned or used or (memory.local_only and not of_turns.local_only)
+    if family(memory.kind) == ICEBREAKER and outcome_of(memory) == USED:
+        return True
+    return memory.pinned or (memory.local_only and not of_turns.local_only)
 
 
 def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:
@@ -189,7 +189,7 @@ class _SimulatedClock:
         return self._then.now
 
     def boot_s(self) -> float:
-        return self._then.now.timestamp()
+        return self().timestamp()
 
 
 def _walk(

@@ -64,7 +64,7 @@ def replay_turn(engine: MemoryEngine, number: int) -> Replayed:
         dialogue=dialogue,
     )
     found = recall_before(engine, turn, query)
-    now = ledger_entry(turn, found, engine.pack(found, turn.at))
+    now = ledger_entry(turn, found, engine.blocks.pack(found, turn.at))
     with engine.snapshot() as snapshot:
         memories = {memory.id: memory for memory in _memories(snapshot, then, now)}
     return Replayed(turn=turn, asked=asked, then=then, now=now, memories=memories)

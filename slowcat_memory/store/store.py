@@ -59,7 +59,6 @@ ERASING_S = 60.0  # how long an erasure waits for that of another process
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
 OnTrouble = Callable[[StoreError], None]
-CursorOf = Callable[[Sequence[Event]], Cursor]
 """Makes a cursor of events once they are numbered."""
 
 
@@ -167,37 +166,29 @@ class Store:
 
     # ------------------------------------------------------------------- write
 
-    def append(self, event: Event, *, quiet: bool = False, receipt: CursorOf | None = None) -> Ack:
+    def append(self, event: Event, *, quiet: bool = False, cursor: Cursor | None = None) -> Ack:
         """Append an event to the log. Never waits: numbered now, saved by the writer thread.
 
         With ``quiet`` the writer sleeps until ``wake_writer``: waking a thread costs more than the
-        rest. The receipt has the numbered event. ``receipt`` makes a cursor of it, which is written
-        in the same transaction.
+        rest. The receipt has the numbered event. ``cursor`` is written in the same transaction.
         """
-        return self.append_all((event,), receipt=receipt, quiet=quiet)[0]
+        return self.append_all((event,), cursor, quiet=quiet)[0]
 
     def wake_writer(self) -> None:
         """Wake the writer to save events appended with ``quiet``."""
         self._queue.wake_writer()
 
     def append_all(
-        self,
-        events: Sequence[Event],
-        cursor: Cursor | None = None,
-        receipt: CursorOf | None = None,
-        *,
-        quiet: bool = False,
+        self, events: Sequence[Event], cursor: Cursor | None = None, *, quiet: bool = False
     ) -> list[Ack]:
         """Append events, at least one and in order, in one transaction: all of them or none.
 
         A negative ``reply_to`` counts back from its turn: -1 is the event before it in this call.
-        Returns one receipt per event; they share one future. ``receipt`` and ``quiet`` as in
-        ``append``.
+        Returns one receipt per event; they share one future. ``quiet`` as in ``append``.
         """
 
         def write(numbered: Sequence[Event]) -> Change:
-            cursors = cursor, receipt(numbered) if receipt else None
-            return partial(append_events, numbered, cursors)
+            return partial(append_events, numbered, (cursor,))
 
         self._checked_writer()
         return self._queue.add_events(events, write, quiet=quiet)

@@ -15,7 +15,6 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import EdgeKind, Event, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
-from slowcat_memory.store import Ack
 from slowcat_memory.transfer import session_match
 from slowcat_memory.transfer.reading import Options, Reading, readings
 from slowcat_memory.transfer.session_match import Match, Overlaps
@@ -112,11 +111,11 @@ def import_reading(
         done.notes += len(chat.notes)
         for session in chat.sessions:
             try:
-                acks = ingest(memory, scope, session, again=where.again, overlaps=overlaps)
+                ids = ingest(memory, scope, session, again=where.again, overlaps=overlaps)
             except ValueError as error:
                 on_error(TranscriptError(f"session {session.id}: {error}"))
             else:
-                new = sum(isinstance(ack.event, Turn) for ack in acks)
+                new = len(ids)
                 done.sessions += bool(new)
                 done.turns += new
                 done.known_turns += len(session.utterances) - new
@@ -135,7 +134,7 @@ def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
         local_only=note.local_only,
     )
     if note.muted:
-        memory.mark(scope, kept.id, muted=True)
+        memory.edit(scope, kept.id, muted=True)
 
 
 def ingest(
@@ -145,12 +144,12 @@ def ingest(
     *,
     again: bool = False,
     overlaps: Overlaps | None = None,
-) -> list[Ack]:
+) -> list[int]:
     """Log what is new of a session, in transactions of ``BATCH`` turns, and mark its turns.
 
     A transcript's turns keep their ids in ``Turn.origin``; an agent's turn replies to the user's
     turn before it. Waits for the disk after each transaction; a killed import goes on after the
-    last. Returns an ack for each event, none when all turns are in the log already.
+    last. Returns the numbers of the new turns, none when all are in the log already.
 
     Args:
         again: As in ``session_match.find``.
@@ -167,7 +166,7 @@ def ingest(
             match = overlaps.without(snapshot, scope, session, times, match)
     names = {"user": memory.config.memory.user_name, "assistant": memory.config.memory.agent_name}
     marks = any(said.pinned or said.muted for said in every)
-    acks, logged, asked = list[Ack](), dict[int, int](), -1
+    logged, asked = dict[int, int](), -1
 
     def edge(kind: EdgeKind, place: int) -> list[Event]:
         at = times[place]
@@ -196,14 +195,13 @@ def ingest(
         imported = every if is_last else every[: places[-1] + 1]
         is_begin = is_last or isinstance(match.new, range)
         cursor = session_match.done(match, imported, marked=not marks) if is_begin else None
-        written = memory.append_all(events, cursor)
-        written[-1].wait()
-        turns = written[not start :][: len(places)]
-        logged |= dict(zip(places, (ack.id for ack in turns), strict=True))
-        acks += written
-    if marks and (acks or match.unmarked):
+        ack = memory.append(*events, cursor=cursor)
+        ack.wait()
+        first = ack.id - len(events) + 1 + (not start)  # behind the session's edge
+        logged |= {place: first + number for number, place in enumerate(places)}
+    if marks and (logged or match.unmarked):
         _mark(memory, scope, session, match, logged)
-    return acks
+    return list(logged.values())
 
 
 def _mark(
@@ -220,7 +218,7 @@ def _mark(
     for place, turn in logged.items():
         said = session.utterances[place]
         if said.pinned or said.muted:
-            memory.mark(scope, chunk_id(turn), pinned=said.pinned or None, muted=said.muted or None)
+            memory.edit(scope, chunk_id(turn), pinned=said.pinned or None, muted=said.muted or None)
     cursor = session_match.done(match, session.utterances, marked=True)
     memory.apply(REASON, WriteBatch(cursor=cursor))
 

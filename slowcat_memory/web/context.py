@@ -173,7 +173,7 @@ class PageContext:
             raise Refusal(409, "Idle work is being done already.")
         try:
             self._stop.clear()
-            return self.memory.think(progress=self._go_on)
+            return self.memory.idle.until_done(progress=self._go_on)
         except Stopped:
             return None
         finally:

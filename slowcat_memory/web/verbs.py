@@ -41,11 +41,11 @@ def mark(page: PageContext, given: Given) -> dict[str, Any]:
         before = snapshot.read(scope, id_)
     if on and before and getattr(before, OPPOSITE.get(name, ""), False):
         marks[OPPOSITE[name]] = False
-    changed = page.memory.mark(scope, id_, **marks)
+    changed = page.memory.edit(scope, id_, **marks)
     if before is None or changed is None:
         raise Refusal(404, "That is not remembered any more.")
     words, back = MARKS[name][on], {name: getattr(before, name) for name in marks}
-    undo = page.undo.add(words, lambda: page.memory.mark(scope, id_, **back))
+    undo = page.undo.add(words, lambda: page.memory.edit(scope, id_, **back))
     return {"memory": memory_row(page, changed), "undo": undo, "words": words}
 
 
@@ -56,7 +56,7 @@ def correct(page: PageContext, given: Given) -> dict[str, Any]:
         before = snapshot.memory(scope, id_)
     if before is None or before.retired_at is not None:
         raise Refusal(404, "That is not remembered any more.")
-    made = page.memory.correct(scope, id_, words)
+    made = page.memory.edit(scope, id_, text=words)
     if made is None:
         raise Refusal(409, "What was said stays as it was said: mute or forget it instead.")
     undo = page.undo.add("Corrected", lambda: _restore(page, before, made))
@@ -216,4 +216,4 @@ def retry(page: PageContext, given: Given) -> dict[str, Any]:
 
 def back_up(page: PageContext, given: Given) -> dict[str, Any]:
     """Copy the store's file, and check the copy."""
-    return {"bytes": page.memory.maintain("backup").stat().st_size}
+    return {"bytes": page.memory.upkeep.backup().stat().st_size}

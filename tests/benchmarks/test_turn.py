@@ -153,7 +153,7 @@ def test_tier_questions_ask_for_turns_that_ageing_has_put_there(tmp_path) -> Non
         memory_config(tmp_path / "memory", memory={"hot_cache_size": 40}, tiers={"warm": 60})
     )
     try:
-        engine.append_all([event for _, each in corpus.turns(600, common.SEED) for event in each])
+        engine.append(*(event for _, each in corpus.turns(600, common.SEED) for event in each))
         engine.flush(indexed=True)
         engine.upkeep.age()
         asked = latency.tier_questions_of(engine, 30)

@@ -31,7 +31,7 @@ def known(sm, tmp_path: Path):
     chat.write_text(CHAT)
     sm.ok("import", str(chat), "--scope", "user", "--no-embed")
     engine = MemoryEngine(memory_config(sm.store, idle={"enabled": False, "grace_s": 0.0}))
-    assert engine.think(["facts", "merge"]) == 0
+    assert engine.idle.until_done(["facts", "merge"]) == 0
     engine.close()
     return sm
 

@@ -83,7 +83,7 @@ def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(
     later = datetime.now(UTC) + timedelta(minutes=1)
     engine = MemoryEngine(configured(filled.store), clock=lambda: later)
     try:
-        engine.drain()
+        engine.flush(indexed=True)
         with engine.snapshot() as snapshot:
             assert "Lisbon" not in " ".join(turn.text for turn in snapshot.turns())
             assert "Max" in " ".join(turn.text for turn in snapshot.turns())

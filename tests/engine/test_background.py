@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine, background
+from slowcat_memory.engine import MemoryEngine, acquire, background
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.fleet.shipper import Shipper
@@ -64,7 +64,7 @@ def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
 
     yield open_
     for memory in made:
-        memory.release()
+        memory.close()
 
 
 def talk(memory: BackgroundEngine, *said: str) -> None:
@@ -165,7 +165,7 @@ def test_background_processors_of_one_process_share_what_waits(
         assert one is other
         talk(one, "the boat is blue")
         talk(other, "the car is red")
-        one.release()
+        one.close()
         assert not one.attempt()
     assert other.attempt() and other.flush(30)
     assert logged_texts(other) == answered("the boat is blue", "the car is red")
@@ -186,7 +186,7 @@ def test_background_a_full_queue_drops_the_oldest_and_counts_them(
     assert memory.attempt() and memory.flush(30)
     assert [row[1] for row in logged_texts(memory)] == [f"number {n}" for n in range(3, 7)]
     with logged("ERROR") as lines:
-        memory.release()
+        memory.close()
     assert len(lines) == 1 and "3 events were not saved" in lines[0]
 
 
@@ -196,7 +196,7 @@ def test_background_closing_saves_what_waits_if_the_cause_is_gone(
     with refusing(errno.ENOSPC):
         memory = started(config)
         talk(memory, "the boat is blue")
-    memory.release()
+    memory.close()
     assert logged_texts(config.folder) == answered("the boat is blue")
 
 
@@ -204,7 +204,7 @@ def test_background_closing_says_in_one_line_how_many_are_lost(config: Config) -
     with refusing(errno.ENOSPC), logged("ERROR") as lines:
         memory = started(config)
         acks = [memory.append(turn("the boat is blue")), memory.append(turn("it leaks"))]
-        memory.release()
+        memory.close()
     assert len(lines) == 1 and "2 events were not saved" in lines[0] and "full" in lines[0]
     assert all(isinstance(ack.future.exception(0), StoreClosedError) for ack in acks)
     with pytest.raises(StoreClosedError):
@@ -219,11 +219,11 @@ def test_background_what_needs_the_store_says_why_there_is_none(opened: Open) ->
             lambda: memory.forget(Forget(everything=True)),
             lambda: memory.search("x", "anna"),
             lambda: memory.snapshot(),
+            lambda: memory.upkeep,
         ):
             with pytest.raises(StoreError, match="not available: the disk is full at"):
                 call()
         assert memory.session_context("anna") == ""
-        assert memory.maintain("drop queries") is None
 
 
 def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
@@ -328,19 +328,19 @@ def test_background_releasing_while_the_store_is_still_being_opened_frees_it_lat
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    real = MemoryEngine.acquire
+    real = background.acquire
 
     def slow(*arguments: Any, **options: Any) -> MemoryEngine:
         begun.set()
         assert go_on.wait(30)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(MemoryEngine, "acquire", slow)
+    monkeypatch.setattr(background, "acquire", slow)
     monkeypatch.setattr(background, "CLOSE_S", 0.0)
     memory = BackgroundEngine(config)
     memory.start(0.0)
     assert begun.wait(30)
-    memory.release()
+    memory.close()
     go_on.set()
     thread = memory._thread
     assert thread is not None
@@ -354,7 +354,7 @@ def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> No
         done = threading.Event()
 
         def on_trouble(_: object) -> None:
-            memory.release()
+            memory.close()
             done.set()
 
         memory.availability.subscribe(on_trouble, lambda: None)
@@ -367,12 +367,12 @@ def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> No
 
 def test_background_releasing_twice_leaves_the_engine_to_its_other_users(config: Config) -> None:
     memory = started(config)
-    engine = MemoryEngine.acquire(config)
+    engine = acquire(config)
     assert engine is memory.engine
-    memory.release()
-    memory.release()
+    memory.close()
+    memory.close()
     assert not engine.closed
-    engine.release()
+    engine.close()
     assert engine.closed and not living(config.folder)
 
 
@@ -381,7 +381,7 @@ def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(conf
     heard: list[str] = []
     memory.subscribe(on_event=lambda event: heard.append(event.what))
     memory.append(turn("the boat is blue"))
-    memory.release()
+    memory.close()
     assert until(lambda: heard == ["stored"])
 
 

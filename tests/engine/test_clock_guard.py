@@ -9,7 +9,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine import clock_guard as guards
+from slowcat_memory.engine import expiry as guards
 from tests.support.engine_home import Home
 
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
@@ -41,7 +41,7 @@ def left(engine: MemoryEngine) -> list[int]:
 def restarted(home: Home, engine: MemoryEngine, **how: Any) -> MemoryEngine:
     engine.close()
     opened = home.open(**how)
-    opened.drain()
+    opened.flush(indexed=True)
     return opened
 
 
@@ -104,7 +104,7 @@ def test_guard_imports_are_no_measure(home: Home, monkeypatch: pytest.MonkeyPatc
     engine = home.open()
     say(home, engine)
     old = replace(home.turn("old words"), at=home.clock() + 10 * YEAR, origin="1")
-    engine.append_all([old] * 20)
+    engine.append(*[old] * 20)
     assert doubt(restarted(home, engine)) == ""
     home.clock.now += 10 * YEAR
     assert doubt(home.engines[-1])
@@ -135,8 +135,8 @@ def test_guard_confirmed_once_it_is_believed_after_a_restart(home: Home) -> None
     engine = home.open()
     say(home, engine)
     home.clock.now += YEAR
-    assert engine.maintain("confirm clock") is True
-    assert engine.maintain("confirm clock") is False
+    assert engine.upkeep.confirm_clock() is True
+    assert engine.upkeep.confirm_clock() is False
     engine = restarted(home, engine)
     assert doubt(engine) == ""
     home.clock.now += YEAR
@@ -163,7 +163,7 @@ def test_guard_a_newest_turn_in_the_future_is_overruled_by_a_person(home: Home) 
     home.clock.now = right
     engine = home.open()
     assert "earlier than expected" in doubt(engine)
-    assert engine.maintain("confirm clock")
+    assert engine.upkeep.confirm_clock()
     assert doubt(restarted(home, engine)) == ""
 
 
@@ -173,7 +173,7 @@ def test_guard_a_reader_says_the_same_and_writes_nothing(home: Home) -> None:
     engine.close()
     home.clock.now += YEAR
     reader = home.open(readonly=True)
-    assert "365.0 days later" in reader.stats()["clock_doubted"]
+    assert "365.0 days later" in reader.upkeep.stats()["clock_doubted"]
     with reader.snapshot() as snapshot:
         assert snapshot.trusted_time() is None
     reader.close()
@@ -212,17 +212,17 @@ def test_guard_through_the_engine_nothing_is_erased_until_the_clock_is_believed(
     home.clock.now += YEAR
     ids += [hidden, say(home, engine)]
     for _ in range(2):
-        assert engine.maintain("erase") == (0, ()) and not engine.eraser.has_expired()
+        assert engine.upkeep.erase() == (0, ()) and not engine.eraser.has_expired()
         assert not engine.wiring.undo_log.has_due()
-        overdue = engine.maintain("overdue")
+        overdue = engine.upkeep.overdue()
         assert overdue.doubted and (overdue.commands, overdue.expired) == (1, 3)
         engine = restarted(home, engine, **EXPIRING)
         assert left(engine) == ids
     if released == "confirmed":
-        assert engine.maintain("confirm clock")
+        assert engine.upkeep.confirm_clock()
     home.clock.synchronised = released == "synchronised"
-    engine.maintain("erase")
-    engine.drain()
+    engine.upkeep.erase()
+    engine.flush(indexed=True)
     assert left(engine) == ids[-1:]
 
 
@@ -233,7 +233,7 @@ def test_guard_a_machine_that_started_in_1970_erases_nothing(home: Home) -> None
     right = home.clock.now
     home.clock.now = datetime(1970, 1, 1, tzinfo=UTC)
     engine = home.open(**EXPIRING)
-    engine.drain()  # the opening's own search for what has expired is over
+    engine.flush(indexed=True)  # the opening's own search for what has expired is over
     early = say(home, engine)
     home.clock.now = datetime(1970, 3, 1, tzinfo=UTC)
     assert engine.eraser.erase_expired() == ()
@@ -292,8 +292,8 @@ def test_guard_what_was_dated_rightly_is_never_erased_early(home: Home, seed: in
                 engine.close()
                 home.clock.advance(chance.uniform(0, 20) * A_DAY_S)
                 engine = home.open(**EXPIRING)
-        engine.maintain("erase")
-        engine.drain()
+        engine.upkeep.erase()
+        engine.flush(indexed=True)
         doubted += bool(doubt(engine))
         gone = said.keys() - set(left(engine))
         true = home.clock() - off

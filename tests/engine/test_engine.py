@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import MemoryEngine, acquire
 from slowcat_memory.errors import ConfigError, StoreBusyError, StoreError
 from slowcat_memory.testing import HashEmbedder, memory_config
 from tests.support.engine_home import TALK, Gate, Home, edge, first
@@ -13,21 +13,21 @@ from tests.support.engine_home import TALK, Gate, Home, edge, first
 
 def test_engine_processors_share_one_engine(home: Home) -> None:
     config = memory_config(home.path)
-    engine = MemoryEngine.acquire(config)
-    assert MemoryEngine.acquire(memory_config(home.path, recall={"floor": 0.1})) is engine
-    engine.release()
+    engine = acquire(config)
+    assert acquire(memory_config(home.path, recall={"floor": 0.1})) is engine
+    engine.close()
     engine.append(home.turn("My dog is called Max")).wait(30)
-    engine.release()
+    engine.close()
     with pytest.raises(StoreError):
         engine.append(home.turn("too late"))
-    again = MemoryEngine.acquire(config)
+    again = acquire(config)
     assert again is not engine and first(again, "dog") == TALK[0]
-    again.release()
+    again.close()
 
 
 def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(home: Home) -> None:
     engine = home.open()
-    engine.release()
+    engine.close()
     engine.close()
     again = home.open()  # the store is free
     assert again is not engine
@@ -37,9 +37,9 @@ def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(ho
 def test_engine_a_failed_opening_is_not_shared(home: Home) -> None:
     holder = home.open()
     with pytest.raises(StoreBusyError):
-        MemoryEngine.acquire(memory_config(home.path))
+        acquire(memory_config(home.path))
     holder.close()
-    MemoryEngine.acquire(memory_config(home.path)).release()
+    acquire(memory_config(home.path)).close()
 
 
 def test_engine_closing_does_not_wait_for_a_stuck_embedder(
@@ -48,7 +48,7 @@ def test_engine_closing_does_not_wait_for_a_stuck_embedder(
     monkeypatch.setattr("slowcat_memory.runtime.namespaces.indexer.CLOSE_S", 0.05)
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
-    engine.drain()
+    engine.flush(indexed=True)
     embedder.encode = gate  # type: ignore[method-assign,assignment]
     for text in TALK:
         engine.append(home.turn(text))
@@ -130,7 +130,7 @@ def test_engine_reading_works_beside_a_process_that_writes(home: Home) -> None:
         assert first(reader, "dog") == TALK[0]
         reader.close()
         reader = home.open(readonly=True)
-        assert reader.stats()["index"]["anna"]["sealed"] == 2
+        assert reader.upkeep.stats()["index"]["anna"]["sealed"] == 2
         assert first(reader, "cat") == "My cat is called Moritz"
         writer.stdin.close()
         assert writer.wait(30) == 0
@@ -155,7 +155,7 @@ def test_engine_dates_are_those_of_the_users_zone(home: Home, zone: str, day: st
     engine = home.open(memory={"time_zone": zone})
     home.talk(engine, "My dog is called Max")
     later = home.clock() + timedelta(days=9)
-    assert f"({day})" in engine.pack(engine.search("dog", "anna"), later).text
+    assert f"({day})" in engine.blocks.pack(engine.search("dog", "anna"), later).text
 
 
 def test_engine_a_zone_that_does_not_exist_is_refused(home: Home) -> None:

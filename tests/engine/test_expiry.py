@@ -20,7 +20,7 @@ IN_2038 = datetime(2038, 1, 19, tzinfo=UTC)
 def opened(home: Home, **how: Any) -> MemoryEngine:
     """Open an engine, and let it erase what is due at its start."""
     engine = home.open(**how)
-    engine.drain()
+    engine.flush(indexed=True)
     return engine
 
 
@@ -91,7 +91,7 @@ def test_expiry_the_first_reading_reads_each_turn_once(
     home: Home, monkeypatch: pytest.MonkeyPatch, turns: int
 ) -> None:
     engine = opened(home, **DAYS)
-    engine.append_all([said(home, "anna", 5) for _ in range(turns)])
+    engine.append(*(said(home, "anna", 5) for _ in range(turns)))
     engine.store.flush()
     read = []
     plain = expiries.Expiry._put
@@ -108,9 +108,7 @@ def test_expiry_the_first_reading_reads_each_turn_once(
 def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home: Home) -> None:
     engine = opened(home, **DAYS)
     slices = 3
-    engine.append_all(
-        [said(home, "anna")] * (slices * expiries.SLICE) + [said(home, "anna", 40 * DAY)]
-    )
+    engine.append(*[said(home, "anna")] * (slices * expiries.SLICE), said(home, "anna", 40 * DAY))
     engine.store.flush()
     for _ in range(slices):
         assert engine.eraser.erase_expired(lambda: True) == ()
@@ -164,7 +162,7 @@ def test_expiry_notes_in_the_guests_namespace_go_with_it(home: Home) -> None:
     before.close()
     home.clock.advance(2 * DAY)
     engine = opened(home, **GUESTS)
-    engine.drain()
+    engine.flush(indexed=True)
     with engine.snapshot() as snapshot:
         assert not [*snapshot.memories("guest")]
 

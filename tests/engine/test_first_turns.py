@@ -46,7 +46,7 @@ config = memory_config(Path(sys.argv[1]), recall=recall, index={"seal_at": 1000}
 engine = MemoryEngine(config, clock=clock, embedder=HashEmbedder(64, token_dim=32))
 if sys.argv[2] == "prepared":
     engine.prepare("anna")
-    engine.drain()
+    engine.flush(indexed=True)
 else:
     engine.wiring.namespaces.get("anna")
 
@@ -56,7 +56,7 @@ async def said(text):
     ack = engine.append(Turn(session="now", scope="anna", speaker="Anna", role="user", text=text, at=at))
     ack.wait(30)  # while it is being saved, a look for what others wrote may read it once more
     found = await engine.recall(text, "anna", now=at, exclude=frozenset({f"chunk/{ack.id}"}))
-    engine.note_recall(ack.event, found, engine.pack(found, at))
+    engine.note_recall(ack.event, found, engine.blocks.pack(found, at))
     return found.stage
 
 async def turns():
@@ -65,7 +65,7 @@ async def turns():
         before, modules = dict(counts), len(sys.modules)
         stage = await said(text)
         engine.flush(30)
-        engine.drain()  # what other threads read of it is counted with it, however busy the machine
+        engine.flush(indexed=True)  # what other threads read of it is counted with it, however busy the machine
         made = {name: counts[name] - before[name] for name in counts}
         every.append({**made, "modules": len(sys.modules) - modules, "stage": stage})
     return every
@@ -91,7 +91,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
             engine.append(
                 Turn(session=f"s{day}", scope="anna", speaker="Anna", role="user", text=text, at=at)
             )
-    engine.drain()
+    engine.flush(indexed=True)
     engine.close()
     return path
 

@@ -67,7 +67,7 @@ def test_forget_turns_said_while_something_is_forgotten_are_kept(
 
     monkeypatch.setattr(engine.store, "forget", meanwhile)
     engine.forget(Forget(turns=(secret,)))
-    engine.drain()
+    engine.flush(indexed=True)
     assert len(engine.wiring.namespaces.get("anna").searcher) == 5
     assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
 
@@ -123,4 +123,4 @@ def test_forget_the_indexes_of_other_namespaces_stay_in_use(home: Home) -> None:
     engine.close()
     engine = home.open()
     engine.prepare("bob")
-    assert engine.stats()["index"]["bob"]["sealed"] == 1
+    assert engine.upkeep.stats()["index"]["bob"]["sealed"] == 1

@@ -40,8 +40,8 @@ read, write = os.pipe()
 if os.fork() == 0:
     found = {"refused": [refused(call) for call in (
         lambda: memory.append(turn_at("lost")), lambda: memory.search("x", "anna"),
-        lambda: texts(memory), memory.stats)]}
-    memory.release()
+        lambda: texts(memory), lambda: memory.upkeep)]}
+    memory.close()
     own = MemoryEngine(config)
     own.append(turn_at("the child's")).wait(30)
     found["words"] = own.flush(30, indexed=True) and [
@@ -54,7 +54,7 @@ found = json.loads(os.fdopen(read).read() or "{}")
 os.wait()
 memory.append(turn_at("the parent's again")).wait(30)
 found["all"] = texts(memory)
-memory.release()
+memory.close()
 print(json.dumps(found))
 """
 

@@ -55,8 +55,7 @@ def say(engine: MemoryEngine, n: int = 1) -> None:
             session="s", scope="anna", speaker="Anna", role="user", text=said, at=engine.clock()
         )
         engine.append(turn)
-    engine.drain()
-    engine.store.flush(None)
+    engine.flush(indexed=True)
 
 
 def thinking() -> list[threading.Thread]:
@@ -75,7 +74,7 @@ def test_idle_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
     paused = threading.Event()
     engine.subscribe(on_pause=paused.set)
     say(engine, 40)
-    until(lambda: engine.stats()["tiers"]["hot"]["memories"] < 40)
+    until(lambda: engine.upkeep.stats()["tiers"]["hot"]["memories"] < 40)
     assert paused.wait(WAIT_S)
 
 
@@ -101,10 +100,10 @@ def test_idle_who_does_not_think_has_no_thread(opened: Open, sections: dict[str,
     assert thinking() == []
     if engine.readonly:
         with pytest.raises(StoreError, match="read-only"):
-            engine.think()
+            engine.idle.until_done()
     else:
         say(engine)
-        assert engine.think() == 0
+        assert engine.idle.until_done() == 0
         assert thinking() == [], "it thought while it was told to"
 
 
@@ -114,7 +113,7 @@ def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> 
     try:
         engine = opened()
         say(engine, 5)
-        engine.think()
+        engine.idle.until_done()
     finally:
         logger.remove(sink)
     assert len([line for line in lines if "[idle_llm] url" in line]) == 1
@@ -136,7 +135,7 @@ def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(
     with logged("WARNING") as lines:
         engine = opened(thinking={"url": url})
         say(engine, 5)
-        engine.drain()
+        engine.flush(indexed=True)
     assert engine.search("Lisbon", "anna").hits
     assert sum("without an LLM" in line and why in line for line in lines) == bool(why)
 
@@ -145,14 +144,14 @@ def test_idle_progress_is_told(opened: Open) -> None:
     engine = opened(idle={"enabled": False, "grace_s": 1.2})
     told: list[Forecast] = []
     say(engine, 3)
-    assert engine.think(progress=told.append) == 0
+    assert engine.idle.until_done(progress=told.append) == 0
     assert told and not told[-1].dead
 
 
 def test_idle_there_is_no_such_job(opened: Open) -> None:
     engine = opened()
     with pytest.raises(KeyError, match="nonsense"):
-        engine.think(["nonsense"])
+        engine.idle.until_done(["nonsense"])
 
 
 def test_idle_a_listener_that_fails_ends_nothing(opened: Open) -> None:

@@ -56,7 +56,7 @@ def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
             session="s", scope="anna", speaker="Anna", role="user", text=text, at=made.clock()
         )
         made.append(turn)
-        made.drain()
+        made.flush(indexed=True)
     embedder.look, embedder.seen = lambda: made.idle.gate.opens_in() > 0, []
     yield made
     embedder.gate.set()
@@ -105,11 +105,11 @@ def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(
     closed: list[None] = []
     gate.on_close(lambda: closed.append(None))
     assert gate.opens_in() == 0
-    engine.maintain("drop queries")
+    engine.upkeep.drop_queries()
     engine.flush(indexed=True)
     embedder.seen.clear()
     door(engine)
-    engine.drain()
+    engine.flush(indexed=True)
     assert closed, "idle work was not interrupted"
     assert embedder.seen and all(embedder.seen), "idle work could run beside it"
     assert gate.opens_in() == 0, "it stayed closed"

@@ -18,7 +18,7 @@ def test_notes_a_correction_is_true_as_long_as_what_it_replaces(config, days: in
             valid_from=now - timedelta(days=90), valid_to=until, recorded_at=now,
         )  # fmt: skip
         engine.apply("job", WriteBatch(memories=(fact,)))
-        made = engine.correct("user", fact.id, "Anna lived in Leeds")
+        made = engine.edit("user", fact.id, text="Anna lived in Leeds")
         assert made is not None and (made.valid_from, made.valid_to) == (fact.valid_from, until)
         with engine.snapshot() as snapshot:
             [entry] = snapshot.commands()
@@ -33,5 +33,5 @@ def test_notes_what_is_remembered_again_stays_pinned(config) -> None:
         engine.remember("Max is a dog", "user", pinned=True)
         again = engine.remember("Max is a dog", "user")
         other = engine.remember("Max is a cat", "user")
-        corrected = engine.correct("user", other.id, "Max is a dog")
+        corrected = engine.edit("user", other.id, text="Max is a dog")
     assert again.pinned and corrected is not None and corrected.pinned

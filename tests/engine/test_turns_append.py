@@ -31,7 +31,7 @@ def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_ind
     engine.upkeep.seal("anna")
     engine.close()
     engine = home.open()
-    assert engine.stats()["index"]["anna"]["sealed"] == 5
+    assert engine.upkeep.stats()["index"]["anna"]["sealed"] == 5
     assert first(engine, "violin") == TALK[3]
 
 
@@ -41,7 +41,7 @@ def test_turns_append_a_time_without_a_zone_is_refused(home: Home) -> None:
     naive = replace(turn, at=turn.at.replace(tzinfo=None))
     for refused in (
         lambda: engine.append(naive),
-        lambda: engine.append_all([turn, naive]),
+        lambda: engine.append(turn, naive),
         lambda: engine.remember("Anna likes tea", "anna", at=naive.at),
     ):
         with pytest.raises(ConfigError, match="no time zone"):
@@ -56,8 +56,7 @@ def test_turns_append_append_events_in_one_transaction(home: Home) -> None:
         home.turn("My dog is called Max"),
         replace(home.turn("Nice name", role="assistant"), reply_to=-1),
     ]
-    acks = engine.append_all(events, Cursor(name="import", position=3))
-    assert [ack.id for ack in acks] == [1, 2, 3]
+    assert engine.append(*events, cursor=Cursor(name="import", position=3)).id == 3
     assert first(engine, "name") == "Nice name"
     engine.store.flush()
     with engine.store.snapshot() as snapshot:
@@ -89,9 +88,9 @@ def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home
         ack = engine.append(home.turn("My dog is called Max"))
         found = asyncio.run(engine.recall("What is my dog called?", "anna"))
         assert texts(found) == ["My dog is called Max"]
-        assert not ack.done() and engine.stats()["unsaved"] == 1
+        assert not ack.done() and engine.upkeep.stats()["unsaved"] == 1
     ack.wait(30)
-    assert engine.stats()["unsaved"] == 0
+    assert engine.upkeep.stats()["unsaved"] == 0
 
 
 def test_turns_append_appending_never_waits(home: Home) -> None:
@@ -108,7 +107,7 @@ def test_turns_append_appending_never_waits(home: Home) -> None:
         acks = asyncio.run(talk())
         assert not any(ack.done() for ack in acks)
     gate.open.set()
-    engine.drain()
+    engine.flush(indexed=True)
     assert len(engine.wiring.namespaces.get("anna").searcher) == 500
     assert first(engine, "number 123") == "number 123"
 
@@ -121,7 +120,7 @@ def test_turns_append_append_several_threads_may_talk_at_once(home: Home) -> Non
                 lambda n: engine.append(home.turn(f"thing{n} was said", f"s{n % 3}")), range(200)
             )
         )
-    engine.drain()
+    engine.flush(indexed=True)
     assert len(engine.wiring.namespaces.get("anna").searcher) == 200
     assert first(engine, "thing77") == "thing77 was said"
 
@@ -134,7 +133,7 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
     for door in (
         lambda: engine.prepare(scope),
         lambda: engine.append(home.turn("x", scope=scope)),
-        lambda: engine.append_all([home.turn("x", scope=scope)]),
+        lambda: engine.append(home.turn("x", scope=scope), home.turn("y", scope=scope)),
         lambda: asyncio.run(engine.recall("x", scope)),
         lambda: engine.search("x", scope),
         lambda: engine.remember("x", scope),
@@ -142,8 +141,8 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
     ):
         with pytest.raises(ConfigError, match="cannot name a scope"):
             door()
-    engine.drain()
-    assert engine.stats()["counts"]["log"] == 0
+    engine.flush(indexed=True)
+    assert engine.upkeep.stats()["counts"]["log"] == 0
 
 
 def test_turns_append_append_scopes_do_not_see_each_other(home: Home) -> None:

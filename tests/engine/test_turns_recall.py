@@ -18,7 +18,7 @@ def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_
     engine = home.open()
     found = asyncio.run(engine.recall("dog", "berta"))
     assert found.stage == "none" and found.hits == []
-    engine.drain()
+    engine.flush(indexed=True)
     assert asyncio.run(engine.recall("dog", "berta")).stage == "lexical"
 
 
@@ -48,7 +48,7 @@ def test_turns_recall_recall_a_turn_takes_the_words_when_the_embedder_is_too_slo
     found = asyncio.run(ask())
     assert found.stage == "lexical" and texts(found)[0] == TALK[0]
     gate.open.set()
-    engine.drain()
+    engine.flush(indexed=True)
     assert engine.metrics.counts()["recall_lexical"] == 1
     assert engine.search("dog", "anna").stage == "full"
 
@@ -62,7 +62,7 @@ def test_turns_recall_recall_a_turn_takes_the_tail_when_the_worker_is_busy(home:
         found = asyncio.run(engine.recall("What is my cat called?", "anna"))
         assert found.stage == "tail" and texts(found) == ["My cat is called Moritz"]
         assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna"))) == []
-    engine.drain()
+    engine.flush(indexed=True)
     assert engine.metrics.counts()["recall_tail"] == 2
     assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna")))[0] == TALK[3]
 

@@ -16,23 +16,23 @@ def test_upkeep_embed_turns_are_embedded_soon_and_once(home: Home) -> None:
     embedder = HashEmbedder(256)
     engine = home.open(embedder)
     home.talk(engine)
-    assert engine.stats()["index"]["anna"]["vectors"] == 5
+    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
     assert engine.search("dog", "anna").stage == "full"
     engine.close()
     encode, asked = embedder.encode, []
     embedder.encode = lambda texts: asked.extend(texts) or encode(texts)  # type: ignore[method-assign]
     engine = home.open(embedder)
-    engine.drain()
+    engine.flush(indexed=True)
     assert "Anna: " + TALK[0] not in asked
-    assert engine.stats()["index"]["anna"]["vectors"] == 5
+    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
 
 
 def test_upkeep_embed_what_was_never_embedded_is_embedded_at_the_next_start(home: Home) -> None:
     home.talk(home.open())
     home.engines[0].close()
     engine = home.open(HashEmbedder())
-    engine.drain()
-    assert engine.stats()["index"]["anna"]["vectors"] == 5
+    engine.flush(indexed=True)
+    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
 
 
 def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(
@@ -48,17 +48,17 @@ def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedde
         engine = home.open(embedder)
         found = engine.search("What is my dog called?", "anna")
         assert found.stage == "lexical" and texts(found)[0] == TALK[0]
-        assert engine.stats()["index"]["anna"] == {
+        assert engine.upkeep.stats()["index"]["anna"] == {
             "memories": 5, "sealed": 5, "tail": 0, "vectors": 0
         }  # fmt: skip
         gate.open.set()
-        engine.drain()
+        engine.flush(indexed=True)
         assert engine.search("dog", "anna").stage == "full"
         engine.upkeep.tidy("anna")
-        assert engine.stats()["index"]["anna"]["vectors"] == 5
+        assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
         engine.close()
     engine = home.open(HashEmbedder(64))  # the first one again: its vectors are still there
-    assert engine.stats()["index"]["anna"]["vectors"] == 5
+    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 5
 
 
 def token_ids(engine: MemoryEngine, embedder: HashEmbedder) -> set[str]:
@@ -71,7 +71,7 @@ def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder)
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
-    engine.drain()
+    engine.flush(indexed=True)
     assert token_ids(engine, embedder) == set(ids)
     with engine.store.snapshot() as snapshot:
         held = snapshot.tokens(embedder.token_key, "anna", ids)
@@ -102,7 +102,7 @@ def test_upkeep_embed_tokens_may_be_switched_off(home: Home) -> None:
     engine = home.open(embedder, embedding={"kind": "none", "token_vectors": False})
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
     engine.upkeep.tidy("anna")
-    assert engine.stats()["index"]["anna"]["vectors"] == len(ids)
+    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == len(ids)
     assert token_ids(engine, embedder) == set()
     assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
@@ -123,13 +123,13 @@ def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_no
 ) -> None:
     engine = home.open(HashEmbedder())
     with busy(engine):
-        acks = engine.append_all([home.turn(text) for text in TALK])
+        last = engine.append(*map(home.turn, TALK)).id
         embedding = threading.Thread(target=engine.upkeep.embed, args=("anna",))
         embedding.start()
         embedding.join(0.2)  # it could be done by now, if it did not wait for the index
     embedding.join(10)
     searcher = engine.wiring.namespaces.get("anna").searcher
-    assert all(searcher.has_vector(chunk_id(ack.id)) for ack in acks)
+    assert all(searcher.has_vector(chunk_id(last - n)) for n in range(len(TALK)))
 
 
 def test_upkeep_embed_a_model_exported_while_people_talk(
@@ -153,6 +153,6 @@ def test_upkeep_embed_a_model_exported_while_people_talk(
     assert gate.reached.wait(30)
     gate.open.set()
     home.talk(engine, "My cat is called Moritz")
-    engine.drain()
+    engine.flush(indexed=True)
     assert engine.search("dog", "anna").stage == "full"
-    assert engine.stats()["index"]["anna"]["vectors"] == 6
+    assert engine.upkeep.stats()["index"]["anna"]["vectors"] == 6

@@ -23,7 +23,7 @@ def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
         member.prepare(person)
         yield member
     finally:
-        member.release()
+        member.close()
 
 
 def say(member: SharedMember, *texts: str) -> None:

@@ -25,6 +25,6 @@ def test_a_turn_is_in_the_database_by_few_files(worker_config: Callable[..., Con
         turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="Hi.", at=now)
         with calls.counted():
             member.append(turn).wait(30.0)
-        member.release()
+        member.close()
     stations = calls.stations(*BESIDES)
     assert len(stations) <= MOST, stations

@@ -36,7 +36,7 @@ def leave_unsent(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, *said: str) -> N
             member.append(said_by_anna(text))
         assert member.flush(SOON_S)
         patch.setattr("slowcat_memory.fleet.housekeeping.tidy_person", lambda *_: None)
-        member.release()
+        member.close()
 
 
 def test_turns_of_a_worker_whose_successor_died_at_once_are_sent_once(
@@ -107,7 +107,7 @@ def test_a_store_of_turns_that_another_process_appends_is_left_to_it(
             refused = first.member("anna")
             refused.start(SOON_S)
             refused.append(said_by_anna(TEXTS[0]))
-            refused.release()
+            refused.close()
         (store,) = tmp_path.rglob(f"{copies.UNSENT}*")
         with unsent.if_free(store / unsent.CLAIM) as free:
             assert free

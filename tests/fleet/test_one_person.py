@@ -80,7 +80,7 @@ def test_turns_of_a_refused_conversation_are_appended_by_the_next_holder(
             assert not refused.is_ready
             asked = refused.append(said_by_anna("My cat is called Mimi."))
             refused.append(replace(said_by_anna("Mimi is grey."), reply_to=asked.id))
-            refused.release()
+            refused.close()
         with talking(second) as member, member.snapshot() as snapshot:
             turns = list(snapshot.turns("anna"))
         assert [turn.text for turn in turns] == [
@@ -114,7 +114,7 @@ def test_notes_and_forgets_of_a_worker_that_lost_its_lease_are_carried_out_by_th
         assert not gone.erased and "database" in gone.problems[0]
         with talking(second) as other:
             say(other, "My parrot is called Coco.")
-        member.release()
+        member.close()
         with talking(second) as other, other.snapshot() as snapshot:
             assert [turn.text for turn in snapshot.turns("anna")] == [
                 "My dog is called Bello.", "My parrot is called Coco."
@@ -146,7 +146,7 @@ def test_forgetting_everything_names_turns_that_wait_on_another_worker(
             refused = second.member("anna")
             refused.start(SOON_S)
             refused.append(said_by_anna("My cat is called Mimi."))
-            refused.release()
+            refused.close()
             gone = member.forget(Forget(everything=True))
             assert not gone.erased and len(gone.remains) == 1
             assert "/b/" in gone.remains[0] and "/unsent-" in gone.remains[0]

@@ -52,9 +52,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     engine = MemoryEngine(config)
     for text in SAID:
         engine.append(turn_at(text))
-    engine.think(["facts"])
+    engine.idle.until_done(["facts"])
     engine.forget(Forget(turns=(3,)))
-    engine.maintain("seal", "anna")
+    engine.upkeep.seal("anna")
     engine.close()
     return folder
 

@@ -122,7 +122,7 @@ def test_a_turn_that_a_lost_copy_had_saved_is_appended_once(
         with talking(second) as other:
             blocked = False
             say(other, "My parrot is called Coco.")
-        member.release()
+        member.close()
         first.tidy()
         with talking(second) as other, other.snapshot() as snapshot:
             texts = [turn.text for turn in snapshot.turns("anna")]

@@ -90,7 +90,7 @@ class Talker:
         self.quiet.set()
         self.talk.join()
         self.member.flush(self.wait_s)
-        self.member.release()
+        self.member.close()
 
     async def _talk(self) -> None:
         for n in range(1, MOST + 1):
@@ -248,12 +248,13 @@ def fill(memory: Path, memories: int) -> dict[str, int]:
             )
             for n in range(first, min(first + 500, memories))
         ]  # fmt: skip
-        acks = engine.append_all(turns)
-        acks[-1].wait(WAIT_S)
-        ids |= {f"shelf-{n}": ack.id for n, ack in enumerate(acks, first)}
+        last = engine.append(*turns)
+        last.wait(WAIT_S)
+        before = last.id - len(turns) + 1 - first
+        ids |= {f"shelf-{n}": before + n for n in range(first, first + len(turns))}
     if memories:
         engine.flush(WAIT_S, indexed=True)
-        engine.maintain("seal", SCOPE)
+        engine.upkeep.seal(SCOPE)
     engine.close()
     return ids
 

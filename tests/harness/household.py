@@ -31,9 +31,9 @@ from slowcat_memory.core.memory import turn_of as chunk_turn
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
-from slowcat_memory.processor.deps import ConversationDeps, PipelineNeighbours
-from slowcat_memory.processor.locality import Locality
+from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
 from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.turn import ConversationDeps
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker
@@ -354,8 +354,7 @@ class Household:
 
     def think(self, llm: ScriptedLLM | None) -> None:
         """Do all idle work, and check its prompts: one person's words in each."""
-        self.engine.drain()
-        self.engine.store.flush(None)
+        self.engine.flush(indexed=True)
         if self.rng.random() < 0.3:
             self.clock.advance(600)  # sessions rest
             self.talk.tick()
@@ -405,7 +404,7 @@ class Household:
 
     def look_into_caches(self) -> None:
         """Search the caches for words off the record, once that is over."""
-        self.engine.drain()
+        self.engine.flush(indexed=True)
         known = {*PEOPLE, HOME, GUEST}
         self.clean("caches", [*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
         if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
@@ -436,7 +435,9 @@ class Household:
                 "files", file.read_bytes().decode("latin-1"), {*PEOPLE, HOME, GUEST}, "the store"
             )
         self.clean("files", self.logged, (), "the logs")
-        self.clean("files", msgspec.json.encode(self.engine.stats()).decode(), (), "statistics")
+        self.clean(
+            "files", msgspec.json.encode(self.engine.upkeep.stats()).decode(), (), "statistics"
+        )
 
     def count(self, scope: str, known: list[Memory]) -> None:
         """An index must hold its scope's memories only, so that nothing needs filtering."""

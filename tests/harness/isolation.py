@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk
+from slowcat_memory.engine import read_graph
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.owned_messages import OwnedMessages
@@ -56,6 +57,7 @@ from tests.harness.household import (
     may_hold,
     scope_of,
 )
+from tests.support.engine_home import why_of
 from tests.support.parroting_llm import parrot
 
 # ------------------------------------------------------------------- operations
@@ -138,15 +140,15 @@ def pin(home: Household) -> None:
     """Pin an own memory, and try another's by its id."""
     mine, other = home.rng.sample((*PEOPLE, HOME), 2)
     for hit in home.hits(mine)[:1]:
-        home.engine.mark(mine, hit.memory.id, pinned=home.rng.random() < 0.5)
-        if home.engine.mark(other, hit.memory.id, pinned=True) is not None:
+        home.engine.edit(mine, hit.memory.id, pinned=home.rng.random() < 0.5)
+        if home.engine.edit(other, hit.memory.id, pinned=True) is not None:
             raise Leak("search", f"{other} pinned a memory of {mine}")
 
 
 def keep_local(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME))
     for hit in home.hits(scope)[:1]:
-        home.engine.mark(scope, hit.memory.id, local_only=home.rng.random() < 0.5)
+        home.engine.edit(scope, hit.memory.id, local_only=home.rng.random() < 0.5)
     home.leaves(home.engine.search(home.question(), scope, 9).hits)
 
 
@@ -161,7 +163,7 @@ def why(home: Household) -> None:
     with home.engine.store.snapshot() as snapshot:
         entries = snapshot.ledger_tail(20)
     for entry in home.rng.sample(entries, min(3, len(entries))):
-        found = home.engine.why(entry.turn)
+        found = why_of(home.engine, entry.turn)
         home.clean("log", entry, (), "the ledger")
         home.clean("log", found, may_hold(entry.scope), f"why in {entry.scope}")
 
@@ -193,7 +195,7 @@ def age(home: Household) -> None:
 
 
 def seal(home: Household) -> None:
-    home.engine.drain()
+    home.engine.flush(indexed=True)
     home.engine.upkeep.seal(home.rng.choice((*PEOPLE, HOME, GUEST)))
 
 
@@ -210,7 +212,10 @@ def look_back(home: Household) -> None:
         found = home.runner.run(home.engine.recall(text, scope))
         home.clean("recall", found.hits, may_hold(scope), f"an overview for {scope}")
     home.clean(
-        "thoughts", home.engine.graph(scope).portraits(), may_hold(scope), f"the people of {scope}"
+        "thoughts",
+        read_graph(home.engine, scope).portraits(),
+        may_hold(scope),
+        f"the people of {scope}",
     )
     call = Call(
         engine=home.engine, scope=scope, turn=0, said=None, now=home.clock(), hidden=frozenset(),
@@ -227,7 +232,7 @@ def look_back(home: Household) -> None:
 
 def elsewhere(home: Household, *scopes: str) -> None:
     """Read in a second process: for the scopes, or for one of them all."""
-    home.engine.drain()
+    home.engine.flush(indexed=True)
     for scope in scopes or (home.rng.choice((*PEOPLE, HOME)),):
         _read_elsewhere(home, scope)
 
@@ -453,7 +458,7 @@ def run(folder: Path, operations: int, seed: int, control: str = "") -> dict[str
                         home.clock.advance(1)
                         work(home)
                     if not control:
-                        home.engine.drain()
+                        home.engine.flush(indexed=True)
                         for scope in ("ann", "anna"):
                             home.engine.upkeep.seal(scope)
                             home.done["sealed"] += 1

@@ -93,7 +93,7 @@ class Doing:
         return bool(self.members[person].is_ready)
 
     def release(self, person: str) -> None:
-        self.members.pop(person).release()
+        self.members.pop(person).close()
         self.note("released", person=person)
 
     def say(self, person: str, count: int = 1, session: str = "") -> list[str]:
@@ -146,7 +146,7 @@ class Doing:
         return word
 
     def mark(self, person: str, word: str) -> None:
-        self.members[person].mark(person, f"chunk/{self.turns[word]}", pinned=True)
+        self.members[person].edit(person, f"chunk/{self.turns[word]}", pinned=True)
 
     def forget(self, person: str, words: list[str]) -> dict[str, Any]:
         """Forget turns of this worker that were acknowledged."""

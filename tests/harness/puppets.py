@@ -45,7 +45,7 @@ def warm_up() -> None:
             engine.remember("A note.", "a")
             engine.flush(WAIT_S, indexed=True)
             asyncio.run(engine.recall("Hi", "a"))
-            engine.mark("a", "chunk/1", pinned=True)
+            engine.edit("a", "chunk/1", pinned=True)
             engine.forget(Forget(turns=(1,)))
             engine.close()
         return [name for name in sys.modules if not name.startswith("__")]

@@ -109,11 +109,10 @@ class Soak:
                 self.forgotten |= set(gone.turns)
             if leaks:
                 self.leaked.append(bytearray(b"\1" * LEAK_BYTES))
-        self.engine.drain()
-        self.engine.store.flush(None)
+        self.engine.flush(indexed=True)
 
     async def recall(self, words: str) -> None:
-        self.engine.pack(await self.engine.recall(words, SCOPE))
+        self.engine.blocks.pack(await self.engine.recall(words, SCOPE), self.engine.clock())
 
     def say(self, session: str, role: Any, text: str) -> None:
         turn = Turn(
@@ -144,11 +143,11 @@ def run(folder: Path, turns: int, seed: int, control: str) -> dict[str, float]:
     try:
         for number in range(turns // PER_SESSION):
             soak.session(f"s{number}", control == "leak")
-            soak.engine.think()
+            soak.engine.idle.until_done()
             soak.weigh()
             soak.clock.advance(GAP_S)
         soak.clock.advance(3600 * 24)  # postponed tasks may be tried again
-        soak.engine.think()
+        soak.engine.idle.until_done()
         with soak.engine.store.snapshot() as snapshot:
             here = {turn.id: turn.text for turn in snapshot.turns(SCOPE)}
             waiting = len(snapshot.tasks(state="waiting"))

@@ -30,15 +30,12 @@ class Engine:
         return getattr(self._engine, name)
 
     async def recall(self, *arguments: Any, **named: Any) -> Any:
-        """Wait at the gate, and recall."""
+        """Wait at the gate, and recall; keep the block for a fault."""
         await self._door.pass_through()
-        return await self._engine.recall(*arguments, **named)
-
-    def pack(self, found: Any) -> Any:
-        """Pack, and keep the block for a fault."""
-        packed = self._engine.pack(found)
+        found = await self._engine.recall(*arguments, **named)
+        packed = self._engine.blocks.pack(found, self._engine.clock())
         self._block = packed.text or self._block
-        return packed
+        return found
 
     def append(self, event: Event, **named: Any) -> Ack:
         """Log an event, or something else in its place."""

@@ -69,8 +69,8 @@ def _learn(engine: MemoryEngine, scope: str) -> None:
         )
         for topic in TOPICS
     ]
-    engine.append_all(facts)
-    engine.drain()
+    engine.append(*facts)
+    engine.flush(indexed=True)
 
 
 def _log(engine: MemoryEngine, scope: str) -> list[Turn]:

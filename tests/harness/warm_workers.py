@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, build_options
+from slowcat_memory.engine import hotwords
 from slowcat_memory.engine.turns import INDEX_AFTER_S
 from slowcat_memory.fleet import Fleet, leases, person_log, schema
 from slowcat_memory.fleet.copies import copy_name
@@ -289,17 +290,17 @@ class Bench:
         me = person.user_id
         engine.flush(STORED_S, indexed=True)
         engine.remember(f"The alarm's code is {person.new()}.", me, local_only=True)
-        engine.push_icebreaker(me, f"Ask about {person.name()}.", quiet=False)
+        engine.icebreakers.push(me, f"Ask about {person.name()}.", quiet=False)
         for question in ("Where does my sister live?", "What is the alarm's code?", "lately?"):
             self.see("said", engine.search(question, me, 9, local=True).hits, of)
         self.see("said", engine.session_context(me, local=True), of)
-        self.see("said", engine.hotwords(me, local=True), of)
-        self.see("said", engine.stats(), of)
+        self.see("said", hotwords(engine, me, local=True), of)
+        self.see("said", engine.upkeep.stats(), of)
         llm = ScriptedLLM(parrot) if self.rng.random() < 0.7 else None
         think(engine, FixedClock(SystemClock()()), llm, BUILT_IN, patience_s=0.5)
         for prompt in llm.prompts if llm else ():
             self.see("said", prompt, of)
-        self.see("said", engine.stats(), of)
+        self.see("said", engine.upkeep.stats(), of)
         found = tuple(hit.memory.id for hit in engine.search("my sister's code", me, 3).hits)
         self.done["forgotten"] += len(engine.forget(Forget(scope=me, memories=found)).turns)
         engine.holding.shipper.wait_purged(STORED_S)

@@ -100,7 +100,7 @@ class House:
             return asyncio.run(done())
         finally:
             contexts.close()
-            self.mind.engine.drain()
+            self.mind.engine.flush(indexed=True)
 
     def kinds(self) -> set[str]:
         with self.mind.engine.store.snapshot() as snapshot:

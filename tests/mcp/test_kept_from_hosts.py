@@ -26,7 +26,7 @@ def minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Mind]]
         mind.talk("before", ELSE[:2])
         turns = [turn for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
         for turn in turns:
-            assert mind.engine.mark("anna", chunk_id(turn.id), **mark)
+            assert mind.engine.edit("anna", chunk_id(turn.id), **mark)
         mind.talk("after", ELSE[2:])
         assert mind.think(ScriptedLLM(parrot)) == 0
     yield made
@@ -107,7 +107,7 @@ def test_hosts_what_a_local_llm_keeps_after_it_saw_the_secret_is_local_only_too(
     mind = minds["muted"]  # whose secret is not local-only: nothing private is shown
     asking(mind.engine, keep, "anna", local=True)
     dentist = next(m for m in notes(mind) if "dentist" in m.text)
-    mind.engine.mark("anna", dentist.id, local_only=True)
+    mind.engine.edit("anna", dentist.id, local_only=True)
     asking(mind.engine, keep_again, "anna", local=True)
     marked = {note.text: note.local_only for note in notes(mind)}
     assert not marked["The bins are emptied on Thursdays."] and not marked["The lamp is green."]

@@ -107,7 +107,7 @@ def test_about_me_has_what_is_pinned_first_and_facts_about_a_topic(engine) -> No
     fact(engine, "1", "Anna works as a nurse.", 5)
     fact(engine, "2", "Anna plays the cello.", 9)
     fact(engine, "3", "Anna owns a yacht.", 1, statement=Statement(confidence="low"))
-    engine.mark("user", "fact/2", pinned=True)
+    engine.edit("user", "fact/2", pinned=True)
     overview = one(engine, "about_me")
     assert overview.index("cello") < overview.index("nurse") and "yacht" not in overview
     assert "nurse" not in one(engine, "about_me", topic="music and the cello")
@@ -214,13 +214,13 @@ def test_forget_of_what_is_hidden_previews_nothing_instead(engine, mark: str) ->
     asked = "the code of the bank safe"
     assert "4711" in one(engine, "forget", what=asked)
     [note] = [hit.memory for hit in engine.search(asked, "user", 1).hits]
-    engine.mark("user", note.id, **{mark: True})
+    engine.edit("user", note.id, **{mark: True})
     assert "Nothing like that is stored" in one(engine, "forget", what=asked)
     assert "garden gate" in one(engine, "forget", what="the code of the garden gate")
 
 
 def test_forget_finds_an_icebreaker_that_was_made_by_hand(engine) -> None:
-    engine.push_icebreaker("user", "Ask how the exam in Oslo went.")
+    engine.icebreakers.push("user", "Ask how the exam in Oslo went.")
 
     async def scenario(host: Host) -> None:
         preview = await host("forget", what="exam in Oslo")
@@ -300,7 +300,7 @@ def test_every_call_is_in_the_ledger_with_the_name_of_its_program(engine) -> Non
 def test_undo_leaves_a_note_and_a_pin_that_were_there_before(engine) -> None:
     words = "The spare key is under the blue pot."
     hidden = engine.remember(words, "user", pinned=True)
-    engine.mark("user", hidden.id, muted=True)
+    engine.edit("user", hidden.id, muted=True)
     pinned = engine.remember("The red boat is called Corvina.", "user", pinned=True)
 
     async def scenario(host: Host) -> None:
@@ -319,7 +319,7 @@ def test_undo_leaves_a_note_and_a_pin_that_were_there_before(engine) -> None:
 def test_undo_of_remember_gives_a_retired_note_back_as_it_was(engine) -> None:
     words = "The spare key is under the blue pot."
     old = engine.remember(words, "user")
-    engine.correct("user", old.id, "The spare key is at the neighbour's.")
+    engine.edit("user", old.id, text="The spare key is at the neighbour's.")
 
     async def scenario(host: Host) -> None:
         assert (await host("remember", text=words)).startswith("Kept:")

@@ -18,6 +18,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from slowcat_memory import MemoryEngine
+from slowcat_memory.engine import acquire
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp.memory_server import MemoryTools, listen, serve_http
 from slowcat_memory.providers import loopback
@@ -66,7 +67,7 @@ def test_stdio_a_host_starts_the_command_beside_a_bot(command, config, tmp_path:
             found = await host("search_memory", query="what is the dog called")
             return found, await host("remember", text="The dog sleeps in the kitchen.")
 
-    bot = MemoryEngine.acquire(config)
+    bot = acquire(config)
     try:
         found, kept = asyncio.run(scenario())
         assert "Max" in found and "kitchen" in kept
@@ -75,7 +76,7 @@ def test_stdio_a_host_starts_the_command_beside_a_bot(command, config, tmp_path:
         with bot.snapshot() as snapshot:
             assert {call.client for call in snapshot.calls()} == {"a desktop"}
     finally:
-        bot.release()
+        bot.close()
 
 
 def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def later(config, seconds: float = 3600.0) -> None:
 
     clock = lambda: datetime.now(UTC) + timedelta(seconds=seconds)  # noqa: E731
     with contextlib.closing(MemoryEngine(config, clock=clock)) as engine:
-        engine.drain()
+        engine.flush(indexed=True)
 
 
 @pytest.mark.parametrize("typed", [False, True])

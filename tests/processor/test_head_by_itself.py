@@ -32,8 +32,8 @@ def thought(tmp_path_factory):
     config = settings(tmp_path_factory.mktemp("head") / "memory")
     remember(config, *SAID, scope="anna", days=1)
     with engine_of(config) as engine:
-        engine.think()
-        engine.push_icebreaker("anna", "Ask how the tulips are.")
+        engine.idle.until_done()
+        engine.icebreakers.push("anna", "Ask how the tulips are.")
     return config.folder
 
 

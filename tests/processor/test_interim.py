@@ -111,7 +111,7 @@ def test_interim_prefetch_turn_takes_what_was_recalled_while_it_was_spoken(engin
     (entry,) = ledger_of(engine)
     assert len(entry.offers) == 1 and entry.timings["wait"] >= 0
     assert [text for _, text in logged_words(engine)] == ["What is my dog called?", "I see."]
-    stats = engine.stats()
+    stats = engine.upkeep.stats()
     assert stats["counters"]["recall_lexical"] == 1  # there is no model here
     assert {"n", "p50", "p95", "p99", "max"} == set(stats["latency_ms"]["turn_wait"])
 
@@ -152,7 +152,7 @@ def test_interim_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, co
 
     played(config, engine, scenario)
     engine.store.flush(None)
-    assert "zanzibar" not in str(engine.stats()) + str(ledger_of(engine)) + str(
+    assert "zanzibar" not in str(engine.upkeep.stats()) + str(ledger_of(engine)) + str(
         session_turns(engine)
     )
     files = [file for file in config.folder.rglob("*") if file.is_file()]

@@ -63,7 +63,7 @@ def test_local_only_a_reply_to_its_block_is_local_only(config, private):
     assert PIN in heard[0]
     assert stored(config, answer) is private
     with engine_of(config) as engine:  # and it follows the note
-        engine.mark("user", note.id, local_only=not private)
+        engine.edit("user", note.id, local_only=not private)
     if private:
         assert stored(config, answer) is False
 

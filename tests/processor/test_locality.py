@@ -23,8 +23,7 @@ from pipecat.utils.context.llm_context_summarization import (
 )
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.processor.deps import find_neighbours
-from slowcat_memory.processor.locality import Locality, locate
+from slowcat_memory.processor.neighbours import Locality, find_neighbours, locate
 from tests.support.memories import remember
 from tests.support.rows import each_row
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -204,7 +203,7 @@ def stays(config):
     remember(config, DOG, PIN)
     with contextlib.closing(MemoryEngine(config)) as engine:
         (hit,) = engine.search("what code has the alarm", "user", 1).hits
-        assert engine.mark("user", hit.memory.id, local_only=True).local_only
+        assert engine.edit("user", hit.memory.id, local_only=True).local_only
         engine.remember("My dog house is insured.", "user", pinned=True, local_only=True)
     return config
 
@@ -221,7 +220,7 @@ def test_locality_system_instruction_keeps_it_too(stays):
     async def context(**how) -> str:
         memory = HybridContextualMemoryProcessor(config=stays, **how)
         text = await memory.session_context()
-        memory.engine.release()
+        memory.engine.close()
         return text
 
     assert "insured" not in run(context())  # nobody knows yet where the LLM is
@@ -235,11 +234,11 @@ def test_locality_it_stays_so_through_pins_seals_and_openings(stays):
             assert not re.search("code 4711|insured", str(found))
             found = engine.search("the alarm of my dog house", "user", 9, local=True).hits
             (pin,) = [hit.memory for hit in found if "4711" in hit.memory.text]
-            assert engine.mark("user", pin.id, pinned=True).local_only
+            assert engine.edit("user", pin.id, pinned=True).local_only
             assert engine.remember("My dog house is insured.", "user").local_only  # said again
             if seal:
                 engine.upkeep.seal("user")
     with contextlib.closing(MemoryEngine(stays)) as engine:
-        assert not engine.mark("user", pin.id, local_only=False).local_only
+        assert not engine.edit("user", pin.id, local_only=False).local_only
         assert "4711" in str(engine.search("the alarm of my dog house", "user", 9).hits)
-        assert engine.mark("user", "note/none", local_only=True) is None
+        assert engine.edit("user", "note/none", local_only=True) is None

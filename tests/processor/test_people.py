@@ -10,6 +10,7 @@ from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.engine_home import why_of
 from tests.support.memories import edges, engine_of, ledger, remember, turns
 from tests.support.sessions import hold
 from tests.support.stores import household
@@ -97,7 +98,7 @@ def test_people_ledger_names_the_household_and_why_finds_its_texts(home):
     (entry,) = ledger(home)
     assert entry.scope == "ben" and {o.scope for o in entry.offers} == {"", "home"}
     with engine_of(home) as engine:
-        _, memories = engine.why(entry.turn)
+        _, memories = why_of(engine, entry.turn)
     assert {m.scope for m in memories.values()} == {"ben", "home"}
 
 
@@ -144,7 +145,7 @@ def test_people_system_instruction_is_nobodys_unless_somebody_is_named(home):
         processor = memory(home)
         text = await processor.session_context(person)
         if processor.engine:
-            processor.engine.release()
+            processor.engine.close()
         return text
 
     assert run(context("")) == run(context("eve")) == ""
@@ -164,8 +165,7 @@ def hosted(home):
 
 def visit(engine, clock, words="a quince for the road") -> None:
     hold(engine, "visit", [words], clock(), scope="guest", speaker="eve", reason="silence")
-    engine.drain()
-    engine.store.flush(None)
+    engine.flush(indexed=True)
 
 
 def test_people_guest_is_logged_and_nothing_else(hosted):
@@ -182,7 +182,7 @@ def test_people_guest_is_logged_and_nothing_else(hosted):
         engine.wiring.retrieval.encode(build_query(engine.clock, "quince", "guest")) is None
         and engine.session_context("guest") == ""
     )
-    assert "guest" not in engine.stats()["index"]
+    assert "guest" not in engine.upkeep.stats()["index"]
     for refused in (
         lambda: engine.remember("quince", "guest"),
         lambda: engine.wiring.namespaces.get("guest").searcher,
@@ -246,7 +246,7 @@ def test_people_off_the_record_leaves_nothing_in_caches_and_files(home):
 
     with contextlib.closing(engine):
         run(scenario())
-        engine.drain()
+        engine.flush(indexed=True)
         assert not engine.wiring.embedding._cached.cache_info().currsize
         assert "zanzibarin" not in str(engine.wiring.tokenizer._known)
         assert "quince" not in str(engine.search(secret, "anna").hits)

@@ -25,8 +25,7 @@ from pipecat.services.llm_service import LLMService
 from pipecat.tests.utils import SleepFrame, run_test
 from pipecat.utils.time import time_now_iso8601
 
-from slowcat_memory.processor.deps import find_neighbours
-from slowcat_memory.processor.places import Places, is_second
+from slowcat_memory.processor.neighbours import Places, find_neighbours, is_second
 from tests.support.memories import engine_of, ledger, remember, said, turns
 from tests.support.processors import (
     MAX,

@@ -128,7 +128,7 @@ def spans_of(config, content, *, secret: bool = False):
         with engine.snapshot() as snapshot:
             [turn] = snapshot.turns("anna")
         if secret:
-            engine.mark("anna", chunk_id(turn.id), local_only=True)
+            engine.edit("anna", chunk_id(turn.id), local_only=True)
             turn = replace(turn, local_only=True)
         found = engine.search(SECRET, "anna", local=True)
         found = replace(found, timings={**found.timings, "wait": 4.0})

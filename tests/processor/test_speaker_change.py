@@ -47,7 +47,7 @@ def talk(config, *said, reply=lambda _: "Well.", tools=False, head=False, then=N
                 if then:
                     await then(voice)
         if processor.engine and head:
-            processor.engine.release()
+            processor.engine.close()
         return requests
 
     return run(scenario())

@@ -43,7 +43,7 @@ class House:
         for week in range(len(SESSIONS)):
             say(engine, self.clock, week)
             note(engine, week)
-            assert engine.think(OURS) == 0
+            assert engine.idle.until_done(OURS) == 0
         return engine
 
 
@@ -117,8 +117,8 @@ def _open_a_matter(engine: MemoryEngine, clock: FixedClock) -> None:
     day = clock.now + timedelta(days=2)
     text = f"I have a dentist appointment on {day.day} {day:%B}."
     hold(engine, "later", [text], clock.now, scope=SCOPE, speaker=USER, reason="disconnect")
-    engine.drain()
-    assert engine.think(OURS) == 0
+    engine.flush(indexed=True)
+    assert engine.idle.until_done(OURS) == 0
 
 
 def test_rederive_with_recorded_answers_and_without_them(house: House, tmp_path: Path) -> None:

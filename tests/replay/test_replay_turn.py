@@ -17,6 +17,7 @@ from slowcat_memory.replay.replay_turn import Replayed, replay_turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.engine_home import last_session
 from tests.support.memories import engine_of, remember
 
 QUESTION = "What does Max eat in the morning?"
@@ -80,15 +81,14 @@ def ask(engine: MemoryEngine, text: str, exclude: frozenset[str] = frozenset()) 
             text, "anna", now=asked.at, exclude=exclude | {chunk_id(asked.id)}
         )
         assert found.stage == "full", "a recall by words alone is compared with one by vectors"
-        engine.note_recall(asked, found, engine.pack(found, asked.at))
+        engine.note_recall(asked, found, engine.blocks.pack(found, asked.at))
         await asyncio.sleep(0)
         return asked
 
-    engine.drain()
+    engine.flush(indexed=True)
     engine.store.flush()  # the vectors of tokens are read from the store
     asked = asyncio.run(one())
-    engine.drain()
-    engine.store.flush()
+    engine.flush(indexed=True)
     return asked
 
 
@@ -112,7 +112,7 @@ def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: Memor
     asked = ask(engine, QUESTION)
     for text in LATER * 5:
         say(engine, text, session="later")
-    engine.drain()
+    engine.flush(indexed=True)
     replayed = replay_turn(engine, asked.id)
     assert replayed.turn == asked and replayed.asked == QUESTION and is_as_then(replayed)
     assert [o.memory for o in replayed.now.offers] == [o.memory for o in replayed.then.offers]  # type: ignore[union-attr]
@@ -125,7 +125,7 @@ def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(
     engine: MemoryEngine,
 ) -> None:
     early = engine.remember("Max eats carrots in the morning", "anna")
-    engine.drain()
+    engine.flush(indexed=True)
     asked = ask(engine, QUESTION)
     engine.clock.advance(60)  # type: ignore[attr-defined]
     late = engine.remember("Max eats apples in the morning", "anna")
@@ -144,8 +144,7 @@ def test_replay_turn_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine)
     say(engine, "The garage called", session="earlier")
     say(engine, "Where does my brother Moritz work?")
     follow = say(engine, "and what about him?")
-    engine.drain()
-    engine.store.flush()
+    engine.flush(indexed=True)
     replayed = replay_turn(engine, follow.id)
     assert "Moritz" in replayed.asked and replayed.then is None
     best = max(replayed.now.told, key=lambda one: one.score)
@@ -168,7 +167,7 @@ def test_replay_turn_other_options_make_another_now(tmp_path: Path, engine: Memo
 
 def test_replay_turn_what_was_forgotten_since_is_gone_from_then(engine: MemoryEngine) -> None:
     ids = [say(engine, text).id for text in EARLIER]
-    engine.drain()
+    engine.flush(indexed=True)
     asked = ask(engine, QUESTION)
     engine.forget(Forget(turns=(ids[1],)))
     replayed = replay_turn(engine, asked.id)
@@ -206,7 +205,7 @@ def test_replay_turn_a_whole_conversation_is_replayed_turn_by_turn(config) -> No
     async def indexed(engine: MemoryEngine, turns: int) -> None:
         """Wait until the reply is logged and indexed: else the next recall may miss it."""
         async with asyncio.timeout(60):
-            while (session := engine.latest_session("user")) is None or session.turns < turns:
+            while (session := last_session(engine, "user")) is None or session.turns < turns:
                 await asyncio.sleep(0.01)
         await asyncio.to_thread(engine.drain)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import MemoryEngine, hotwords
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.rows import each_row
@@ -33,8 +33,7 @@ def tell(engine: MemoryEngine) -> None:
     for n, (who, text) in enumerate(SAID):
         turn = Turn(session=f"s{n}", scope="anna", speaker=who, role="user", text=text, at=NOW)
         engine.append(turn)
-    engine.drain()
-    engine.store.flush()
+    engine.flush(indexed=True)
 
 
 def texts(engine: MemoryEngine, query: str) -> list[str]:
@@ -66,11 +65,11 @@ def test_misheard_it_can_be_switched_off(tmp_path: Path) -> None:
 
 
 def test_misheard_names_that_were_forgotten_are_gone_from_the_list(told: MemoryEngine) -> None:
-    assert "Isaura" in {one.word for one in told.hotwords("anna")}
+    assert "Isaura" in {one.word for one in hotwords(told, "anna")}
     (hit,) = [h for h in told.search("Isaura", "anna", 1).hits if "Isaura" in h.memory.text]
     told.forget(Forget(scope="anna", memories=(hit.memory.id,)))
-    assert "Isaura" not in {one.word for one in told.hotwords("anna")}
-    told.drain()
-    left = {one.word for one in told.hotwords("anna")}
+    assert "Isaura" not in {one.word for one in hotwords(told, "anna")}
+    told.flush(indexed=True)
+    left = {one.word for one in hotwords(told, "anna")}
     assert "Isaura" not in left and "Hannah" in left
     assert not any(b"Isaura" in p.read_bytes() for p in told.store.path.rglob("names.msgpack"))

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.search import latest_session
 from slowcat_memory.providers import QueryEmbedder
-from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.records import LedgerEntry, Memory, Session, SessionEdge, Turn
+from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, memory_config
 
@@ -87,7 +89,7 @@ class Home:
 
     def talk(self, engine: MemoryEngine, *texts: str, session: str = "s") -> list[int]:
         ids = [engine.append(self.turn(text, session)).id for text in texts or TALK]
-        engine.drain()
+        engine.flush(indexed=True)
         return ids
 
 
@@ -106,3 +108,15 @@ def words_on_disk(folder: Path) -> bytes:
 def edge(home: Home, session: str, kind: str) -> SessionEdge:
     home.clock.advance(60)
     return SessionEdge(session=session, scope="anna", kind=kind, at=home.clock())  # type: ignore[arg-type]
+
+
+def why_of(engine: MemoryEngine, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+    """Return the ledger row of a turn, and its memories."""
+    with engine.snapshot() as snapshot:
+        return why(snapshot, turn)
+
+
+def last_session(engine: MemoryEngine, scope: str = "anna") -> Session | None:
+    """Return the session that was active last."""
+    with engine.snapshot() as snapshot:
+        return latest_session(snapshot, scope, engine.clock())

@@ -41,8 +41,7 @@ def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
             reply_to=ids[-1] if agent else 0,
         )
         ids.append(engine.append(said).id)
-    engine.store.flush(None)
-    engine.drain()
+    engine.flush(indexed=True)
     return ids
 
 
@@ -53,7 +52,7 @@ def sessions(engine):
 
 
 def found(engine: MemoryEngine, words: str) -> list[str]:
-    engine.drain()
+    engine.flush(indexed=True)
     return [hit.memory.text for hit in engine.search(words, "anna", k=9).hits]
 
 

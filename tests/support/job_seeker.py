@@ -44,8 +44,7 @@ def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
             turns.append(engine.append(turn).event)
     clock.advance(60)
     engine.append(SessionEdge(**edge, kind="end", at=clock.now, reason="disconnect"))
-    engine.drain()
-    engine.store.flush(None)
+    engine.flush(indexed=True)
     return turns
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import MemoryEngine, hotwords, read_graph
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import (
     Cursor,
@@ -42,7 +42,7 @@ def check_memory(open_memory: Callable[[], MemoryEngine]) -> None:
         _check_upkeep(memory)
         _check_forget(memory)
     finally:
-        memory.release()
+        memory.close()
 
 
 def _turn(text: str, at: datetime, role: str = "user") -> Turn:
@@ -59,10 +59,9 @@ def _check_turns(memory: MemoryEngine) -> None:
     first = memory.append(start)
     second = memory.append(_turn(SAID[0], THEN))
     more = [_turn(text, THEN + timedelta(minutes=n)) for n, text in enumerate(SAID[1:], 1)]
-    acks = memory.append_all(more, Cursor(name="contract", position=7))
+    last = memory.append(*more, cursor=Cursor(name="contract", position=7))
     assert memory.flush(10.0, indexed=True)
-    ids = [ack.id for ack in (first, second, *acks)]
-    assert ids == sorted(set(ids)) and 0 not in ids, "events are numbered in order"
+    assert 0 < first.id < second.id < last.id - 1, "events are numbered in order"
     with memory.snapshot() as snapshot:
         assert [turn.text for turn in snapshot.turns(SCOPE)] == list(SAID)
         cursor, session = snapshot.cursor("contract"), snapshot.session(SESSION)
@@ -83,10 +82,10 @@ def _check_search(memory: MemoryEngine) -> None:
     assert memory.search("Max the dog", SCOPE, speaker="nobody").hits == []
     before = THEN - timedelta(days=1)
     assert memory.search("Max the dog", SCOPE, at=before).hits == []
-    assert memory.graph(SCOPE).relations == []
-    assert all(0 <= word.weight <= 1 for word in memory.hotwords(SCOPE, 5))
+    assert read_graph(memory, SCOPE).relations == []
+    assert all(0 <= word.weight <= 1 for word in hotwords(memory, SCOPE, 5))
     memory.flush()
-    counted = memory.stats()
+    counted = memory.upkeep.stats()
     assert SCOPE in counted["scopes"] and counted["unsaved"] == 0
     assert memory.embedding.source and memory.opened is not None
 
@@ -98,12 +97,13 @@ def _check_recall(memory: MemoryEngine) -> None:
         prefetch = memory.prefetch(lambda words: query)
         prefetch.hear(text, whole=True)
         found = await memory.recall(text, SCOPE, prefetch=prefetch)
-        packed = memory.pack(found)
+        packed = memory.blocks.pack(found, memory.clock())
         turn = memory.append(_turn(text, memory.clock())).event
         assert isinstance(turn, Turn)
         memory.note_recall(turn, found, packed)
         assert "Max" in packed.text
-        assert "Max" not in memory.pack(await memory.recall(text, "berta")).text
+        found = await memory.recall(text, "berta")
+        assert "Max" not in memory.blocks.pack(found, memory.clock()).text
 
     memory.set_activity("contract/speaks", True)
     asyncio.run(talk())
@@ -117,15 +117,13 @@ def _check_recall(memory: MemoryEngine) -> None:
 def _check_changes(memory: MemoryEngine) -> None:
     kept = memory.remember("The spare key lies under the pot", SCOPE, pinned=True)
     assert kept.pinned and memory.search("spare key", SCOPE).hits[0].memory.id == kept.id
-    marked = memory.mark(SCOPE, kept.id, pinned=False, local_only=True)
+    marked = memory.edit(SCOPE, kept.id, pinned=False, local_only=True)
     assert marked is not None and marked.local_only and not marked.pinned
     shown = [hit.memory.id for hit in memory.search("spare key", SCOPE, local=False).hits]
     assert kept.id not in shown, "a remote LLM does not see local-only memories"
-    assert memory.mark(SCOPE, "note/none", pinned=True) is None
-    icebreaker = memory.push_icebreaker(SCOPE, "How was the concert?", quiet=False)
+    assert memory.edit(SCOPE, "note/none", pinned=True) is None
+    icebreaker = memory.icebreakers.push(SCOPE, "How was the concert?", quiet=False)
     assert icebreaker is not None
-    assert memory.mark(SCOPE, icebreaker.id, dropped=True) is not None
-    assert memory.mark(SCOPE, icebreaker.id, dropped=True) is None, "it is dropped once"
     assert isinstance(memory.session_context(SCOPE), str)
     note = MemoryRecord(
         id="note/contract", kind="note", scope=SCOPE, speaker="Anna", text="Ferns", valid_from=THEN
@@ -142,7 +140,7 @@ def _check_events(memory: MemoryEngine) -> None:
     turn = memory.append(_turn("The lodger plays the oboe", memory.clock()))
     assert memory.flush(30.0, indexed=True)
     note = memory.remember("The lodger leaves in May", SCOPE)
-    memory.mark(SCOPE, note.id, pinned=True)
+    memory.edit(SCOPE, note.id, pinned=True)
     memory.forget(Forget(scope=SCOPE, memories=(note.id,)))
     stop()
     memory.remember("Nobody listens to this", SCOPE)
@@ -177,22 +175,22 @@ def _check_commands(memory: MemoryEngine) -> None:
 def _check_upkeep(memory: MemoryEngine) -> None:
     paused: list[bool] = []
     stop = memory.subscribe(on_pause=lambda: paused.append(True), on_memory=lambda event: None)
-    assert memory.think(["seal"]) == 0
+    assert memory.idle.until_done(["seal"]) == 0
     stop()
     steps: list[str] = []
-    memory.maintain("embed", SCOPE, progress=lambda step, done, total: steps.append(step))
-    memory.maintain("seal", SCOPE)
-    memory.maintain("tidy", SCOPE, progress=lambda step, done, total: steps.append(step))
+    memory.upkeep.embed(SCOPE, progress=lambda step, done, total: steps.append(step))
+    memory.upkeep.seal(SCOPE)
+    memory.upkeep.tidy(SCOPE, progress=lambda step, done, total: steps.append(step))
     assert steps[-1] == "tiers"
-    assert memory.stats()["index"][SCOPE]["sealed"] > 0
-    memory.maintain("drop queries")
-    memory.maintain("erase")
-    memory.maintain("overdue")
-    memory.maintain("confirm clock")
-    memory.maintain("shrink")
-    memory.maintain("repair")
-    assert memory.maintain("check") is not None
-    assert memory.maintain("backup").is_file()
+    assert memory.upkeep.stats()["index"][SCOPE]["sealed"] > 0
+    memory.upkeep.drop_queries()
+    memory.upkeep.erase()
+    memory.upkeep.overdue()
+    memory.upkeep.confirm_clock()
+    memory.upkeep.shrink()
+    memory.upkeep.repair()
+    assert memory.upkeep.check() is not None
+    assert memory.upkeep.backup().is_file()
     assert SAID[0] in _texts(memory, "Max the dog")
 
 

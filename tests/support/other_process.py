@@ -131,7 +131,7 @@ def obey(engine: Any, scope: str, what: str, *arguments: Any) -> Any:
     if what == "note":
         return engine.remember(arguments[0], scope).id
     if what == "seal":
-        return engine.maintain("seal", scope)
+        return engine.upkeep.seal(scope)
     if what == "idle turn":
         with engine.store.idle_turn() as is_free:
             return is_free

@@ -104,9 +104,11 @@ def _talk(engine: MemoryEngine, scope: str, at: datetime, session: str, talk: An
             )
     end = at + timedelta(hours=1)
     events.append(SessionEdge(session=session, scope=scope, kind="end", at=end, reason="close"))
-    acks = engine.append_all(events)
-    acks[-1].wait(30)
-    return [ack.event for ack in acks if isinstance(ack.event, Turn) and ack.event.role == "user"]
+    last = engine.append(*events)
+    last.wait(30)
+    with engine.snapshot() as snapshot:
+        turns = snapshot.turns(scope, after=last.id - len(events))
+        return [turn for turn in turns if turn.role == "user"]
 
 
 def _facts(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
@@ -191,7 +193,7 @@ def _recalled(engine: MemoryEngine, turns: list[list[Turn]]) -> None:
     hits = [hit for hit in found.hits if hit.memory.sources == (answer.id,)]
     timings = {"parse": 0.21, "lexical": 0.64, "embed": 1.4, "dense": 0.3, "fuse": 0.2, "wait": 2.6}
     recalled = Recollection(hits=hits, stage="full", timings=timings, trace=found.trace)
-    engine.note_recall(asked, recalled, engine.pack(recalled))
+    engine.note_recall(asked, recalled, engine.blocks.pack(recalled, engine.clock()))
 
 
 class Running:

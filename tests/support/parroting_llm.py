@@ -138,8 +138,7 @@ class Mind:
         return turns
 
     def settle(self) -> None:
-        self.engine.drain()
-        self.engine.store.flush(None)
+        self.engine.flush(indexed=True)
 
     def think(self, llm: Any = "own", days: float = 8.0) -> int:
         """Let time pass, then do all idle work; return how many tasks are left."""
@@ -174,4 +173,4 @@ def think(
         return asyncio.run(done())
     finally:
         contexts.close()
-        engine.drain()
+        engine.flush(indexed=True)

@@ -32,7 +32,7 @@ def page(config: Config) -> Iterator[Client]:
         with Running(PageContext(memory, person=ANNA)) as running:
             yield entered(running)
     finally:
-        memory.release()
+        memory.close()
 
 
 def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(config: Config) -> None:

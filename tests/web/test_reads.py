@@ -181,7 +181,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageContext]:
                 for n in range(4)
             ]
             edge = SessionEdge(session=session, scope=ANNA, kind="start", at=at)
-            engine.append_all([edge, *turns])
+            engine.append(edge, *turns)
         facts = tuple(
             Memory(
                 id=f"fact/{n:04}",

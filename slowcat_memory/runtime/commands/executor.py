@@ -28,16 +28,17 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.records import CommandEntry, Disclosed, Memory, Turn
 from slowcat_memory.runtime.commands import targets
-from slowcat_memory.runtime.commands.outcomes import (
+from slowcat_memory.runtime.commands.undo_log import (
     ASKED_S,
     LATEST,
+    UNDOABLE,
     CommandContext,
     CommandMemory,
     CommandOptions,
     KeepLocal,
     Outcome,
+    last_exchange,
 )
-from slowcat_memory.runtime.commands.undo_log import UNDOABLE, last_exchange
 from slowcat_memory.store import Snapshot
 
 
@@ -132,7 +133,6 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             old = targets.corrected(
                 snapshot,
-                self._engine.why,
                 context,
                 right,
                 self._language,
@@ -254,7 +254,7 @@ class CommandExecutor:
         words: str,
     ) -> Outcome:
         """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
-        entry = self._engine.undo_log.ask("forget_about", context.scope, *what, context.turn)
+        entry = self._engine.undo_log.hide("forget_about", context.scope, *what, context.turn, None)
         many = count_things(self._language, len(what[0]))
         return self._outcome(command, reply, entry=entry, things=many, about=words)
 
@@ -350,8 +350,8 @@ class CommandExecutor:
                 if entry.state == "done" and entry.due is not None
                 for hidden in entry.all_hidden
             }
-        asked = targets.question(said)
-        found = self._engine.why(asked.id) if asked else None
+            asked = targets.question(said)
+            found = targets.why(snapshot, asked.id) if asked else None
         offered: list[Disclosed] = []
         if found:
             present = (found[1].get(offer.memory) for offer in found[0].offers)

@@ -22,9 +22,8 @@ from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.validity import held_at
-from slowcat_memory.records import Disclosed, Memory, Turn
-from slowcat_memory.runtime.commands.outcomes import CommandContext, Why
-from slowcat_memory.runtime.commands.undo_log import last_exchange
+from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
+from slowcat_memory.runtime.commands.undo_log import CommandContext, last_exchange
 from slowcat_memory.store import Snapshot
 
 RIGHT = "right"  # facet of the note of a correction: the user's words, without what is wrong
@@ -121,6 +120,16 @@ def said_during(
     return [id_ for id_ in found if id_ not in retired], [turn.id for turn in turns]
 
 
+def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
+    """Return the ledger row of a user's turn, and its memories that still exist, by id."""
+    entry = snapshot.ledger(turn)
+    if entry is None:
+        return None
+    elsewhere = {offer.memory: offer.scope for offer in entry.offers if offer.scope}
+    read = ((id_, snapshot.read(elsewhere.get(id_, entry.scope), id_)) for id_ in entry.memories)
+    return entry, {id_: memory for id_, memory in read if memory}
+
+
 def answer_of(exchange: Sequence[Turn]) -> str:
     """Return the agent's words in an exchange."""
     return " ".join(turn.text for turn in exchange if turn.role == "assistant")
@@ -128,7 +137,6 @@ def answer_of(exchange: Sequence[Turn]) -> str:
 
 def corrected(
     snapshot: Snapshot,
-    why: Why,
     context: CommandContext,
     right: str,
     language: Language,
@@ -138,7 +146,7 @@ def corrected(
     """Return the memory that a correction is for, or why it is for none.
 
     It may be one that was put before the LLM for the last answer, that was read aloud by the last
-    command, or the user's last statement. ``why`` is ``Memory.why``.
+    command, or the user's last statement.
     """
     read = _read_aloud(snapshot, context)
     if read is not None:
@@ -149,7 +157,7 @@ def corrected(
         answer = answer_of(exchange)
         if asked is None:
             return "own" if answer else "new"
-        offered = why(asked.id)
+        offered = why(snapshot, asked.id)
         memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
         found = [m for m in memories if m and not m.retired_at and m.scope == context.scope]
         own = snapshot.read(context.scope, chunk_id(asked.id)) if not asking(asked.text) else None

@@ -9,11 +9,15 @@ the next process that opens the store erases what is due.
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import Reader
+from slowcat_memory.core.language import CommandKind
 from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Forgotten, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
@@ -66,7 +70,7 @@ class UndoLog:
         memories: Iterable[str],
         turns: Iterable[int],
         turn: int,
-        undo_s: float,
+        undo_s: float | None,
         others: Iterable[tuple[str, str]] = (),
     ) -> CommandEntry:
         """Hide memories from recall, to be erased later with their turns.
@@ -74,17 +78,21 @@ class UndoLog:
         Args:
             memories: Ids of memories of the scope.
             turns: Log ids of the turns to erase, of any scope.
+            undo_s: Seconds until then; None to hide nothing before ``answer`` says yes.
             others: (scope, id) of memories of other scopes.
 
         Returns:
             The command's row, durable.
         """
         with self._alone():
-            now = self._clock()
-            when = {"at": now, "due": now + timedelta(seconds=undo_s)}
             what = {"hidden": tuple(memories), "others": tuple(others), "turns": tuple(turns)}
-            entry = self._entry(kind, scope, turn, **when, **what)
-            return self._apply(self._retired(entry.all_hidden, entry.at), entry)
+            entry = self._entry(kind, scope, turn, at=self._clock(), state="asked", **what)
+            return self._apply([], entry) if undo_s is None else self._hide(entry, undo_s)
+
+    def _hide(self, entry: CommandEntry, undo_s: float) -> CommandEntry:
+        now = self._clock()
+        done = replace(entry, state="done", at=now, due=now + timedelta(seconds=undo_s))
+        return self._apply(self._retired(entry.all_hidden, now), done)
 
     def hide_covered(self, covered: Forgotten, scope: str, undo_s: float) -> Forgotten:
         """Hide what an order to forget covers; return it with the command's row, if it is anything."""
@@ -95,33 +103,12 @@ class UndoLog:
         order = self.hide("forget_about", scope, own, covered.turns, 0, undo_s, others)
         return replace(covered, order=order)
 
-    def ask(
-        self, kind: str, scope: str, memories: Iterable[str], turns: Iterable[int], turn: int
-    ) -> CommandEntry:
-        """Record what to hide if the user confirms; return the durable row, of state "asked".
-
-        Arguments as in ``hide``.
-        """
-        with self._alone():
-            asked = {"turns": tuple(turns), "hidden": tuple(memories), "state": "asked"}
-            return self._apply([], self._entry(kind, scope, turn, at=self._clock(), **asked))
-
     def answer(self, entry: CommandEntry, yes: bool, undo_s: float) -> CommandEntry:
-        """Hide what was asked about, or drop the question.
-
-        Args:
-            entry: From ``ask``.
-            undo_s: As in ``hide``.
-
-        Returns:
-            The updated row: "done", or "undone".
-        """
+        """Hide what was asked about, or drop the question; return the updated row."""
         with self._alone():
-            if not yes:
-                return self._apply([], replace(entry, state="undone"))
-            now = self._clock()
-            done = replace(entry, state="done", at=now, due=now + timedelta(seconds=undo_s))
-            return self._apply(self._retired(entry.all_hidden, now), done)
+            if yes:
+                return self._hide(entry, undo_s)
+            return self._apply([], replace(entry, state="undone"))
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         """Undo a command: restore what it hid, retire what it made; return its updated row.
@@ -238,3 +225,91 @@ def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     erasures = [Forget(turns=turns)] if turns else []
     rest = (one for one in entry.all_hidden if one[1] not in chunks)
     return [*erasures, *(Forget(scope=scope, memories=(id_,)) for scope, id_ in rest)]
+
+
+ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
+
+LLMPlace = Literal["local", "remote", "unknown"]
+
+
+class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Voice commands, spoken or typed.
+
+    Attributes:
+        enabled: Recognise them, in the language of ``index.language``.
+        undo_s: Seconds in which "forget that" can be undone; what it hid is erased when the next
+            session ends, or the store is opened, after that. 300 is five minutes: the pause after
+            which a session ends.
+        wait_s: Seconds that a command may take before the agent says that it is still busy. A
+            command takes two commits, 20 ms on a slow disk.
+        tell: How many memories are read out to "what do you know about me?"; five take half a
+            minute to listen to.
+    """
+
+    enabled: bool = True
+    undo_s: Annotated[float, Meta(ge=0, le=2_592_000)] = 300.0
+    wait_s: Annotated[float, Meta(gt=0, le=60)] = 1.0
+    tell: Annotated[int, Meta(ge=1, le=100)] = 5
+
+
+class CommandContext(Struct, frozen=True, kw_only=True):
+    """The speaker of a command, and where it was given.
+
+    Attributes:
+        turn: Log id of the command's turn, which is in the log already.
+        shared: The household namespace, "" for none.
+    """
+
+    scope: str
+    speaker: str
+    session: str
+    turn: int
+    shared: str = ""
+    llm: LLMPlace = "unknown"
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The result of a voice command.
+
+    Attributes:
+        said: The answer, one sentence.
+        rest: Words beside the command, for the LLM to answer.
+        done: Whether anything was changed or answered; False if it was refused, or found nothing.
+        entry: Id of the command's row, 0 when it changed nothing.
+        turns: Log ids of turns that the LLM must no longer see: they are forgotten, or local-only.
+        memories: Ids of memories that it must no longer see.
+    """
+
+    kind: CommandKind
+    said: str
+    rest: str = ""
+    done: bool = True
+    entry: int = 0
+    turns: tuple[int, ...] = ()
+    memories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandMemory:
+    """The engine's functions that commands use.
+
+    Attributes:
+        note: Makes a note of a text and a scope without storing it; ``sources`` are log ids.
+        reader: Returns who is answered: see ``audience.reader_of``.
+        is_guests: Returns whether a scope is that of guests, whose commands are refused.
+    """
+
+    store: Store
+    undo_log: UndoLog
+    zone: tzinfo
+    clock: Callable[[], datetime]
+    note: Callable[..., Memory]
+    reader: Callable[..., Reader]
+    is_guests: Callable[[str], bool]
+
+
+KeepLocal = Callable[[str, str], object]
+"""Marks a memory, by scope and id, as one that never leaves this machine."""
+
+
+LATEST = 50  # commands among which the one to undo is searched

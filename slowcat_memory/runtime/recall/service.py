@@ -106,7 +106,7 @@ class Retrieval:
         self._look_soon = look_soon
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache, self._embedding = metrics, page_cache, embedding
-        self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
+        self._options, self.writer = options, BlockWriter(zone, tokenizer, options)
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
         self._touching: list[Recall] = []  # of the last call of ``touch``
@@ -236,7 +236,7 @@ class Retrieval:
 
     def pack(self, found: Recollection, now: datetime) -> Packed:
         """Return the block for the LLM, in its budget; long memories are cut to the query."""
-        return self._writer.pack(found, now)
+        return self.writer.pack(found, now)
 
     # ------------------------------------------------------------------- before a recall
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from slowcat_memory.core.catalogue import place
 from slowcat_memory.core.memory import QUARANTINED
-from slowcat_memory.engine.search import disk_bytes
+from slowcat_memory.engine.upkeep import disk_bytes
 from slowcat_memory.records import Run
 from slowcat_memory.store import Snapshot, backups_of
 from slowcat_memory.store.sharing import others_of

@@ -10,8 +10,8 @@ from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import RELATION, chunk_id, family
 from slowcat_memory.core.render.memory_block import mark_of
 from slowcat_memory.core.validity import is_believed
-from slowcat_memory.engine.search import why
 from slowcat_memory.records import Hit, LedgerEntry, Memory, Turn
+from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.recall.query import Recollection, asked_text
 from slowcat_memory.store import Snapshot
@@ -241,9 +241,9 @@ def _block(page: PageContext, entry: LedgerEntry, memories: Mapping[str, Memory]
     if not page.everyone:
         scopes &= {page.person}
     reader = page.memory.reader(*scopes, local=True)
-    hits = []
-    for offer in entry.offers:
-        memory = memories.get(offer.memory)
-        if memory is not None and (shown := disclose(memory, reader)) is not None:
-            hits.append(Hit(memory=shown, score=offer.score, probability=offer.probability))
-    return page.memory.pack(Recollection(hits=hits, stage="full"), entry.at).text if hits else ""
+    hits = [
+        Hit(memory=shown, score=offer.score, probability=offer.probability)
+        for offer in entry.offers
+        if (memory := memories.get(offer.memory)) and (shown := disclose(memory, reader))
+    ]
+    return page.memory.blocks.pack(Recollection(hits=hits, stage="full"), entry.at).text

@@ -52,8 +52,7 @@ def talk(engine: MemoryEngine, n: int, scope: str = "anna") -> None:
                 at=engine.clock(),
             )
         )
-    engine.drain()
-    engine.store.flush(None)
+    engine.flush(indexed=True)
 
 
 def tasks(engine: MemoryEngine) -> list[Task]:
@@ -71,10 +70,10 @@ def cosines(engine: MemoryEngine) -> list[float | None]:
 def test_upkeep_an_index_is_built_once_enough_was_said(opened: Open) -> None:
     engine = opened(index={"seal_at": 20, "seal_share": 0.0})
     talk(engine, 10)
-    assert engine.think(["seal"]) == 0
+    assert engine.idle.until_done(["seal"]) == 0
     assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 0
     talk(engine, 30)
-    assert engine.think(["seal"]) == 0
+    assert engine.idle.until_done(["seal"]) == 0
     assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 40
     assert engine.search("Oslo", "anna").hits
 
@@ -83,8 +82,8 @@ def test_upkeep_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> No
     sections = {"index": {"seal_at": 20, "seal_share": 0.0}}
     talk(opened(**sections), 30)
     engine = opened(**sections)
-    assert engine.upkeep.seal_due("anna") and engine.stats()["index"] == {}
-    engine.think(["seal"])
+    assert engine.upkeep.seal_due("anna") and engine.upkeep.stats()["index"] == {}
+    engine.idle.until_done(["seal"])
     assert not engine.upkeep.seal_due("anna")
     assert engine.wiring.namespaces.get("anna").searcher.sealed_count == 30
 
@@ -92,7 +91,7 @@ def test_upkeep_an_index_that_nobody_has_loaded_is_built_too(opened: Open) -> No
 def test_upkeep_guests_have_no_index(opened: Open) -> None:
     engine = opened(index={"seal_at": 5, "seal_share": 0.0}, people={"scopes": "each"})
     talk(engine, 20, "guest")
-    engine.think()
+    engine.idle.until_done()
     with engine.store.snapshot() as snapshot:
         assert snapshot.manifest("guest") is None and not engine.upkeep.seal_due("guest")
 
@@ -103,8 +102,8 @@ def test_upkeep_guests_have_no_index(opened: Open) -> None:
 def test_upkeep_old_texts_move_and_read_as_before(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 10}, tiers={"warm": 10, "block_exchanges": 4})
     talk(engine, 60)
-    engine.think(["ageing"])
-    held = engine.stats()["tiers"]
+    engine.idle.until_done(["ageing"])
+    held = engine.upkeep.stats()["tiers"]
     assert held["hot"]["memories"] < 60 and held["warm"]["memories"] + held["cold"]["memories"] > 0
     with engine.store.snapshot() as snapshot:
         assert len([*snapshot.turns("anna")]) == 60
@@ -127,10 +126,9 @@ def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
     engine = opened(HashEmbedder(name="b"))
     assert cosines(engine) and not any(cosines(engine)), "words answer, old vectors do not"
     engine.prepare("anna")
-    engine.drain()
-    engine.store.flush(None)
+    engine.flush(indexed=True)
     assert len(vectors(engine, "b/64")) == 40 and all(cosines(engine))
-    engine.think(["seal"])
+    engine.idle.until_done(["seal"])
     with engine.store.snapshot() as snapshot:
         manifest = snapshot.manifest("anna")
     assert manifest is not None and manifest.embedder == "b/64"
@@ -174,10 +172,10 @@ def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
     with engine.store.snapshot() as snapshot:
         turn = next(snapshot.turns("anna"))
     engine.wiring.undo_log.hide("anna", "forget", (f"chunk/{turn.id}",), (turn.id,), 0, 300.0)
-    engine.think(["erase"])
+    engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 3, "it can be undone still"
     clock.advance(301)
-    engine.think(["erase"])
+    engine.idle.until_done(["erase"])
     assert len(_said(engine)) == 2
     assert not any(
         turn.text.encode() in file.read_bytes() for file in engine.config.folder.rglob("*.mdb")
@@ -189,10 +187,10 @@ def test_upkeep_what_guests_said_is_erased_after_a_day(opened: Open, clock: Fixe
     talk(engine, 2, "guest")
     talk(engine, 2)
     clock.advance(3600 * 24)
-    engine.think(["retention"])
+    engine.idle.until_done(["retention"])
     assert len(_said(engine, "guest")) == 2
     clock.advance(1)
-    engine.think(["retention"])
+    engine.idle.until_done(["retention"])
     assert _said(engine, "guest") == [] and len(_said(engine)) == 2
 
 
@@ -203,14 +201,14 @@ def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     talk(engine, 3)
     with engine.store.snapshot() as snapshot:
         kept = next(snapshot.turns("anna")).id
-    engine.mark("anna", f"chunk/{kept}", pinned=True)
+    engine.edit("anna", f"chunk/{kept}", pinned=True)
     engine.remember("Anna likes tea.", "anna")
     clock.advance(3600 * 24 * 89)
     talk(engine, 1)
-    engine.think(["retention"])
+    engine.idle.until_done(["retention"])
     assert len(_said(engine)) == 4
     clock.advance(3600 * 24 * 2)
-    engine.think(["retention"])
+    engine.idle.until_done(["retention"])
     with engine.store.snapshot() as snapshot:
         left = [turn.id for turn in snapshot.turns("anna")]
     assert len(left) == 2 and left[0] == kept
@@ -224,7 +222,7 @@ def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(
     talk(engine, 2, "guest")
     clock.advance(3600 * 25)
     engine.append(SessionEdge(session="anna/s", scope="anna", kind="end", at=clock()))
-    engine.drain()
+    engine.flush(indexed=True)
     assert _said(engine, "guest") == []
 
 

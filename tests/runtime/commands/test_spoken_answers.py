@@ -68,12 +68,12 @@ def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine
         asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
     else:
         told = talk(engine, f"My bank pin is 4711 {SECRET}.", "Noted.")[0]
-        memory = engine.mark("anna", chunk_id(told), local_only=True)
+        memory = engine.edit("anna", chunk_id(told), local_only=True)
         asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
     assert memory is not None
     offer(engine, asked, memory.id)
     order(engine, f"that's wrong, it's 4712 {SECRET}", "local")
-    engine.drain()
+    engine.flush(indexed=True)
     with engine.snapshot() as snapshot:
         notes = [m for m in snapshot.memories("anna", "note/") if not m.retired_at]
     corrections = [note for note in notes if "4712" in note.text]

@@ -49,8 +49,7 @@ class Room:
         if reply:
             self.talk.agent_begins()
             self.talk.agent_said(reply, interrupted=False)
-        self.engine.drain()
-        self.engine.store.flush(None)
+        self.engine.flush(indexed=True)
         return turns
 
     def order(self, voice: str, words: str):
@@ -61,7 +60,7 @@ class Room:
         return self.engine.carry_out(recognise(words), where)
 
     def found(self, scope: str, words: str) -> list[str]:
-        self.engine.drain()
+        self.engine.flush(indexed=True)
         hits = self.engine.search(words, scope, 9, local=True).hits
         return [hit.memory.text for hit in hits if words in hit.memory.text]
 

@@ -38,12 +38,12 @@ def test_undo_log_what_comes_back_is_found_as_before(open_engine):
     """Its neighbours' windows and its vector are as if nothing had been."""
     engine = open_engine(embedder=HashEmbedder())
     ids = talk(engine, "my dog is Max", "a fine name", "he likes fetch", "good", "bye", "bye")
-    engine.drain()
+    engine.flush(indexed=True)
     before = engine.search("who likes fetch with Max", "anna", k=9).hits
     entry = hide(engine, *ids[2:4])
     assert found(engine, "fetch") != [hit.memory.text for hit in before]
     engine.wiring.undo_log.undo(entry)
-    engine.drain()
+    engine.flush(indexed=True)
     after = engine.search("who likes fetch with Max", "anna", k=9).hits
     assert [(h.memory.id, pytest.approx(h.score)) for h in after] == [
         (h.memory.id, h.score) for h in before
@@ -96,7 +96,7 @@ def test_undo_log_end_of_a_session_erases_what_is_due(open_engine):
         engine.append(
             SessionEdge(session="s", scope="anna", kind="end", at=engine.clock(), reason="close")
         )
-        engine.drain()
+        engine.flush(indexed=True)
         assert bool(residue(open_engine.folder, WORD)) is left
 
 
@@ -135,7 +135,7 @@ def test_undo_log_crash_leaves_no_forgetting_half_done(open_engine, moment):
     engine.close()
     open_engine.clock.now += timedelta(hours=1)
     engine = open_engine()
-    engine.drain()
+    engine.flush(indexed=True)
     assert residue(open_engine.folder, WORD) == []
     assert [entry.state for entry in commands(engine)] == ["erased"]
 
@@ -143,7 +143,9 @@ def test_undo_log_crash_leaves_no_forgetting_half_done(open_engine, moment):
 def test_undo_log_question_changes_nothing_until_it_is_answered(open_engine):
     engine = open_engine()
     first, _ = talk(engine, f"a {WORD} lives here", "nice")
-    asked = engine.wiring.undo_log.ask("forget_about", "anna", [f"chunk/{first}"], [first], 0)
+    asked = engine.wiring.undo_log.hide(
+        "forget_about", "anna", [f"chunk/{first}"], [first], 0, None
+    )
     open_engine.clock.now += timedelta(days=1)
     assert engine.eraser.erase_due() == 0 and found(engine, WORD)
     assert engine.wiring.undo_log.answer(asked, False, UNDO_S).state == "undone"

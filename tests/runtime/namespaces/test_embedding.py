@@ -134,7 +134,7 @@ def test_embedding_an_export_without_a_network_names_the_model_and_the_remedy(
     )
     with logged("WARNING") as lines:
         engine = MemoryEngine(memory_config(tmp_path, embedding={"kind": "local"}))
-        engine.drain()
+        engine.flush(indexed=True)
         engine.close()
     assert any(model in line and "pip install" in line for line in lines), lines
 
@@ -174,7 +174,7 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
     embedder = Away(remote)
     engine = opened(embedder)
     open_turn, told = talk(engine, "My dog is called Max.", "Nice.", "And another thing.")[::2]
-    engine.mark("anna", chunk_id(told), local_only=True)
+    engine.edit("anna", chunk_id(told), local_only=True)
     engine.remember(f"My bank pin is {SECRET}.", "anna", local_only=True)
     note = Key(scope="anna", memory=chunk_id(open_turn), id=f"{chunk_id(open_turn)}?q1",
                kind="question", text=f"Who is {SECRET}?", sources=(told,))  # fmt: skip
@@ -188,11 +188,11 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
     correction = replace(fact, id="note/1", kind="note", made=None, sources=(),
                          derived_from=(("anna", "fact/1"),))  # fmt: skip
     engine.notes.put(correction)
-    engine.drain()
+    engine.flush(indexed=True)
     hidden = engine.wiring.namespaces.get("anna").local_only()
     assert {chunk_id(told), "fact/1", "note/1"} <= hidden
     told: list[tuple[str, int, int]] = []
-    engine.maintain("embed", "anna", progress=lambda *what: told.append(what))
+    engine.upkeep.embed("anna", progress=lambda *what: told.append(what))
     assert told == [("embed", 0, 0)], "what must not be sent is not due for ever"
     assert any("Max" in text for text in embedder.texts)
     assert any(SECRET in text for text in embedder.texts) is not remote

@@ -227,7 +227,7 @@ def test_opening_a_flood_of_turns_lets_a_recall_in_between(couple: MemoryEngine)
     with busy(couple):
         turn = Turn(session="f", scope="anna", speaker="Anna", role="user", text="I row",
                     at=couple.clock())  # fmt: skip
-        couple.append_all([turn] * 50)
+        couple.append(*[turn] * 50)
         indexer.release()
         between = indexer.talk.submit(lambda: len(searcher))
     assert between.result(30) == 1 + SLICE

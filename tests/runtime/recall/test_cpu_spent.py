@@ -30,7 +30,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
         Turn(session="s", scope="anna", speaker="Anna", role="user", text=said(n), at=at)
         for n in range(250)
     ]
-    made.append_all(turns)
+    made.append(*turns)
     made.flush(indexed=True)
     yield made
     made.close()
@@ -87,7 +87,7 @@ def test_cpu_spent_the_applications_thread_settings_stay(tmp_path: Path) -> None
             session="s", scope="anna", speaker="Anna", role="user", text=said(1), at=engine.clock()
         )
         engine.append(turn)
-        engine.drain()
+        engine.flush(indexed=True)
         asyncio.run(engine.recall(said(1), "anna"))
         engine.search(said(1), "anna")
     finally:

@@ -67,7 +67,7 @@ class Asked:
             text=text, scope="user", now=NOW, local=True, exclude=exclude, exclude_words=words,
             dialogue=dialogue,
         )  # fmt: skip
-        return self.engine.pack(self.engine.wiring.retrieval.answer(asked), NOW).hits
+        return self.engine.blocks.pack(self.engine.wiring.retrieval.answer(asked), NOW).hits
 
 
 @pytest.mark.parametrize("half", ["tuned", "held_out"])

@@ -27,7 +27,7 @@ def engine(tmp_path):
             at = datetime(2026, 5, day, 9, tzinfo=UTC)
             hold(made, f"s{day}", [f"{text} It is the {day}th." for text in SAID], at, step_s=60)
         made.store.flush(None)
-        made.think(JOBS)
+        made.idle.until_done(JOBS)
         yield made
 
 

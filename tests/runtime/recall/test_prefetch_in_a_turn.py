@@ -68,7 +68,7 @@ class Scene:
     def say(self, text: str, at: datetime = NOW) -> str:
         turn = Turn(session=f"s{at}", scope="anna", speaker="Anna", role="user", text=text, at=at)
         ack = self.engine.append(turn)
-        self.engine.drain()
+        self.engine.flush(indexed=True)
         return f"turn/{ack.event.id}"
 
     def ask(self, text: str) -> Query:
@@ -418,11 +418,11 @@ def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(
         if said:  # the negative control: what a turn asked is in the cache of vectors
             await scene.recall(f"my secret is {mark} and more")
         scene.embedder.asked.clear()
-        scene.engine.drain()
+        scene.engine.flush(indexed=True)
         gc.collect()
         assert holds(scene.engine, mark) == said
         assert ahead._attempt is None and not holds([ahead._waiting, ahead._again], mark)
-        assert mark not in str(scene.engine.stats())
+        assert mark not in str(scene.engine.upkeep.stats())
 
     asyncio.run(scenario())
     scene.engine.store.flush(None)

@@ -21,6 +21,7 @@ from slowcat_memory.runtime.recall.query import (
     dialogue_before,
 )
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_home import why_of
 
 SECRET = "The password is swordfish"
 
@@ -48,16 +49,15 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
         asked = turn(engine, text, session="now")
         own = frozenset({chunk_id(asked.id)})
         found = await engine.recall(text, "anna", exclude=own | how.pop("exclude", frozenset()))  # type: ignore[arg-type,operator]
-        engine.note_recall(asked, found, engine.pack(found))
-        assert engine.why(asked.id) is None, "the row is made once the caller has gone on"
+        engine.note_recall(asked, found, engine.blocks.pack(found, engine.clock()))
+        assert why_of(engine, asked.id) is None, "the row is made once the caller has gone on"
         await asyncio.sleep(0)
         return asked
 
     engine.store.flush()  # the vectors of tokens are read from the store
     asked = asyncio.run(one())
-    engine.drain()
-    engine.store.flush()
-    told = engine.why(asked.id)
+    engine.flush(indexed=True)
+    told = why_of(engine, asked.id)
     assert told
     return told[0]
 
@@ -66,7 +66,7 @@ def test_query_ledger_entry_every_candidate_is_told_with_its_scores_and_its_verd
     engine: MemoryEngine,
 ) -> None:
     ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
-    engine.drain()
+    engine.flush(indexed=True)
     row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
     assert row.stage == "full" and row.candidates == 4 and "wait" not in row.timings
     assert chunk_id(ids[0]) in row.visible
@@ -83,7 +83,7 @@ def test_query_ledger_entry_every_candidate_is_told_with_its_scores_and_its_verd
 def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
     for n in range(80):
         turn(engine, f"swordfish number{n} swims in the sea of words", session=f"s{n}")
-    engine.drain()
+    engine.flush(indexed=True)
     row = ask(engine, "swordfish swims in the sea")
     assert len(row.offers) + len(row.left_out) == MOST_IN_ROW and row.candidates == 80
     packed = msgspec.msgpack.encode(row)
@@ -95,16 +95,16 @@ def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(
     engine: MemoryEngine,
 ) -> None:
     ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
-    engine.drain()
+    engine.flush(indexed=True)
     row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
     left = [int(one.memory.partition("/")[2]) for one in row.left_out]
     engine.forget(Forget(turns=(ids[0], left[0])))
-    kept, memories = engine.why(row.turn)  # type: ignore[misc]
+    kept, memories = why_of(engine, row.turn)  # type: ignore[misc]
     assert [one.memory for one in kept.left_out] == [chunk_id(left[1])]
     assert kept.visible == tuple(v for v in row.visible if v != chunk_id(ids[0]))
     assert kept.offers == row.offers and chunk_id(left[0]) not in memories
     engine.forget(Forget(turns=(row.turn,)))
-    assert engine.why(row.turn) is None
+    assert why_of(engine, row.turn) is None
 
 
 def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(
@@ -112,14 +112,14 @@ def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_o
 ) -> None:
     gone = turn(engine, SECRET).id
     turn(engine, "Anna likes swordfish")
-    engine.drain()
+    engine.flush(indexed=True)
     asked = turn(engine, "What is the password?")
     found = engine.search("password swordfish", "anna")
     assert chunk_id(gone) in {hit.memory.id for hit in found.hits}
     engine.forget(Forget(turns=(gone,)))
-    engine.note_recall(asked, found, engine.pack(replace(found, hits=[])))
+    engine.note_recall(asked, found, engine.blocks.pack(replace(found, hits=[]), engine.clock()))
     engine.store.flush()
-    row, memories = engine.why(asked.id)  # type: ignore[misc]
+    row, memories = why_of(engine, asked.id)  # type: ignore[misc]
     assert chunk_id(gone) not in {one.memory for one in row.left_out} and SECRET not in str(
         memories
     )
@@ -153,17 +153,17 @@ def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(
 ) -> None:
     """What is told of the candidates is worked out on the worker, never by who waits."""
     turn(engine, "Max barks")
-    engine.drain()
+    engine.flush(indexed=True)
     told, left_out = [], RankingTrace.left_out
     monkeypatch.setattr(RankingTrace, "left_out", lambda *given: told.append(1) or left_out(*given))
 
     async def one() -> None:
         asked = turn(engine, "Does Max bark?")
         found = await engine.recall("Does Max bark?", "anna")
-        packed = engine.pack(found)
+        packed = engine.blocks.pack(found, engine.clock())
         engine.note_recall(asked, found, packed)
         assert told == []
 
     asyncio.run(one())
-    engine.drain()
+    engine.flush(indexed=True)
     assert told == [1]

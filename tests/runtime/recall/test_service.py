@@ -57,7 +57,7 @@ def tell(engine: MemoryEngine) -> None:
         engine.append(
             Turn(session=f"{days}/{who}", scope="anna", speaker=who, role="user", text=text, at=at)
         )
-    engine.drain()
+    engine.flush(indexed=True)
     engine.store.flush()  # tokens are read from there
 
 

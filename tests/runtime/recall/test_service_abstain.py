@@ -141,14 +141,14 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
     made.prepare("anna")
     for n, text in enumerate(("My dog is called Max", "I drink green tea every morning")):
         made.append(turn(text, n))
-    made.drain()
+    made.flush(indexed=True)
     yield made
     made.close()
 
 
 def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:
     found = asyncio.run(engine.recall(text, "anna"))
-    return found, engine.pack(found).text
+    return found, engine.blocks.pack(found, engine.clock()).text
 
 
 def test_service_abstain_recall_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
@@ -161,7 +161,7 @@ def test_service_abstain_recall_a_name_that_is_stored_is_looked_up(engine: Memor
     why = "why does biscuit sneeze"
     assert recalled(engine, why)[0].stage == "skipped"
     engine.append(turn("My cat is called Biscuit", 3))
-    engine.drain()
+    engine.flush(indexed=True)
     assert "Biscuit" in recalled(engine, why)[1]
 
 

@@ -59,7 +59,7 @@ def say(engine: MemoryEngine, days: int, text: str) -> None:
     at = NOW - timedelta(days=days)
     turn = Turn(session=f"s{days}", scope="anna", speaker="Anna", role="user", text=text, at=at)
     engine.append(turn)
-    engine.drain()
+    engine.flush(indexed=True)
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_i
 ) -> None:
     with stuck_index(engine):
         assert recall(engine) == ("none", set())
-    engine.drain()
+    engine.flush(indexed=True)
     assert recall(engine) == ("full", {OLD, LATE})
 
 

@@ -30,7 +30,7 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
     for scope, texts in SAID.items():
         for text in texts:
             made.remember(text, scope)
-    made.drain()
+    made.flush(indexed=True)
     yield made
     made.close()
 
@@ -81,7 +81,7 @@ def test_service_union_union_guests_are_read_nothing_of_theirs(engine: MemoryEng
 def test_service_union_union_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
     for hit in retrieval(engine).search(asked()).hits:
         if "key" in hit.memory.text:
-            engine.mark(hit.memory.scope, hit.memory.id, local_only=True)
+            engine.edit(hit.memory.scope, hit.memory.id, local_only=True)
     away = retrieval(engine).search(asked(k=2))
     assert texts(away) == {SAID["anna"][1], SAID["home"][1]}  # the others fill the places
     assert texts(retrieval(engine).search(asked(local=True))) == {*SAID["anna"], *SAID["home"]}
@@ -93,7 +93,7 @@ def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_oth
 ) -> None:
     del engine.wiring.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
-    engine.drain()
+    engine.flush(indexed=True)
     assert "home" in engine.wiring.namespaces
 
 

@@ -30,12 +30,11 @@ class House:
         self.clock.advance(86_400)
         at = self.clock()
         hold(self.engine, f"s{at:%j}", said, at, step_s=15)
-        self.engine.store.flush(None)
-        self.engine.drain()
+        self.engine.flush(indexed=True)
 
     def block(self, text: str) -> str:
         found = asyncio.run(self.engine.recall(text, "anna"))
-        return (found.packed or self.engine.pack(found)).text
+        return (found.packed or self.engine.blocks.pack(found, self.engine.clock())).text
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def test_the_latest_memories_are_at_hand_after_a_restart(house: House, tmp_path:
 
 def test_a_question_about_oneself_finds_its_fact_in_other_words(house: House) -> None:
     house.talk("My flat's in Graz, just off the ring road.", "In the film she lives in Cardiff.")
-    house.engine.think()
-    house.engine.drain()
+    house.engine.idle.until_done()
+    house.engine.flush(indexed=True)
     lines = house.block("Where do I live?").splitlines()
     assert "in Graz" in lines[-2]

@@ -178,7 +178,7 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
     for text in SAID:
         at = made.clock()
         made.append(Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at))
-        made.drain()
+        made.flush(indexed=True)
     yield made
     made.close()
 

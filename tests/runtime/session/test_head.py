@@ -5,6 +5,7 @@ from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
+from tests.support.engine_home import last_session
 from tests.support.icebreaker_home import Home
 
 
@@ -38,7 +39,7 @@ def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) 
     again = engine.session_context("anna")
     date = told.partition("last time on ")[2].partition(",")[0]
     assert date and f"last time on {date}," in again
-    assert engine.latest_session("anna").id == "one"  # type: ignore[union-attr]
+    assert last_session(engine, "anna").id == "one"  # type: ignore[union-attr]
 
 
 def _turns(engine: MemoryEngine) -> list[Turn]:

@@ -32,11 +32,11 @@ def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_make
     home: Home,
 ) -> None:
     engine = home.open(most=2)
-    assert engine.push_icebreaker("anna", GARDEN, priority=0.4)
-    assert engine.push_icebreaker("anna", CAKE, priority=0.3)
-    assert engine.push_icebreaker("anna", INTERVIEW, priority=0.9)
+    assert engine.icebreakers.push("anna", GARDEN, priority=0.4)
+    assert engine.icebreakers.push("anna", CAKE, priority=0.3)
+    assert engine.icebreakers.push("anna", INTERVIEW, priority=0.9)
     assert texts(engine) == [INTERVIEW, GARDEN]
-    assert engine.push_icebreaker("anna", "Nothing much.", priority=0.1) is None
+    assert engine.icebreakers.push("anna", "Nothing much.", priority=0.1) is None
     assert texts(engine) == [INTERVIEW, GARDEN]
     assert engine.wiring.icebreakers.waiting("berta") == []
 
@@ -45,13 +45,13 @@ def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_unti
     home: Home,
 ) -> None:
     engine = home.open(quiet_hours="")
-    engine.push_icebreaker("anna", GARDEN, priority=0.2)
-    changed = engine.push_icebreaker("anna", GARDEN, priority=0.7)
+    engine.icebreakers.push("anna", GARDEN, priority=0.2)
+    changed = engine.icebreakers.push("anna", GARDEN, priority=0.7)
     assert changed and [m.importance for m in engine.wiring.icebreakers.waiting("anna")] == [0.7]
     assert GARDEN in home.session(engine, "one")
-    assert engine.push_icebreaker("anna", GARDEN, priority=1.0) is None
+    assert engine.icebreakers.push("anna", GARDEN, priority=1.0) is None
     home.clock.advance(14 * 24 * HOUR)
-    assert engine.push_icebreaker("anna", GARDEN)
+    assert engine.icebreakers.push("anna", GARDEN)
     assert texts(engine) == [GARDEN]
 
 
@@ -69,9 +69,9 @@ def test_icebreakers_icebreaker_what_makes_no_sense_is_refused(
 ) -> None:
     engine = home.open()
     with pytest.raises(ValueError):
-        engine.push_icebreaker("anna", text, **how)
+        engine.icebreakers.push("anna", text, **how)
     with pytest.raises(ConfigError):
-        engine.push_icebreaker("../anna", GARDEN)
+        engine.icebreakers.push("../anna", GARDEN)
     assert texts(engine) == []
 
 
@@ -81,7 +81,7 @@ def test_icebreakers_icebreaker_what_makes_no_sense_is_refused(
 def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(home: Home) -> None:
     engine = home.open()
     for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9), (CAKE, 0.5)):
-        engine.push_icebreaker("anna", text, priority=priority)
+        engine.icebreakers.push("anna", text, priority=priority)
     first = home.session(engine, "one")
     assert INTERVIEW in first and GARDEN not in first
     assert texts(engine) == []  # the rest is dropped
@@ -95,7 +95,7 @@ def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_s
     home.session(engine, "before")
     engine.remember("Plays the cello.", "anna")
     for text in (GARDEN, INTERVIEW):
-        engine.push_icebreaker("anna", text)
+        engine.icebreakers.push("anna", text)
     home.clock.advance(4.9 * HOUR)  # 21:54
     told = {engine.session_context("anna") for _ in range(3)}
     home.clock.advance(600)
@@ -104,7 +104,7 @@ def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_s
     home.say(engine, "now")
     told.add(engine.session_context("anna"))
     engine.remember("Has a cat.", "anna")
-    engine.push_icebreaker("anna", CAKE, priority=1.0, quiet=False)
+    engine.icebreakers.push("anna", CAKE, priority=1.0, quiet=False)
     home.clock.advance(3 * HOUR)  # past midnight
     home.say(engine, "now")
     told.add(engine.session_context("anna"))
@@ -120,7 +120,7 @@ def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_ri
     engine = home.open(quiet_hours="")
     home.edge(engine, "one", "start")
     home.say(engine, "one")
-    engine.push_icebreaker("anna", GARDEN)
+    engine.icebreakers.push("anna", GARDEN)
     assert engine.session_context("anna") == ""
     home.edge(engine, "one", "end")
     home.clock.advance(3.9 * HOUR)
@@ -132,7 +132,7 @@ def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_ri
 def test_icebreakers_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
     engine = home.open()
     for n in range(3):
-        engine.push_icebreaker("anna", f"Ask about thing {n}.")
+        engine.icebreakers.push("anna", f"Ask about thing {n}.")
     start = threading.Barrier(8)
 
     def ask(_: int) -> str:
@@ -167,10 +167,10 @@ def test_icebreakers_icebreaker_reading_process_takes_none_and_sees_the_one_that
     home: Home,
 ) -> None:
     engine = home.open()
-    engine.push_icebreaker("anna", GARDEN)
+    engine.icebreakers.push("anna", GARDEN)
     assert elsewhere(home, "", readonly=True).stdout == "\n" and texts(engine) == [GARDEN]
     told = engine.session_context("anna")
-    beside = elsewhere(home, "engine.push_icebreaker('anna', 'x')", readonly=True)
+    beside = elsewhere(home, "engine.icebreakers.push('anna', 'x')", readonly=True)
     assert GARDEN in told and beside.stdout == f"{told}\n"
     assert beside.returncode and "StoreError" in beside.stderr
 
@@ -178,7 +178,7 @@ def test_icebreakers_icebreaker_reading_process_takes_none_and_sees_the_one_that
 def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(
     home: Home,
 ) -> None:
-    home.open().push_icebreaker("anna", GARDEN)
+    home.open().icebreakers.push("anna", GARDEN)
     home.engines[0].close()
     done = elsewhere(home, "os.kill(os.getpid(), 9)", readonly=False)
     assert GARDEN in done.stdout and done.returncode == -9
@@ -191,7 +191,7 @@ def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = home.open()
-    engine.push_icebreaker("anna", GARDEN)
+    engine.icebreakers.push("anna", GARDEN)
     apply = engine.store.apply
 
     def full(*_: object) -> None:
@@ -207,9 +207,9 @@ def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byt
     home: Home,
 ) -> None:
     engine = home.open()
-    secret = engine.push_icebreaker("anna", "Ask about the swordfish.", priority=0.9)
+    secret = engine.icebreakers.push("anna", "Ask about the swordfish.", priority=0.9)
     assert secret and "swordfish" in engine.session_context("anna")
-    engine.push_icebreaker("anna", GARDEN)
+    engine.icebreakers.push("anna", GARDEN)
     assert engine.forget(Forget(scope="anna", memories=(secret.id,))).erased
     assert engine.session_context("anna") == ""  # this session has had its own
     engine.close()
@@ -227,7 +227,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
     engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
     home.engines.append(engine)
     home.say(engine, "one", "The interview was about gardens")
-    engine.push_icebreaker("anna", INTERVIEW)
+    engine.icebreakers.push("anna", INTERVIEW)
     block = Memory(
         id="block/human", kind="block/human", scope="anna", speaker="Anna",
         text="Had an interview.", valid_from=home.clock(),
@@ -246,9 +246,9 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
         if step == "loaded":
             engine.upkeep.seal("anna")
             assert found() == {"chunk"}, step
-        assert engine.stats()["index"]["anna"]["memories"] == 1
-        engine.push_icebreaker("anna", f"Ask about another interview {step}.")
-        engine.mark("anna", engine.wiring.icebreakers.waiting("anna")[0].id, pinned=True)
+        assert engine.upkeep.stats()["index"]["anna"]["memories"] == 1
+        engine.icebreakers.push("anna", f"Ask about another interview {step}.")
+        engine.edit("anna", engine.wiring.icebreakers.waiting("anna")[0].id, pinned=True)
         assert found() == {"chunk"}, step
         engine.close()
     assert len(texts(home.open())) == 3, "they are there all the same"
@@ -256,7 +256,7 @@ def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or
 
 def test_icebreakers_icebreaker_dropping(home: Home) -> None:
     engine = home.open()
-    kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
+    kept, gone = (engine.icebreakers.push("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
     assert [m.id for m in engine.wiring.icebreakers.drop("anna", [gone.id, "nonsense"])] == [
         gone.id

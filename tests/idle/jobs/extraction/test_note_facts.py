@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.core.facts.fact import is_fact
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.idle.jobs.extraction.note_facts import NAME, NoteFacts
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.records import Forget, Memory
@@ -23,7 +23,7 @@ def engine(tmp_path: Path):
 
 
 def facts(engine: MemoryEngine) -> list[Memory]:
-    engine.think(JOBS)
+    engine.idle.until_done(JOBS)
     with engine.snapshot() as snapshot:
         found = [one for one in snapshot.memories("anna", "fact/") if is_fact(one)]
     return [one for one in found if one.retired_at is None]
@@ -37,7 +37,7 @@ def test_note_facts_are_drawn_once_and_shown_with_people(engine: MemoryEngine) -
     engine.remember("Lives in Graz", "anna", speaker="Anna")
     engine.remember("The key is under the mat", "anna", speaker="Anna")
     assert texts(engine) == texts(engine) == ["Anna lives in Graz."]
-    (anna, *_) = engine.graph("anna").portraits("Anna")
+    (anna, *_) = read_graph(engine, "anna").portraits("Anna")
     assert [line.value for line in anna.holds] == ["Graz"]
     found = engine.search("Graz", "anna").hits
     assert [hit.memory.kind for hit in found] == ["note"], "the fact is no second hit"
@@ -60,7 +60,7 @@ def test_note_facts_are_forgotten_with_their_note(engine: MemoryEngine) -> None:
 def test_note_facts_of_a_local_only_note_are_local_only(engine: MemoryEngine) -> None:
     kept = engine.remember("Lives in Graz", "anna", speaker="Anna", local_only=True)
     assert [one.local_only for one in facts(engine)] == [True]
-    engine.mark("anna", kept.id, local_only=False)
+    engine.edit("anna", kept.id, local_only=False)
     assert [one.local_only for one in facts(engine)] == [False]
 
 

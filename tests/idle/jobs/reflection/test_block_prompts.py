@@ -48,7 +48,7 @@ class Home:
         self.think()
 
     def think(self) -> None:
-        assert self.engine.think(["profile", "blocks"]) == 0
+        assert self.engine.idle.until_done(["profile", "blocks"]) == 0
         self.engine.store.flush(None)
 
     def asked(self, label: str) -> list[str]:

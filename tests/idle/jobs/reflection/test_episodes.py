@@ -52,7 +52,7 @@ def test_episodes_every_short_evening_has_its_own(tmp_path: Path, clock: FixedCl
     engine = _engine(tmp_path / "memory", clock)
     for evening in range(len(EVENINGS)):
         _say(engine, clock, evening)
-        engine.think(("episodes",))
+        engine.idle.until_done(("episodes",))
     found = _episodes(engine)
     engine.close()
     assert len(found) == len(EVENINGS)
@@ -69,7 +69,7 @@ def test_episodes_of_a_bulk_import_are_those_of_the_days(
         for evening in range(len(EVENINGS)):
             _say(engine, clock, evening)
             if (evening + 1) % portion == 0 or evening == len(EVENINGS) - 1:
-                engine.think(("episodes",))
+                engine.idle.until_done(("episodes",))
         found.append(_episodes(engine))
         engine.close()
     assert found[0] == found[1] and found[0]

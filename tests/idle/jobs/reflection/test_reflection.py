@@ -42,7 +42,7 @@ def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Any]:
 def week(engine: MemoryEngine, clock: FixedClock, number: int) -> list[Turn]:
     turns = say(engine, clock, number)
     note(engine, number)
-    assert engine.think(OURS) == 0
+    assert engine.idle.until_done(OURS) == 0
     return turns
 
 
@@ -81,7 +81,7 @@ def test_reflection_the_head_is_the_same_all_through_a_session(
     engine.append(SessionEdge(**edge, kind="end", at=clock.now))
     engine.store.flush(None)
     clock.advance(86400)
-    engine.think(OURS)
+    engine.idle.until_done(OURS)
     assert "Something new." in engine.session_context(SCOPE)
     assert ack.event.id
 
@@ -107,10 +107,10 @@ def test_reflection_where_an_llm_is_no_help_rules_do(
     assert "anxious" in block_of(engine, "relationship") and block_of(engine, "persona") == ""
     assert {m.made.model for m in memories(engine) if m.made} == {""}
     engine = opened(ScriptedLLM(lambda prompt: {"lines": ["Maya was anxious."]}))
-    engine.think(OURS)
+    engine.idle.until_done(OURS)
     assert "Maya was anxious." != block_of(engine, "relationship"), "not asked at every look"
     clock.advance(3600)
-    engine.think(OURS)
+    engine.idle.until_done(OURS)
     assert block_of(engine, "relationship") == "Maya was anxious.", "written anew once it is there"
     engine = opened(ScriptedLLM(lambda prompt: fault))
     week(engine, clock, 1)
@@ -125,8 +125,8 @@ def test_reflection_an_llm_is_asked_once_about_the_same(opened: Any, clock: Fixe
     week(engine, clock, 0)
     asked = len(llm.prompts)
     clock.advance(400)
-    engine.think(OURS)
-    engine.think(OURS)
+    engine.idle.until_done(OURS)
+    engine.idle.until_done(OURS)
     assert len(llm.prompts) == asked == 4
 
 
@@ -139,7 +139,7 @@ def test_reflection_what_is_forgotten_is_in_no_block(opened: Any, clock: FixedCl
     told = [m for m in memories(engine) if "Siemens" in m.text]
     assert told == [], "it goes with its source, at once"
     clock.advance(400)
-    assert engine.think(OURS) == 0
+    assert engine.idle.until_done(OURS) == 0
     assert block_of(engine, "background_context") == "" or "Siemens" not in block_of(
         engine, "background_context"
     )
@@ -162,7 +162,7 @@ def test_reflection_an_icebreaker_comes_once_for_each_source(
     assert "fact/3" not in again, "never after it was used"
     engine.wiring.icebreakers.drop(SCOPE, [m.id for m in engine.wiring.icebreakers.waiting(SCOPE)])
     clock.advance(400)
-    engine.think(OURS)
+    engine.idle.until_done(OURS)
     assert "fact/1" not in [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
 
 
@@ -172,7 +172,7 @@ def converse(engine: MemoryEngine, clock: FixedClock, *said: str) -> None:
     hold(engine, f"s{clock.now:%d%H}", said, clock.now, step_s=30, scope=SCOPE, speaker="Maya")
     engine.store.flush(None)
     clock.advance(4000)
-    engine.think(OURS)
+    engine.idle.until_done(OURS)
 
 
 def put(engine: MemoryEngine, clock: FixedClock, id_: str, kind: str, text: str, date: str = ""):

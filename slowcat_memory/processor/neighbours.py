@@ -1,9 +1,16 @@
-"""The order of processors in a pipeline, however its parts are nested, and what is wrong with a memory's.
+"""The processors around a memory: their order, the aggregators, and where the LLM runs.
 
 A processor's place is its path: for each pipeline that it is in, from the outermost inwards, the
 pipeline and the position in it. Branches of a parallel pipeline have no order among each other.
+
+Whether the LLM runs on this machine is decided once, when the pipeline starts, from the servers of
+the LLM services' clients. All LLM services of a pipeline share a context, so one on another machine
+makes every turn remote: members of switchers, parallel branches, and an LLM for summaries included.
+A server that cannot be determined counts as remote, and so does a local one reached through a proxy.
 """
 
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from loguru import logger
@@ -12,10 +19,13 @@ from pipecat.pipeline.base_pipeline import BasePipeline
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregator,
+    LLMContextAggregatorPair,
     LLMUserAggregator,
 )
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
+
+from slowcat_memory.providers.loopback import host_of, is_local
 
 RIGHT = (
     "The right place is between the user aggregator and the LLM: "
@@ -166,3 +176,140 @@ def is_second(memory: Any, pipeline: Any) -> bool:
             "memory before the branches, behind the user aggregator"
         )
     return False
+
+
+REMIND = timedelta(days=1)
+# Pipecat's classes by which an aggregator holds its LLM for summaries.
+_HOLDERS = ("Params", "LLMContextSummarizer", "SummarizationConfig", "SummaryConfig")
+
+
+class Locality:
+    """Where the LLM runs.
+
+    ``host`` is its server, or its kind of service if that cannot be determined; of several LLMs,
+    those on other machines. "" without an LLM.
+    """
+
+    def __init__(self, local: bool, host: str = "") -> None:
+        self.local, self.host = local, host
+        self._reminded: datetime | None = None
+
+    def remind(self, now: datetime) -> None:
+        """Warn when memories leave this machine: at the start, and once a day."""
+        due = self._reminded is None or now - self._reminded >= REMIND
+        if not self.local and self.host and due:
+            self._reminded = now
+            logger.warning(f"memories leave this machine to {self.host}")
+
+
+def locate(llm: Any, known: bool | None = None) -> Locality:
+    """Return where LLM services run, unless the application has set it (``known``).
+
+    May resolve a name: do not call it on the event loop.
+
+    Args:
+        llm: A service, or several; None for none, which counts as remote.
+    """
+    services = llm if isinstance(llm, list | tuple) else [] if llm is None else [llm]
+    remote = [one for one in services if not is_local(base_url(one))]
+    local = bool(services) and not remote if known is None else known
+    hosts = (host_of(base_url(one)) or type(one).__name__ for one in (remote or services))
+    return Locality(local, ", ".join(dict.fromkeys(hosts)))
+
+
+def llm_services(*processors: Any) -> list[Any]:
+    """Return the LLM services in processors, those of nested pipelines and switchers included.
+
+    A service that an aggregator, or another service, holds for itself (an LLM for summaries, a
+    wrapped service) counts too.
+    """
+    found, seen = list[Any](), set[int]()
+    waiting: list[Any] = [one for one in processors if one is not None]
+    while waiting:
+        one = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, LLMService):
+            found.append(one)
+        if isinstance(one, FrameProcessor):
+            waiting += getattr(one, "processors", ())
+        waiting += _held(one)
+    return found
+
+
+def _held(owner: Any) -> Iterator[Any]:
+    """Yield an object's attributes that are LLM services, or may hold some."""
+    for value in list(getattr(owner, "__dict__", {}).values()):
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(one, LLMService) or type(one).__name__.endswith(_HOLDERS):
+                yield one
+
+
+def base_url(llm: Any) -> str:
+    """Return the base URL of a service's client, "" if it has none, or it cannot be read."""
+    try:
+        url = getattr(getattr(llm, "_client", None), "base_url", None)
+        return "" if url is None else str(url)
+    except Exception:  # a property of another package's class
+        return ""
+
+
+class PipelineNeighbours(Struct, frozen=True):
+    """Processors that the memory works with; None for those that were not found.
+
+    Attributes:
+        user_aggregator: Collects what users say.
+        assistant_aggregator: Knows which of the agent's words were really spoken.
+        llm: The first LLM service behind the memory.
+        llms: All LLM services of the pipeline: they can read the same context.
+    """
+
+    user_aggregator: LLMUserAggregator | None = None
+    assistant_aggregator: LLMAssistantAggregator | None = None
+    llm: LLMService | None = None
+    llms: tuple[LLMService, ...] = ()
+
+    @property
+    def messages(self) -> list[Any]:
+        """The messages of the aggregators' context; empty without aggregators."""
+        return self.user_aggregator.context.messages if self.user_aggregator else []
+
+
+def find_neighbours(
+    memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any = None
+) -> PipelineNeighbours:
+    """Search the pipeline around the memory, and warn if it is in a wrong place.
+
+    Args:
+        pair: The aggregators, if the application passed them.
+        pipeline: The outermost pipeline, however it is nested; None if it is not known: then only
+            what is in the memory's own flat pipeline is found.
+    """
+    places = Places(pipeline)
+    users, assistants = (
+        tuple(pair)
+        if pair
+        else (
+            _find(memory, LLMUserAggregator, places, before=True)
+            or _find(memory, LLMUserAggregator, places, before=False),
+            _find(memory, LLMAssistantAggregator, places, before=False),
+        )
+    )
+    if wrong := misplacement(memory, places, users, assistants):
+        logger.warning(f"{memory}: {wrong}")
+    around = [memory, *_along(memory, "previous"), *_along(memory, "next")]
+    llms = llm_services(pipeline, *around, users, assistants)
+    llm = _find(memory, LLMService, places, before=False)
+    return PipelineNeighbours(users, assistants, llm, tuple(llms))
+
+
+def _along(processor: Any, way: str) -> Iterator[Any]:
+    while (processor := getattr(processor, way, None)) is not None:
+        yield processor
+
+
+def _find(memory: Any, kind: type, places: Places, *, before: bool) -> Any:
+    along = _along(memory, "previous" if before else "next")
+    flat = next((one for one in along if isinstance(one, kind)), None)
+    return flat or places.nearest(memory, kind, before=before)

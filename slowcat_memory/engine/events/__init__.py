@@ -1,1 +1,0 @@
-"""What happens to memories, for whoever listens."""
