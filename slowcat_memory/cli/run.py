@@ -144,7 +144,7 @@ def idle(
 
 
 def _retry(engine: "MemoryEngine") -> None:
-    from slowcat_memory.idle.scheduler.results import revived
+    from slowcat_memory.idle.scheduler.step import revived
     from slowcat_memory.records import WriteBatch
 
     with engine.snapshot() as snapshot:

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from slowcat_memory.core.blocks.block import BlocksOptions
-from slowcat_memory.core.blocks.options import EpisodesOptions
 from slowcat_memory.core.blocks.session_head import HeadOptions
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.language import language_of
@@ -29,6 +28,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.options import (
     ContextualizeOptions,
     CorrectionsOptions,
+    EpisodesOptions,
     FactsOptions,
     RerankOptions,
     SummariesOptions,

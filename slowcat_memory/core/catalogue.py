@@ -75,8 +75,8 @@ class Catalogue:
         """Yield the rows that have any of some terms.
 
         Args:
-            terms: A word, ("kind", a kind or its family), ("turn", an id), ("about", an entity's id
-                or a folded subject), or "/pinned".
+            terms: A word, ("kind", a kind or its family), ("turn", an id), ("by", the id of what
+                superseded it), ("about", an entity's id or a folded subject), or "/pinned".
         """
         numbers = set[int]().union(*(self._having.get(hash(one), ()) for one in terms))
         return (row for number in sorted(numbers) if (row := self._rows[number]))
@@ -119,6 +119,8 @@ def _terms(memory: Memory) -> Iterator[Hashable]:
     yield from (("kind", memory.kind), ("kind", kind))
     if memory.pinned:
         yield "/pinned"
+    if by := memory.facets.get("superseded_by"):
+        yield "by", by
     if kind == RELATION:
         yield from (("about", said.subject), ("about", said.object))
     elif kind == FACT:

@@ -327,8 +327,7 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
-    from slowcat_memory.core.graph.portrait import EntityNames  # not at every start
-    from slowcat_memory.core.graph.unsourced_facts import graph_of
+    from slowcat_memory.core.graph.portrait import EntityNames, graph_of  # not at every start
 
     reader = memory.reader(scope, local=local)
     with memory.snapshot() as snapshot:

@@ -28,15 +28,13 @@ from slowcat_memory.idle.job import (
     Upkeep,
     new_task,
 )
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
-from slowcat_memory.idle.jobs.extraction.facts import Facts
+from slowcat_memory.idle.jobs.extraction.facts import Facts, NoteFacts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
-from slowcat_memory.idle.jobs.extraction.note_facts import NoteFacts
 from slowcat_memory.idle.jobs.feedback import Corrections, Rerank
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
-from slowcat_memory.idle.jobs.reflection.episodes import Episodes
-from slowcat_memory.idle.jobs.reflection.open_threads import BringUp, Profile
+from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
+from slowcat_memory.idle.jobs.session_log import cursor_of, touched
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.records import Task, WriteBatch
 

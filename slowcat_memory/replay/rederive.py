@@ -22,7 +22,7 @@ from slowcat_memory.core.proactive.policy import USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import idle_work_over
 from slowcat_memory.errors import StoreError
-from slowcat_memory.idle.scheduler.results import mark_inherited
+from slowcat_memory.idle.scheduler.step import mark_inherited
 from slowcat_memory.records import (
     Context,
     Cursor,

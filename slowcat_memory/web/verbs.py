@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.idle.jobs.feedback import JUDGED_QUERY, judgeable
-from slowcat_memory.idle.scheduler.results import revived
+from slowcat_memory.idle.scheduler.step import revived
 from slowcat_memory.records import CommandEntry, Forget, Key, Made, Memory, WriteBatch
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, moment, text

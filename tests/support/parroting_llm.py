@@ -31,7 +31,7 @@ GRADED = re.compile(r"^(\d+)\. ", re.M)
 MANY: dict[str, dict[str, Any]] = {
     "summaries": {"window": 3, "meta_windows": 2, "meta_turns": 4, "share": 1.0},
     "topics": {"least": 1},
-    "episodes": {"window": 2, "cooldown_turns": 0, "cooldown_min": 0, "novelty": 0.0, "words": 1},
+    "episodes": {"window": 2, "words": 1},
     "merge": {"check_low": 0.05},
 }  # fmt: skip
 

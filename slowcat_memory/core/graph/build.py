@@ -8,7 +8,6 @@ from the remaining readings; earlier beliefs stay in the history.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import chain, groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -352,19 +351,14 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     said = [one for reading in touched for one in reading.statements]
     groups, endings = groups_of(said), [one for one in said if one.is_ending]
     wanted = {one.entity for reading in touched for one in reading.mentions}
-    had: dict[Group, list[Memory]] = defaultdict(list)
+    had = list[Memory]()
     for one in kept.relations:
         group = group_of_relation(one)
         if new is None or group in groups or any(touches(end, group) for end in endings):
             groups.add(group)
-            had[group].append(one)
-    later = _later_groups(kept, new) if new is not None else {}
-    rows = [
-        *relations(by_id.values(), groups - later.keys()),
-        *(row for group, added in later.items() for row in _appended(had[group], added)),
-    ]
-    again = [one for group, found in had.items() if group not in later for one in found]
-    there = {one.id: one for one in (*chain.from_iterable(had.values()), *kept.entities)}
+            had.append(one)
+    rows = relations(by_id.values(), groups)
+    there = {one.id: one for one in (*had, *kept.entities)}
     known = entities(by_id.values(), None if new is None else wanted)
     lost = [
         replace(one, retired_at=now)
@@ -375,50 +369,8 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     ids = {one.id for one in put}
     return Changes(
         put=(*(one for one in put if there.get(one.id) != one), *lost),
-        drop=tuple((one.scope, one.id) for one in again if one.id not in ids),
+        drop=tuple((one.scope, one.id) for one in had if one.id not in ids),
     )
-
-
-def _later_groups(kept: StoredGraph, new: Sequence[TurnReading]) -> dict[Group, list[_Stated]]:
-    """Return the statements of groups to which new readings only add later ones.
-
-    The stored relations of such a group need not be derived again, which takes the square of the
-    number of its statements.
-    """
-    replaced = {one.turn for one in kept.readings} & {one.turn for one in new}
-    found: dict[Group, list[_Stated]] = defaultdict(list)
-    excluded = set[Group]()
-    for reading in _in_order(new):
-        if reading.turn in replaced or reading.retired_at is not None:
-            excluded |= groups_of(reading.statements)
-        for said in reading.statements:
-            if not said.is_ending:
-                found[group_of(said)].append(_Stated(said, reading))
-    for reading in (*kept.readings, *new):
-        excluded |= _touched(reading, found)
-    for reading in kept.readings:
-        groups = groups_of(reading.statements)
-        excluded |= {
-            group for group in groups & found.keys() if found[group][0].reading.at <= reading.at
-        }
-        if reading.turn in replaced:
-            excluded |= groups
-    return {group: said for group, said in found.items() if group not in excluded}
-
-
-def _touched(reading: TurnReading, groups: Iterable[Group]) -> set[Group]:
-    """Return the groups that may be changed by what a reading ends."""
-    endings = [one for one in reading.statements if one.is_ending]
-    return {group for group in groups if any(touches(one, group) for one in endings)}
-
-
-def _appended(stored: Iterable[Memory], said: Sequence[_Stated]) -> list[Memory]:
-    """Return the rows of a group that change when later statements are asserted."""
-    before = {one.id: one for one in stored}
-    rows = before
-    for _, same in groupby(said, key=lambda one: one.reading.at):
-        rows = _asserted(rows, same)
-    return [row for id, row in rows.items() if before.get(id) is not row]
 
 
 def group_of_relation(row: Memory) -> Group:

@@ -337,11 +337,18 @@ def words(text: str) -> set[str]:
     return set(fingerprint(text).split()) - EMPTY
 
 
+RANK = 60
 NEWEST = 2000  # log entries back, judging starts in a store that was never judged
 
 
+def _is_judged(turn: Turn) -> bool:
+    """Return whether a query may ask for a memory: no memory answers a long statement."""
+    asks = "?" in turn.text or len(turn.text.split()) <= REACTION_WORDS
+    return is_query(turn) and (asks or reaction(turn.text) is not None)
+
+
 class Rerank:
-    """An LLM judges which of the memories ranked for a query answer it.
+    """An LLM judges which of the memories ranked for a query answer it: of a question, or of a few words.
 
     A memory that was offered and does not answer is a hard negative; for one that was rejected,
     this is no new information.
@@ -360,14 +367,14 @@ class Rerank:
             cursor = snapshot.cursor(self.name)
             after = cursor.position if cursor else max(0, snapshot.last_id() - NEWEST)
             turns, upto = turns_since(snapshot, after)
-            queries = [turn for turn in turns if is_query(turn) and turn.scope in scopes]
+            queries = [turn for turn in turns if turn.scope in scopes and _is_judged(turn)]
             tasks = tuple(
                 new_task(
                     self.name,
                     turn.scope,
                     str(turn.id),
                     context.now,
-                    60 if turn.text.rstrip().endswith("?") else 70,
+                    RANK,
                     sources=(turn.id,),
                 )
                 for turn in queries

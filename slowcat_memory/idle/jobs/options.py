@@ -59,6 +59,20 @@ class FactsOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_field
     types: tuple[str, ...] = ENTITY_TYPES
 
 
+class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which parts of a conversation become episodes.
+
+    Attributes:
+        window: User turns of an episode, with the agent's between them.
+        per_day: Most episodes per day of the user.
+        words: Fewest user words of an episode.
+    """
+
+    window: Annotated[int, Meta(ge=1, le=100)] = 4
+    per_day: Annotated[int, Meta(ge=0, le=1000)] = 6
+    words: Annotated[int, Meta(ge=0, le=1000)] = 15
+
+
 class CorrectionsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Judgements from what the user says of a reply.
 

@@ -30,12 +30,14 @@ from slowcat_memory.idle.job import Contexts, Job, Model, OverBudgetError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
-from slowcat_memory.idle.scheduler.results import NewModels, batch_of, run_of
 from slowcat_memory.idle.scheduler.step import (
+    NewModels,
     ServerProbe,
     StepResult,
+    batch_of,
     find_tracer,
     probe_while_open,
+    run_of,
     run_step,
     step_span,
 )

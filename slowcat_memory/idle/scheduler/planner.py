@@ -24,7 +24,7 @@ from slowcat_memory.idle.job import (
 )
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH
+from slowcat_memory.idle.scheduler.step import BACKOFF_GROWTH
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Cursor, SessionEdge, Task, Turn, WriteBatch

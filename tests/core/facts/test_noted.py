@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from slowcat_memory.idle.jobs.extraction.note_facts import facts_of_note
+from slowcat_memory.idle.jobs.extraction.facts import facts_of_note
 from slowcat_memory.records import Memory
 from tests.support.rows import each_row, listed, listed_texts
 

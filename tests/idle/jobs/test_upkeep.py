@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.idle.jobs.changed_scopes import cursor_of, touched
+from slowcat_memory.idle.jobs.session_log import cursor_of, touched
 from slowcat_memory.records import SessionEdge, Task, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
-from slowcat_memory.idle.scheduler.results import NewModels
+from slowcat_memory.idle.scheduler.step import NewModels
 from slowcat_memory.records import Run, Task
 
 NOW = datetime(2026, 5, 12, tzinfo=UTC)

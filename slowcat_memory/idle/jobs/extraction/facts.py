@@ -5,21 +5,42 @@ holds two positions in the log: turns read by rules are read again once there is
 replace theirs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from datetime import tzinfo
+from itertools import islice, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import is_derived_local, is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
-from slowcat_memory.core.facts.fact import ExtractedFact, fact_key, fact_memory, is_fact, key_id
-from slowcat_memory.core.facts.prompt import VERSION
-from slowcat_memory.core.memory import FACT, chunk_id
+from slowcat_memory.core.facts.fact import (
+    ExtractedFact,
+    fact_id,
+    fact_key,
+    fact_memory,
+    is_fact,
+    key_id,
+)
+from slowcat_memory.core.facts.prompt import VERSION, facts_by_rule
+from slowcat_memory.core.language import LANGUAGES, Language
+from slowcat_memory.core.memory import FACT, NOTE, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.core.validity import revive, supersede
-from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, new_task, payload_of
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    NoOptions,
+    Plan,
+    Trigger,
+    cursor_at,
+    llm_of,
+    new_task,
+    payload_of,
+)
 from slowcat_memory.idle.jobs.extraction.register import derived_again, registered
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
@@ -28,7 +49,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     SessionExtractor,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
-from slowcat_memory.idle.jobs.session_log import Progress, is_remote, may_see
+from slowcat_memory.idle.jobs.session_log import Progress, is_remote, may_see, plan_changed
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
@@ -111,11 +132,10 @@ class Facts(SessionExtractor):
         """Extract facts by the LLM; they replace those found by rules in these turns."""
         due, seen = request.due, request.seen
         with context.snapshot() as snapshot:
-            every = [one for one in snapshot.memories(seen[0].scope, f"{FACT}/") if is_fact(one)]
-        ruled = [one for one in every if _is_by_rule(one) and one.sources[0] in due]
-        replaced = {one.id for one in ruled}
-        showable = may_see([one for one in every if one.id not in replaced], context)
-        nearest = _nearest(showable, due, context.options.known)
+            rows = context.view(Catalogue, snapshot, seen[0].scope, _stems)
+            of_turns = rows.having(*(("turn", chunk_id(id)) for id in due))
+            ruled = [one for one in _read(snapshot, of_turns) if _is_by_rule(one, due)]
+            nearest = _nearest(snapshot, rows, due, {one.id for one in ruled}, context)
         known = request.known.with_facts(_lines(nearest, context))
         prompt = Prompt(
             job=NAME,
@@ -128,11 +148,11 @@ class Facts(SessionExtractor):
         answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
-        if not answer.value.facts and _overlooks(due, every, context):
+        if not answer.value.facts and _overlooks(due, context):
             raise OverlookedError
         made = Made(job=NAME, version=self.version, model=answer.model)
         new = _standing_in(_memories(found.kept, made, context), ruled)
-        batch = await _batch(new, _replaced(ruled, every, new, context), context)
+        batch = await _batch(new, _replaced(ruled, new, context), context)
         # What a turn ends in plain words ends, whatever the LLM makes of it.
         over = [replace(one, predicate="") for one in _facts_by_rule(due, context) if one.ends]
         graph = await registered(due, [*found.kept, *over], found.named, made, context)
@@ -160,33 +180,60 @@ def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[Extract
     ]
 
 
-def _overlooks(due: Mapping[int, Turn], every: Iterable[Memory], context: JobContext) -> bool:
+def _overlooks(due: Mapping[int, Turn], context: JobContext) -> bool:
     """Return whether rules find a fact in these turns that no other turn states."""
-    elsewhere = {
-        fold(one.text)
-        for one in every
-        if one.retired_at is None and one.sources and one.sources[0] not in due
-    }
-    return any(fold(one.content) not in elsewhere for one in _facts_by_rule(due, context))
+    found = _facts_by_rule(due, context)
+    with context.snapshot() as snapshot:
+        rows = context.view(Catalogue, snapshot, next(iter(due.values())).scope, _stems)
+        return not all(_is_elsewhere(one, due, rows, snapshot) for one in found)
 
 
-def _is_by_rule(fact: Memory) -> bool:
+def _is_elsewhere(
+    found: ExtractedFact, due: Mapping[int, Turn], rows: Catalogue, snapshot: Snapshot
+) -> bool:
+    words = _stems(found.content)
+    counts = rows.common(words)
+    alike = (snapshot.memory(found.turn.scope, id) for id in counts if counts[id] == len({*words}))
+    return any(
+        is_fact(one) and fold(one.text) == fold(found.content)
+        for one in alike
+        if one and one.retired_at is None and one.sources and one.sources[0] not in due
+    )
+
+
+def _stems(text: str) -> list[str]:
+    return list(words_of(text))
+
+
+def _read(snapshot: Snapshot, rows: Iterable[Memory]) -> Iterator[Memory]:
+    """Yield the facts of some rows of a catalogue, with their texts."""
+    found = (snapshot.memory(row.scope, row.id) for row in rows if is_fact(row))
+    return (one for one in found if one is not None)
+
+
+def _is_by_rule(fact: Memory, due: Container[int]) -> bool:
     ours = fact.made is not None and fact.made.job == NAME and not fact.made.model
-    return ours and fact.retired_at is None and bool(fact.sources)
+    return ours and fact.retired_at is None and bool(fact.sources) and fact.sources[0] in due
 
 
-def _nearest(facts: Iterable[Memory], due: Mapping[int, Turn], most: int) -> list[Memory]:
+def _nearest(
+    snapshot: Snapshot,
+    rows: Catalogue,
+    due: Mapping[int, Turn],
+    but: Container[str],
+    context: JobContext,
+) -> list[Memory]:
     """Return the facts said before some turns that share most words with them."""
     first = min(due)
     said = set[str]().union(*(words_of(f"{t.speaker} {t.text}") for t in due.values()))
-    scored = [
-        (len(said & words_of(one.text).keys()), one.recorded_at or one.valid_from, one.id, one)
-        for one in facts
-        if one.retired_at is None and min(one.sources, default=0) < first
-    ]
-    scored = [entry for entry in scored if entry[0]]
-    scored.sort(key=lambda entry: entry[:3], reverse=True)
-    return [entry[3] for entry in scored[:most]]
+    ranked = rows.ranked((FACT,), dict.fromkeys(said, 1.0), {})
+    sharing = [row for row, shared, _ in takewhile(lambda entry: entry[1] > 0, ranked)]
+    shown = (
+        row
+        for row in may_see(sharing, context)
+        if row.retired_at is None and min(row.sources, default=0) < first and row.id not in but
+    )
+    return list(islice(_read(snapshot, shown), context.options.known))
 
 
 def _lines(facts: Iterable[Memory], context: JobContext) -> list[KnownLine]:
@@ -237,9 +284,7 @@ def _standing_in(new: Sequence[Memory], ruled: Sequence[Memory]) -> list[Memory]
     ]
 
 
-def _replaced(
-    ruled: Sequence[Memory], every: Sequence[Memory], new: Sequence[Memory], context: JobContext
-) -> list[Memory]:
+def _replaced(ruled: Sequence[Memory], new: Sequence[Memory], context: JobContext) -> list[Memory]:
     """Retire the rules' facts of turns where the LLM has facts; undo what they superseded."""
     written = {one.id for one in new}
     by_turn = {one.sources[0]: one for one in new if is_fact(one)}
@@ -248,7 +293,13 @@ def _replaced(
         for one in ruled
         if one.id not in written and one.sources[0] in by_turn
     }
-    back = revive(every, frozenset(gone))
+    back = list[Memory]()
+    if gone:
+        with context.snapshot() as snapshot:
+            rows = context.view(Catalogue, snapshot, ruled[0].scope, _stems)
+            back = revive(
+                _read(snapshot, rows.having(*(("by", id) for id in gone))), frozenset(gone)
+            )
     return [*gone.values(), *(one for one in back if one.id not in written)]
 
 
@@ -288,3 +339,103 @@ async def with_key_vectors(
         for key, row in zip(keys, made.vectors, strict=False)  # none without a model
     )
     return replace(batch, vectors=vectors, embedder=context.space)
+
+
+MOST_WORDS = 40  # of a note that is tried in the first person
+NOTES, NOTES_VERSION, NOTES_RANK = "note_facts", 1, 46
+
+
+class NoteFacts:
+    """Facts of notes: what a user asked to keep, or another program wrote down, read by rule.
+
+    Notes are in no session, so `Facts` does not meet them. A fact of a note names the note as its
+    origin: forgetting the note deletes it, and recall finds the note, not the fact.
+    """
+
+    name = NOTES
+    version = NOTES_VERSION
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=300.0)
+    Options: type[Struct] = NoOptions
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan a task for each namespace that changed."""
+        with context.snapshot() as snapshot:
+            return plan_changed(
+                NOTES, str(NOTES_VERSION), f"{FACT}/", (NOTE,), NOTES_RANK, snapshot, context
+            )
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Write the facts of current notes that are not there yet; retire those of former notes."""
+        with context.snapshot() as snapshot:
+            notes = list(snapshot.memories(task.scope, f"{NOTE}/"))
+            facts = snapshot.memories(task.scope, f"{FACT}/") if notes else ()
+            known = {one.id: one for one in facts}
+        current = [one for one in notes if one.retired_at is None]
+        new = {one.id: one for one in _of_notes(current, context) if one.id not in known}
+        gone = {(one.scope, one.id) for one in notes if one.retired_at is not None}
+        retired = [
+            replace(one, retired_at=context.now)
+            for one in known.values()
+            if one.retired_at is None
+            and not gone.isdisjoint(one.derived_from)
+            and (one.made is not None and one.made.job == NOTES)
+        ]
+        made = list(new.values())
+        return WriteBatch(
+            memories=(*made, *retired), tasks=(merge_task(made, context),) if made else ()
+        )
+
+
+def _of_notes(notes: Iterable[Memory], context: JobContext) -> Iterator[Memory]:
+    made = Made(job=NOTES, version=NOTES_VERSION)
+    for note in notes:
+        for drawn in facts_of_note(note, context.zone):
+            fact = fact_memory(drawn, context.now, made, local_only=note.local_only)
+            yield replace(
+                fact,
+                id=fact_id(note.scope, f"{note.id} {fact.text}", 0),
+                derived_from=((note.scope, note.id),),
+                local_inherited=note.local_only,
+            )
+
+
+def facts_of_note(note: Memory, zone: tzinfo) -> list[ExtractedFact]:
+    """Return the facts that the rules read in a note; their turn is the note, and they quote it."""
+    for text in (note.text, *dict.fromkeys(_first_person(note))):
+        turn = Turn(
+            session="", scope=note.scope, speaker=note.speaker, role="user", text=text,
+            at=note.valid_from,
+        )  # fmt: skip
+        if found := facts_by_rule(turn, zone):
+            return [replace(one, quote=note.text, sources=note.sources) for one in found]
+    return []
+
+
+def _first_person(note: Memory) -> Iterator[str]:
+    for language in LANGUAGES:
+        words = _without_subject(note, language).split()
+        if not 2 <= len(words) <= MOST_WORDS:
+            continue
+        verb, rest = words[0].lower(), " ".join(words[1:])
+        yield f"{language.noted.i} {_conjugated(verb, language)} {rest}"
+        for my in language.noted.mine:
+            yield f"{my} {verb} {rest}"
+
+
+def _without_subject(note: Memory, language: Language) -> str:
+    """Return a note without the words for the user at its beginning."""
+    for subject in (note.speaker, *language.noted.subjects):
+        for after in ("'s ", "’s ", " "):
+            if fold(note.text).startswith(fold(subject) + after):
+                return note.text[len(subject) + len(after) :]
+    return note.text
+
+
+def _conjugated(verb: str, language: Language) -> str:
+    """Return a verb of the third person in the first; a verb in the first person stays."""
+    if known := dict(language.noted.verbs).get(verb):
+        return known
+    ends = ((ending, own) for ending, own in language.noted.endings if verb.endswith(ending))
+    ending, own = next(ends, ("", ""))
+    return verb.removesuffix(ending) + own

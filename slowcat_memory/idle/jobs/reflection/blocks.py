@@ -66,7 +66,7 @@ from slowcat_memory.idle.job import (
     llm_of,
     payload_of,
 )
-from slowcat_memory.idle.jobs.changed_scopes import (
+from slowcat_memory.idle.jobs.session_log import (
     epoch_and_day,
     plan_changed,
     recent_sessions,

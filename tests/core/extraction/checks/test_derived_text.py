@@ -85,8 +85,8 @@ def test_every_result_of_a_job_passes_the_filter() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and ast.unparse(node) == "result.batch":
                 found.append(file.name)
-    source = (PACKAGE / "idle/scheduler/results.py").read_text("utf-8")
-    assert set(found) == {"results.py"} and "kept = keepable_batch(batch)" in source
+    source = (PACKAGE / "idle/scheduler/step.py").read_text("utf-8")
+    assert set(found) == {"step.py"} and "kept = keepable_batch(batch)" in source
     written = [line for line in source.splitlines() if "done=task.id" in line]
     assert all("kept" in line or "WriteBatch(done=task.id, tasks=" in line for line in written)
 

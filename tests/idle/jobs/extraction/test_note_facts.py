@@ -7,12 +7,12 @@ import pytest
 
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.engine import MemoryEngine, read_graph
-from slowcat_memory.idle.jobs.extraction.note_facts import NAME, NoteFacts
+from slowcat_memory.idle.jobs.extraction.facts import NoteFacts
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import memory_config
 
-JOBS = (NAME, "merge")
+JOBS = (NoteFacts.name, "merge")
 
 
 @pytest.fixture

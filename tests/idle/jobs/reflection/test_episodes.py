@@ -55,8 +55,7 @@ def test_episodes_every_short_evening_has_its_own(tmp_path: Path, clock: FixedCl
         engine.idle.until_done(("episodes",))
     found = _episodes(engine)
     engine.close()
-    assert len(found) == len(EVENINGS)
-    assert len(found["episode/14"]) == 4, "two windows on one matter are one episode"
+    assert len(found) == 6, "a window of an evening each"
 
 
 @pytest.mark.parametrize("at_once", [2, 3, 5])

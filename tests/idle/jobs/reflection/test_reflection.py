@@ -10,8 +10,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
-from slowcat_memory.idle.jobs.reflection.episodes import Episodes
-from slowcat_memory.idle.jobs.reflection.open_threads import BringUp, Profile
+from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
 from slowcat_memory.records import Forget, Memory, SessionEdge, Statement, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
@@ -212,8 +211,7 @@ def test_reflection_a_far_day_does_not_keep_near_ones_waiting(
 
 
 def test_reflection_a_day_has_its_share_of_episodes(opened: Any, clock: FixedClock) -> None:
-    engine = opened(episodes={"window": 1, "cooldown_turns": 0, "cooldown_min": 0.0, "per_day": 2,
-                              "alike": 1.0, "words": 5})  # fmt: skip
+    engine = opened(episodes={"window": 1, "per_day": 2, "words": 5})
     for number in range(2):
         week(engine, clock, number)
     found = memories(engine, "episode/")

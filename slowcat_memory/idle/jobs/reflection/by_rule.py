@@ -1,8 +1,4 @@
-"""Jobs by rule: open threads that the agent may bring up, worded in advance, and the profile.
-
-See ``core.proactive.open_threads``. A source is brought up at most once: one that was used, or that
-the user dismissed, is not queued again. One that was displaced by another is, until it expires.
-"""
+"""Jobs by rule: what may be brought up, the profile of the user, and episodes; see ``Job``."""
 
 from collections.abc import Sequence
 
@@ -27,9 +23,10 @@ from slowcat_memory.core.blocks.lasting import (
     profile_of,
 )
 from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.facts.fact import key_id, stating_turns
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory import ICEBREAKER, family
+from slowcat_memory.core.memory import EPISODE, ICEBREAKER, family
 from slowcat_memory.core.proactive.closing import Later, later_of
 from slowcat_memory.core.proactive.open_threads import (
     PLAN,
@@ -43,15 +40,32 @@ from slowcat_memory.core.proactive.open_threads import (
     repeats,
 )
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
-from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.idle.job import JobContext, Needs, NoOptions, Plan, Trigger
-from slowcat_memory.idle.jobs.changed_scopes import (
+from slowcat_memory.core.summaries import by_rule
+from slowcat_memory.core.summaries.options import ExtractiveOptions
+from slowcat_memory.core.text.normalize import Tokenizer, fold
+from slowcat_memory.core.time.periods import day_of
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    NoOptions,
+    Plan,
+    Trigger,
+    cursor_at,
+    new_task,
+    payload_of,
+)
+from slowcat_memory.idle.jobs.options import EpisodesOptions
+from slowcat_memory.idle.jobs.session_log import (
+    Progress,
+    SessionsCursor,
     epoch_and_day,
     plan_changed,
+    read_sessions,
+    readable_turns,
     recent_sessions,
     user_of,
 )
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 
 NAME = "bring_up"
 RANK, PROFILE_RANK = 88, 89  # after their input facts
@@ -60,7 +74,12 @@ _BROUGHT_UP = (THREAD, EVENT, PLAN)
 
 
 class BringUp:
-    """The job; see ``Job``."""
+    """Open threads that the agent may bring up, worded in advance.
+
+    See ``core.proactive.open_threads``. A source is brought up at most once: one that was used, or
+    that the user dismissed, is not queued again. One that was displaced by another is, until it
+    expires.
+    """
 
     name = NAME
     version = VERSION
@@ -208,3 +227,85 @@ class Profile:
 def _beyond_name(fields: dict[str, ProfileField], user: str) -> dict[str, ProfileField]:
     """Leave out a name that is the user's, which the line begins with."""
     return {n: one for n, one in fields.items() if n != "name" or fold(one.value) != fold(user)}
+
+
+EPISODES, EPISODES_VERSION, EPISODES_RANK = "episodes", 2, 70
+TEXT = ExtractiveOptions(words=45, least=45)
+
+
+class Episodes:
+    """The parts of a conversation in which the user says something, with what was stated.
+
+    Which parts these are follows from the turns alone, so that a conversation has the same episodes
+    whenever, and in whatever order, it is worked on. Recall ignores episodes: it finds the turns
+    themselves.
+    """
+
+    name = EPISODES
+    version = EPISODES_VERSION
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=300.0)
+    Options: type[Struct] = EpisodesOptions
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan a task for each conversation that is over."""
+        with context.snapshot() as snapshot:
+            before = snapshot.cursor(EPISODES)
+            note = payload_of(before, SessionsCursor) or SessionsCursor()
+            progress = Progress(before.position if before else 0, note.open)
+            sessions, progress = read_sessions(snapshot, progress, context, whole=True)
+        tasks = tuple(
+            new_task(EPISODES, s.scope, s.id, s.started, EPISODES_RANK) for s, _ in sessions
+        )
+        cursor = cursor_at(EPISODES, progress.upto, SessionsCursor(open=progress.open))
+        return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Write the episodes of a conversation, as many as its day still has room for."""
+        with context.snapshot() as snapshot:
+            session = snapshot.session(task.key)
+            if session is None:
+                return WriteBatch()
+            turns = readable_turns(snapshot, session, session.first_turn, session.last_turn)
+            known = list(snapshot.memories(task.scope, f"{EPISODE}/"))
+        made = [one for one in known if one.made is not None and one.made.job == EPISODES]
+        earlier = [one.facets["day"] for one in made if one.sources[0] < session.first_turn]
+        new = dict[str, Memory]()
+        for window in _windows(turns, context.options.window):
+            if not _is_substantial(window, context.options.words):
+                continue
+            found = _episode(window, context)
+            if found.text and earlier.count(found.facets["day"]) < context.options.per_day:
+                earlier.append(found.facets["day"])
+                new[found.id] = found
+        own = [one for one in made if session.first_turn <= one.sources[0] <= session.last_turn]
+        gone = tuple((one.scope, one.id) for one in own if one.id not in new and not one.pinned)
+        return WriteBatch(memories=tuple(new.values()), drop=gone)
+
+
+def _windows(turns: Sequence[Turn], size: int) -> list[list[Turn]]:
+    """Divide turns into windows of so many of the user's, each beginning with one."""
+    firsts = [place for place, turn in enumerate(turns) if turn.role == "user"][::size]
+    return [list(turns[at:end]) for at, end in zip(firsts, (*firsts[1:], None), strict=True)]
+
+
+def _is_substantial(window: Sequence[Turn], words: int) -> bool:
+    own = [turn.text for turn in window if turn.role == "user" and not small_talk(turn.text)]
+    return sum(len(text.split()) for text in own) >= words
+
+
+def _episode(window: Sequence[Turn], context: JobContext) -> Memory:
+    first, tokenize = window[0], Tokenizer().for_queries()
+    return Memory(
+        id=f"{EPISODE}/{first.id}",
+        kind=EPISODE,
+        scope=first.scope,
+        speaker=first.speaker,
+        text=by_rule.of_turns(window, context.zone, tokenize, TEXT).text,
+        valid_from=first.at,
+        recorded_at=context.now,
+        sources=tuple(turn.id for turn in window),
+        trust="agent",
+        facets={"day": day_of(first.at, context.zone).name, "until": window[-1].at.isoformat()},
+        made=Made(job=EPISODES, version=EPISODES_VERSION),
+    )
