@@ -43,6 +43,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import LLM, ThinkingOptions
+from slowcat_memory.transfer.import_ import moments
 
 DEPTH = 50  # hits a question
 JOB = "contextualize"
@@ -159,14 +160,13 @@ def answer_all(
                     found = engine.search(question.text, scope, DEPTH, now=now, dialogue=dialogue)
                     ms.append((time.perf_counter() - began) * 1e3)
                     named = ("+".join(origins.of(engine, h.memory.sources)) for h in found.hits)
-                    run[question.id] = [document for document in named if document]
+                    run[question.id] = list(filter(None, named))
                     if also:
                         also(engine, question, scope, now)
                 for session in sessions:
-                    ids = transfer.ingest(engine, scope, session)
-                    with engine.snapshot() as log:
-                        times = [turn.at for turn in map(log.turn, ids) if turn]
-                    last, fresh = max([*times, *([last] if last else [])], default=None), True
+                    transfer.ingest(engine, scope, session)
+                    times = moments(session, engine.zone)
+                    last, fresh = max([*times, last] if last else times, default=None), True
     return {q.id: run[q.id] for q in data.questions if q.id in run}, ms
 
 

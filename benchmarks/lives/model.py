@@ -160,7 +160,7 @@ def load(path: Path) -> Life:
     return life
 
 
-def diaries(folder: Path = FOLDER) -> Iterator[Life]:
-    """Yield the hand-written diaries of a folder by name: lives of two to four weeks."""
-    for path in sorted(folder.glob("*.toml")):
+def diaries() -> Iterator[Life]:
+    """Yield the hand-written diaries by name: lives of two to four weeks."""
+    for path in sorted(FOLDER.glob("*.toml")):
         yield load(path)

@@ -229,13 +229,16 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memor
     from slowcat_memory.core.text.normalize import fold
 
     graph, wanted = _graph(engine, scope), set(fold(about).split())
-    rows = [(one, one.statement) for one in graph.relations]
-    if ids := {one.id for one in graph.names.find(about)}:
-        return [one for one, said in rows if ids & {said.subject, said.object}]
+    if ids := {person.id for person in graph.names.find(about)}:
+        return [
+            known
+            for known in graph.relations
+            if ids & {known.statement.subject, known.statement.object}
+        ]
     return [
-        one
-        for one, said in rows
-        if wanted <= set(fold(f"{one.text} {said.quote}").replace(".", "").split())
+        known
+        for known in graph.relations
+        if wanted <= set(fold(f"{known.text} {known.statement.quote}").replace(".", "").split())
     ]
 
 

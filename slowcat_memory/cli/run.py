@@ -144,13 +144,12 @@ def idle(
 
 
 def _retry(engine: "MemoryEngine") -> None:
-    from slowcat_memory.idle.scheduler.step import revived
-    from slowcat_memory.records import WriteBatch
+    from slowcat_memory.idle.scheduler.step import second_try
 
     with engine.snapshot() as snapshot:
         failed = snapshot.tasks(state="dead")
     for task in failed:
-        engine.apply("cli", WriteBatch(done=task.id, tasks=(revived(task),), retask=True))
+        engine.apply("cli", second_try(task))
     done(f"{count(len(failed), 'task')} will be tried again.")
 
 

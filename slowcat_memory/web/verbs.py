@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.idle.jobs.feedback import JUDGED_QUERY, judgeable
-from slowcat_memory.idle.scheduler.step import revived
+from slowcat_memory.idle.scheduler.step import second_try
 from slowcat_memory.records import CommandEntry, Forget, Key, Made, Memory, WriteBatch
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, moment, text
@@ -209,8 +209,7 @@ def retry(page: PageContext, given: Given) -> dict[str, Any]:
         dead = snapshot.tasks(state="dead")
     tasks = [one for one in dead if page.shows(one.scope) and wanted in (None, one.id)]
     for task in tasks:
-        again = WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
-        page.memory.apply(JOB, again)
+        page.memory.apply(JOB, second_try(task))
     return {"tasks": len(tasks)}
 
 

@@ -297,6 +297,10 @@ def revived(task: Task) -> Task:
     return replace(task, state="waiting", attempts=0, not_before=None)
 
 
+def second_try(task: Task) -> WriteBatch:
+    return WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
+
+
 def mark_inherited(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
     """Mark memories as what they were made from is marked, for whatever indexes this batch.
 
