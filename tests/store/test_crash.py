@@ -9,7 +9,7 @@ from tests.support.harnesses import harness
     "run",
     [
         "kill9 --count 12",
-        "forget9 --count 3",
+        "forget9 --count 3 --seed 2001",
         "powerloss --count 24",
         "powerloss --what relaxed --count 16",
         "powerloss --what backup --count 12",

@@ -24,7 +24,7 @@ from slowcat_memory.core.language.word_classes import OTHER, STOP
 SURE: Final = 0.6
 _RATHER_SURE = 0.5  # of what takes nothing away, or not before a "yes"
 _QUITE_SURE = 0.9  # although something speaks against it, or no word of the memory is there
-_THIS_KIND: Final = 0.5  # that it is this change and no other
+_THIS_KIND: Final = 0.5  # that it is this change and no other, which no preview shows
 LIKELY = 0.25  # enough to ask about a change, and to tell the LLM that nothing was changed
 READ = range(3, 26)  # words of what is judged: shorter utterances are set phrases
 _LEAST = 2  # words of a statement
@@ -163,7 +163,7 @@ def find_intended(said: Utterance, model: IntentModel) -> IntendedCommand | None
         return None
     if kind.startswith("forget") and _only_stores(words, said.table):
         return None
-    certain = kind in QUESTIONS | OWN_WORDS or intent.share >= _THIS_KIND
+    certain = kind in QUESTIONS | OWN_WORDS | _NEEDS_ARGUMENT or intent.share >= _THIS_KIND
     if certain and intent.asks >= _bar(kind, doubts):
         return _with_argument(kind, shared, said)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
