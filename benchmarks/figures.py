@@ -106,7 +106,7 @@ GUARDS: dict[str, tuple[Guard, ...]] = {
         _written("facts kept"),
         _written("right beside wrong kept"),
         _written("wrong kept"),
-        _written("facts kept", model="good"),
+        _written("facts kept", "good"),
         Guard(
             "good model, held out: tokens a turn, in",
             "written", "by_half/held out/good/economy/all/in_per_turn",
@@ -130,13 +130,12 @@ GUARDS: dict[str, tuple[Guard, ...]] = {
     ),
     "commands": (
         _unseen("lookalikes", "taken", "≤ 1"),
-        *(
-            Guard(f"{name}: taken", "real_talk", f"data/{name}/taken", "≤ 0", "%") for name in DATA
-        ),
         _unseen("commands", "right kind", "≥ 86"),
         _unseen("lookalikes", "asked back", "≤ 10"),
         *(
-            Guard(f"{name}: asked", "real_talk", f"data/{name}/asked", "≤ 1", "%") for name in DATA
+            Guard(f"{name}: {figure}", "real_talk", f"data/{name}/{figure}", goal, "%")
+            for figure, goal in (("taken", "≤ 0"), ("asked", "≤ 1"))
+            for name in DATA
         ),
         _unseen("commands", "right argument of those done", "≥ 85"),
     ),

@@ -170,7 +170,7 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
         }
         return spent, member.holding.warm
     finally:
-        await asyncio.to_thread(member.release)
+        await asyncio.to_thread(member.close)
 
 
 # -------------------------------------------------------------------- append

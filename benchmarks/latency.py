@@ -163,7 +163,7 @@ async def _conversation(
     idle = await lag(asyncio.sleep(idle_s))
     talk = await lag(_work(engine, third, size, TALK_S))
     flood = await lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
-    await asyncio.to_thread(engine.drain)
+    await asyncio.to_thread(engine.flush, indexed=True)
     busy = await _beside_busy(engine, fifth)
     building = await _during_build(engine, sixth)
     waits = {
@@ -321,7 +321,7 @@ async def _store(engine: MemoryEngine, count: int, after: int, pause_s: float) -
             acks.append(ack)
             await asyncio.sleep(pause_s)
     await asyncio.gather(*(asyncio.wrap_future(ack.future) for ack in acks))
-    await asyncio.to_thread(engine.drain)
+    await asyncio.to_thread(engine.flush, indexed=True)
     return {"accept": percentiles(accept), "durable": percentiles(durable)}
 
 

@@ -24,6 +24,7 @@ that found ``nothing``, and ``wasted`` recalls a turn.
 import asyncio
 import random
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -202,7 +203,7 @@ class Talk:
     async def hold(self, turns: int) -> tuple[list[float], dict[str, int]]:
         """Hold conversations; how long the turns that count waited, and what was counted meanwhile."""
         waits: list[float] = []
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         count = turns + WARM_UP * -(-turns // CONVERSATION)
         left = iter(corpus.questions(count, common.SEED))
         for first in range(0, turns, CONVERSATION):
@@ -212,8 +213,8 @@ class Talk:
                 before, waited = await self._one(said)
             waits += waited
             for what, after in self._engine.metrics.counts().items():
-                counts[what] = counts.get(what, 0) + after - before.get(what, 0)
-            await asyncio.to_thread(self._engine.drain)
+                counts[what] += after - before.get(what, 0)
+            await asyncio.to_thread(self._engine.flush, indexed=True)
         return waits, counts
 
     async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[float]]:

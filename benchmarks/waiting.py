@@ -97,7 +97,7 @@ async def _loading(engine: MemoryEngine) -> dict[str, list[Recall]]:
     alone, beside = await _recall_during(asyncio.sleep(ALONE_S), engine, texts), list[Recall]()
     for other in OTHERS:
         await engine.recall(next(texts), other)  # begins to load it
-        beside += await _recall_during(asyncio.to_thread(engine.drain), engine, texts)
+        beside += await _recall_during(asyncio.to_thread(engine.flush, indexed=True), engine, texts)
     return {"alone": alone, "beside": beside}
 
 

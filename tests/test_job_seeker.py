@@ -81,7 +81,7 @@ def month(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Month]:
     made = Month(tmp_path / "memory", ScriptedLLM(answer) if request.param else None)
     for number in range(len(SESSIONS)):
         run(made.week(number))
-        made.idle.until_done(number)
+        made.think(number)
     yield made
     made.engine.close()
 

@@ -448,7 +448,7 @@ def test_marks_are_made_after_an_import_that_was_killed_before(
 ) -> None:
     rows = [{"text": "My PIN is 4711", "pinned": True}, {"text": "I like tea"}]
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(engine, "mark", lambda *args, **how: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(engine, "edit", lambda *args, **how: (_ for _ in ()).throw(KeyboardInterrupt))
         rows_imported(engine, tmp_path, *rows)
     rows_imported(engine, tmp_path, *rows)
     with engine.snapshot() as snapshot:

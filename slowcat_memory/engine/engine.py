@@ -506,12 +506,11 @@ class MemoryEngine:
 
         Args:
             timeout_s: The longest wait; None for no limit.
-            indexed: Wait until it is indexed and embedded as well.
+            indexed: Wait until it is indexed and embedded as well; the vectors are durable then.
         """
-        durable = self.store.flush(timeout_s)
         if indexed:
             self.wiring.indexer.drain()
-        return durable
+        return self.store.flush(timeout_s)
 
 
 _shared: Shared[MemoryEngine] = Shared()

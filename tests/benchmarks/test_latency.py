@@ -36,7 +36,7 @@ class Fake:
     """An engine that notes its recalls, and which activity holds its gate."""
 
     def __init__(self, log: list) -> None:
-        self.log, self.held = log, set[str]()
+        self.log, self.held, self.blocks = log, set[str](), self
 
     async def recall(self, text: str, scope: str, **_) -> Recollection:
         self.log.append((text, bool(self.held)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.store import data_file
@@ -56,7 +56,7 @@ def test_change_import_keeps_the_turns_when_embedding_fails(
     def fail(*args: object, **named: object) -> None:
         raise ProviderError("the model is ill", hint="Wait.")
 
-    monkeypatch.setattr(MemoryEngine, "maintain", fail)
+    monkeypatch.setattr(Upkeep, "tidy", fail)
     (sm.folder / "chat.txt").write_text("Anna: hello\n")
     result = sm("import", "chat.txt", "--date", "2024-05-01")
     assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout

@@ -64,7 +64,7 @@ def test_idle_jobs_for_a_script(filled) -> None:
 
 
 def test_idle_retry_makes_a_task_as_good_as_new(filled, monkeypatch) -> None:
-    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 0)
+    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 0)
     assert "2 tasks will be tried again" in filled.ok("idle", "--retry")
     rows = filled.json("show", "jobs")["tasks"]
     assert all(row.get("state", "waiting") == "waiting" for row in rows)
@@ -90,7 +90,7 @@ def test_idle_knows_its_jobs(sm) -> None:
 
 def test_idle_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
     Store.open(sm.store).close()
-    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 3)
+    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 3)
     result = sm("idle")
     assert result.exit_code == 1 and "3 tasks left" in result.stderr
 
@@ -134,7 +134,7 @@ def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None
 
 
 def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
-    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 0)
+    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 0)
     result = filled("idle")
     assert result.exit_code == 1 and "Nothing is left" not in result.stdout
     assert "2 tasks given up" in result.stderr and "idle --retry" in " ".join(result.stderr.split())
@@ -159,6 +159,6 @@ def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
         raise KeyboardInterrupt
 
     Store.open(sm.store).close()
-    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
+    monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", interrupted)
     result = sm("idle")
     assert result.exit_code == 130 and "Unfinished tasks" in result.stderr

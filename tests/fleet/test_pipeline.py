@@ -101,14 +101,14 @@ def test_pipeline_a_conversation_that_loses_its_lease_goes_on(worker_config: Mak
                 assert await exchange(voice, "my boat is called Flora")
                 assert "taken over" in str(await asyncio.wait_for(troubles.get(), 20.0))
                 assert await exchange(voice, "it is blue"), f"{time.monotonic() - began} s"
-                await asyncio.to_thread(other.release)
+                await asyncio.to_thread(other.close)
             assert voice.errors == []
         with Fleet(worker_config("b")) as fleet:
             member = fleet.member("anna")
             await asyncio.to_thread(member.start, 10.0)
             with member.snapshot() as snapshot:
                 said = [turn.text for turn in snapshot.turns("anna") if turn.role == "user"]
-            await asyncio.to_thread(member.release)
+            await asyncio.to_thread(member.close)
         assert sorted(said) == sorted(set(said)) and {
             "my violin is in the attic of my sister", "my boat is called Flora", "it is blue"
         } == set(said)  # fmt: skip

@@ -82,7 +82,7 @@ async def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(confi
         await asyncio.to_thread(engine.remember, "Ben likes tea", "ben")
         note = await asyncio.to_thread(engine.remember, SECRET, "anna")
         await asyncio.gather(*tasks)
-        await asyncio.to_thread(engine.mark, "anna", note.id, muted=True)
+        await asyncio.to_thread(engine.edit, "anna", note.id, muted=True)
         await asyncio.to_thread(engine.forget, Forget(scope="anna", memories=(private.id, note.id)))
         async with asyncio.timeout(30):
             await came.wait()

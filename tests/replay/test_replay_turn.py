@@ -207,7 +207,7 @@ def test_replay_turn_a_whole_conversation_is_replayed_turn_by_turn(config) -> No
         async with asyncio.timeout(60):
             while (session := last_session(engine, "user")) is None or session.turns < turns:
                 await asyncio.sleep(0.01)
-        await asyncio.to_thread(engine.drain)
+        await asyncio.to_thread(engine.flush, indexed=True)
 
     asyncio.run(talk())
     with engine_of(config) as engine:

@@ -214,7 +214,7 @@ def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Runni
             progress(None)
             time.sleep(0.01)
 
-    running.page.memory.think = endless  # type: ignore[method-assign,assignment]  # never done
+    running.page.memory.idle.until_done = endless  # type: ignore[method-assign,assignment]  # never done
     with ThreadPoolExecutor(1) as thread:
         thinking = thread.submit(client.done, "think")
         assert begun.wait(30)

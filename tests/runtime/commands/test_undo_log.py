@@ -181,7 +181,7 @@ def test_undo_log_two_processes_at_once_write_two_rows(open_engine):
     ids = talk(engine, *(f"sentence {n}" for n in range(10)))
     with ThreadPoolExecutor(len(logs)) as threads:
         asked = [
-            threads.submit(logs[n % 2].ask, "forget_about", "anna", (), (id_,), 0)
+            threads.submit(logs[n % 2].hide, "forget_about", "anna", (), (id_,), 0, None)
             for n, id_ in enumerate(ids)
         ]
     assert sorted(one.result().id for one in asked) == list(range(1, len(ids) + 1))

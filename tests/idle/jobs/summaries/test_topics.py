@@ -15,7 +15,7 @@ def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
         one.talk(f"dog{n}", "My dog Max barks at cats.", "The dog Max needs a vet.", at=at)
         one.talk(f"work{n}", *WORK, at=at + timedelta(hours=4))
     one.clock.advance(5 * 86_400)
-    one.idle.until_done()
+    one.think()
     made = list(one.made("topic").values())
     members = [
         {id.rpartition("/")[2].rstrip("0123456789") for id in items(m, "covers")} for m in made
@@ -26,7 +26,7 @@ def test_topics_what_sessions_come_back_to_becomes_a_topic(house):
     assert "Max" in dog.text and "Mercy" not in dog.text
     before = {m.id for m in made}
     one.talk("dog9", "My dog Max barks at cats.", "The dog Max needs a vet.")
-    one.idle.until_done()
+    one.think()
     after = one.made("topic").values()
     assert {m.id for m in after} == before, "a topic keeps its name as it grows"
     assert sorted(len(items(m, "covers")) for m in after) == [4, 5]
