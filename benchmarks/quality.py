@@ -141,9 +141,8 @@ def answer_all(
     ms: list[float] = []
     origins = Origins()
     asked = {question.conversation for question in data.questions}
-    transcripts = [
-        told for told in transfer.read(data.conversations, _complain) if told.conversation in asked
-    ][: limit or None]
+    every = transfer.read(data.conversations, _complain)
+    transcripts = [told for told in every if told.conversation in asked][: limit or None]
     with Progress(console=common.console) as bar:
         for transcript in bar.track(transcripts, description=data.name):
             scope, last, fresh = datasets.scope_of(transcript.conversation), None, False

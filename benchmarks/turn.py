@@ -212,8 +212,8 @@ class Talk:
                 said = [next(left) for _ in range(WARM_UP + count)]
                 before, waited = await self._one(said)
             waits += waited
-            for what, after in self._engine.metrics.counts().items():
-                counts[what] += after - before.get(what, 0)
+            counts.update(self._engine.metrics.counts())
+            counts.subtract(before)
             await asyncio.to_thread(self._engine.flush, indexed=True)
         return waits, counts
 
