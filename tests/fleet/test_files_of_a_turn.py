@@ -11,7 +11,7 @@ from slowcat_memory.records import SessionEdge, Turn
 from tests.support.called_files import CalledFiles
 
 pytestmark = pytest.mark.fleet
-MOST = 33
+MOST = 34
 # The index hears of the log, and is no part of the way.
 BESIDES = ("index/", "runtime/namespaces/")
 
