@@ -153,16 +153,14 @@ def spoil(data: Path, way: str) -> None:
         del body[len(body) // 2 :]
     elif way == "first page":
         body[: 2 * PAGE] = bytes(2 * PAGE)
-    elif way == "a turn's text":
-        body[body.index(samples.token(5).encode()) + 5] ^= 1
-    else:  # the leaf that a turn's short record lies in
-        at = body.index(samples.token(shortest(100)).encode()) // PAGE * PAGE
-        body[at : at + PAGE] = bytes(PAGE)
+    elif way == "a turn's text":  # in each page: one that is no longer used may come first
+        body = body.replace(samples.token(5).encode(), samples.token(6).encode())
+    else:  # the leaves that a turn's short record lies in
+        shortest = min(range(10, 100), key=lambda n: len(samples.text(n)))
+        token = samples.token(shortest).encode()
+        while (at := body.find(token) // PAGE * PAGE) >= 0:
+            body[at : at + PAGE] = bytes(PAGE)
     data.write_bytes(body)
-
-
-def shortest(upto: int) -> int:
-    return min(range(10, upto), key=lambda n: len(samples.text(n)))
 
 
 def test_open_recover_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
@@ -192,7 +190,6 @@ def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, 
     store = open_store()
     fill(store)
     killed = leave(store, path, tmp_path / "killed")
-    (killed / "writer.lock").write_text('{"pid": 0, "program": ""}')
     Store.open(killed, readonly=True).close()
     spoil(killed / "data.mdb", "a turn's text")
     with pytest.raises(StoreDamagedError, match="damaged"):
