@@ -21,7 +21,7 @@ from slowcat_memory.core.query.asked_facts import (
     revises,
 )
 from slowcat_memory.core.query.understand import ParsedQuery, parse_query
-from slowcat_memory.core.ranking.offering import AnswerEvidence, any_answers, distinct, least_share
+from slowcat_memory.core.ranking.offering import AnswerEvidence, any_answers, distinct, least_share, size_weight
 from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
 from slowcat_memory.core.render.memory_block import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from slowcat_memory.runtime.namespaces.registry import Namespaces
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
+WIDER = 0.3  # of the share of the best, offered in a store of a few memories
 MOST_FACTS = 3  # of a hit's turn
 MOST_CHANGES = 3  # later statements that are compared with the hits
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
@@ -169,8 +170,10 @@ class Recall(Struct, eq=False, dict=True):
 
     @property
     def _share(self) -> float:
+        """The least share of the best score; smaller in a small store, where little comes near."""
         share = self.query.keep_share
-        return self.options.recall.keep_share if share is None else share
+        few = 1.0 - size_weight(len(self.searcher))
+        return self.options.recall.keep_share * (1.0 - WIDER * few) if share is None else share
 
     @property
     def _floor(self) -> float:
@@ -205,6 +208,15 @@ class Recall(Struct, eq=False, dict=True):
             unknown_below=self.options.recall.unknown_below,
         )
 
+    def _nearest_texts(self, trace: RankingTrace, chosen: Sequence[Offered]) -> list[str]:
+        """Return the texts that a large store would offer as well: the others may hold any value."""
+        share, scores = self.options.recall.keep_share, trace.scores.scores
+        return [
+            one.memory.text
+            for place, one in enumerate(chosen)
+            if scores[one.at] >= least_share(share, place) * scores[chosen[0].at]
+        ]
+
     def _missing_value(self, texts: Sequence[str], fetch: Fetch) -> float:
         """Return how surely a turn asks for a value that neither texts nor the context have."""
         query, language = self.query, self.options.language
@@ -228,7 +240,7 @@ class Recall(Struct, eq=False, dict=True):
         weak = trace.is_weak(self._floor, compare=not leans)
         chosen, remaining = self._choose(trace, weak, fetch), None
         if self.complete:
-            missing = self._missing_value([one.memory.text for one in chosen], fetch)
+            missing = self._missing_value(self._nearest_texts(trace, chosen), fetch)
             self.evidence = remaining = self._evidence(trace, missing)
             if trace.rejected:
                 remaining = self._evidence(trace, missing, trace.rejected)
