@@ -235,6 +235,7 @@ class Spans:
             ConfigError: OpenTelemetry is not installed.
         """
         self._tracer = tracer or _tracer()
+        engine.metrics.export()
         self._scopes, self._texts, self._clock = scopes, content == "texts", engine.clock
         self._store = str(engine.config.folder.name)
         self._unsubscribe = engine.subscribe(on_event=self._on_event)

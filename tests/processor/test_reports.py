@@ -11,6 +11,7 @@ from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import ConfigError
+from slowcat_memory.metrics import Metrics
 from slowcat_memory.processor.reports import (
     ClientMessages,
     MemoryLatencyMetricsData,
@@ -154,6 +155,20 @@ def test_reports_spans_have_the_conventions_names_and_no_text_unless_wanted(
     assert chunk_id(turn.id) in search.attributes["slowcat_memory.ids"]
     texts = repr([dict(one.attributes) for one in spans])
     assert (SECRET in texts) == (content == "texts")
+
+
+def test_reports_metrics_are_exported_once_where_spans_are_written(monkeypatch) -> None:
+    sdk = pytest.importorskip("opentelemetry.sdk.metrics")
+    reader = pytest.importorskip("opentelemetry.sdk.metrics.export").InMemoryMetricReader()
+    provider, metrics = sdk.MeterProvider([reader]), Metrics()
+    monkeypatch.setattr("opentelemetry.metrics.get_meter", provider.get_meter)
+    metrics.count("recalls", 3)
+    metrics.observe("recall", 2.0)
+    metrics.export()
+    metrics.export()
+    [scope] = reader.get_metrics_data().resource_metrics[0].scope_metrics
+    points = {one.name: [point.value for point in one.data.data_points] for one in scope.metrics}
+    assert points == {"slowcat_memory.count": [3], "slowcat_memory.latency": [2.0] * 3}
 
 
 def test_reports_spans_without_opentelemetry_name_the_remedy(config, monkeypatch) -> None:

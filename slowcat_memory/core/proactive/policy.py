@@ -32,12 +32,14 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             lunch has not been away.
         most: Most waiting icebreakers; the least important are dropped.
         expire_days: Days after which one is dropped, unless it was pushed with its own expiry.
+        drop_others: Whether those that could be used too are dropped once one is used.
     """
 
     quiet_hours: Annotated[str, Meta(pattern=rf"^({_HOUR}-{_HOUR})?$")] = "22:00-08:00"
     min_absence_h: Annotated[float, Meta(ge=0, le=8760)] = 4.0
     most: Annotated[int, Meta(ge=0, le=100)] = 3
     expire_days: Annotated[float, Meta(ge=0, le=3650)] = 14.0
+    drop_others: bool = True
 
 
 class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,7 +21,13 @@ from slowcat_memory.core.query.asked_facts import (
     revises,
 )
 from slowcat_memory.core.query.understand import ParsedQuery, parse_query
-from slowcat_memory.core.ranking.offering import AnswerEvidence, any_answers, distinct, least_share, size_weight
+from slowcat_memory.core.ranking.offering import (
+    AnswerEvidence,
+    any_answers,
+    distinct,
+    least_share,
+    size_weight,
+)
 from slowcat_memory.core.ranking.score import ABOUT_TALK, PLAIN, WEIGHTS, Weights
 from slowcat_memory.core.render.memory_block import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold

@@ -177,7 +177,8 @@ class Icebreakers:
                 if taken and taken.memory:
                     self._record(scope, Taken("", after, now), ())
                 return None
-            rest = (one for one in due(known.values(), now) if one.id != chosen.id)
+            others = due(known.values(), now) if self._options.drop_others else ()
+            rest = (one for one in others if one.id != chosen.id)
             passed = (with_outcome(one, PASSED) for one in rest)
             used = (with_outcome(chosen, USED), *passed)
             if not self._record(scope, Taken(chosen.id, after, now), used):

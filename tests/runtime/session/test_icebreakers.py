@@ -88,6 +88,14 @@ def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(
     assert "Bring this up" not in home.session(engine, "two")
 
 
+def test_icebreakers_icebreaker_others_are_kept_where_that_is_wished(home: Home) -> None:
+    engine = home.open(drop_others=False)
+    for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9)):
+        engine.icebreakers.push("anna", text, priority=priority)
+    assert INTERVIEW in home.session(engine, "one")
+    assert texts(engine) == [GARDEN]
+
+
 def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
     home: Home,
 ) -> None:
