@@ -1,14 +1,15 @@
 """What a turn is offered: nothing that is over as current, and nothing beside what it sees."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
+from unittest.mock import Mock
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime.namespaces.known_facts import Ending
-from slowcat_memory.runtime.recall.choosing import ended
-from slowcat_memory.runtime.recall.query import LeftOutReason, RecallOptions
+from slowcat_memory.runtime.recall.choosing import Recall, ended
+from slowcat_memory.runtime.recall.query import LeftOutReason, RecallOptions, RetrievalOptions
 from tests.support.recall_without_store import NOW, Mind, memory, query
 
 LISBON = memory("chunk/1", "I live in Lisbon by the river", days=60)
@@ -102,3 +103,11 @@ def test_a_question_gets_the_facts_of_a_turn_the_nearest_first_on_this_machine_a
     assert mind.run(here).hits[0].memory.facets == {
         "facts": "Marek lends Anna a trailer.\nMarek rings Jana."
     }
+
+
+def test_a_small_store_offers_more_beside_the_best() -> None:
+    shares = [
+        Recall(Mock(), query("dog"), RetrievalOptions(), UTC, range(n))._share  # type: ignore[arg-type]
+        for n in (20, 40, 200, 600, 100_000)
+    ]
+    assert shares == sorted(shares) and shares[0] < 0.6 and shares[3] == shares[4] == 0.8

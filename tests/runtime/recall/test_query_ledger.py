@@ -28,7 +28,7 @@ SECRET = "The password is swordfish"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", pack={"memories": 2})
+    config = memory_config(tmp_path / "memory", pack={"memories": 2}, recall={"floor": 0.0})
     made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(256, token_dim=64))
     made.prepare("anna")
     yield made
@@ -65,7 +65,8 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
 def test_query_ledger_entry_every_candidate_is_told_with_its_scores_and_its_verdict(
     engine: MemoryEngine,
 ) -> None:
-    ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
+    texts = [f"Max barks at number{n}" for n in range(4)]
+    ids = [turn(engine, text).id for text in (*texts, "The long road home from the sea")]
     engine.flush(indexed=True)
     row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
     assert row.stage == "full" and row.candidates == 4 and "wait" not in row.timings
