@@ -28,7 +28,7 @@ SECRET = "The password is swordfish"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
-    config = memory_config(tmp_path / "memory", pack={"memories": 2}, recall={"floor": 0.0})
+    config = memory_config(tmp_path / "memory", pack={"memories": 2})
     made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(256, token_dim=64))
     made.prepare("anna")
     yield made
@@ -72,8 +72,8 @@ def test_query_ledger_entry_every_candidate_is_told_with_its_scores_and_its_verd
     assert row.stage == "full" and row.candidates == 4 and "wait" not in row.timings
     assert chunk_id(ids[0]) in row.visible
     assert len(row.offers) == 2 and len(row.left_out) == 2
-    strong, weak = row.left_out  # the third is near enough, the fourth would have to be nearer
-    assert (strong.reason, weak.reason) == (LeftOutReason.BEYOND_LIMIT, LeftOutReason.BELOW_SHARE)
+    strong, weak = row.left_out
+    assert (strong.reason, weak.reason) == (LeftOutReason.BEYOND_LIMIT, LeftOutReason.BELOW_FLOOR)
     assert strong.score > weak.score
     told = {one.memory for one in row.told}
     assert told == {chunk_id(n) for n in ids[1:]}
