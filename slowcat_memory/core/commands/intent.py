@@ -159,7 +159,7 @@ def find_intended(said: Utterance, model: IntentModel) -> IntendedCommand | None
     doubts = find_doubts(said)
     shared = intent.kind == "remember_shared"
     kind = cast("CommandKind", "remember" if shared else intent.kind)
-    if doubts.elsewhere or (doubts.foreign and kind not in OWN_WORDS | _NEEDS_ARGUMENT):
+    if doubts.elsewhere or (doubts.foreign and kind not in OWN_WORDS | _NEEDS_ARGUMENT | QUESTIONS):
         return None
     if kind.startswith("forget") and _only_stores(words, said.table):
         return None
