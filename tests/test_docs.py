@@ -3,6 +3,7 @@
 import ast
 import functools
 import importlib
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -202,7 +203,7 @@ def _unknown(node: ast.AST) -> Iterator[str]:
         yield from (one.name for one in node.names if not hasattr(module, one.name))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id == Processor.__name__:
-            known = {*Processor._OWN, *Overrides.__annotations__}
+            known = {*inspect.signature(Processor).parameters, *Overrides.__annotations__}
             given = (one.arg for one in node.keywords if one.arg)
             yield from (f"{Processor.__name__}({name}=)" for name in given if name not in known)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

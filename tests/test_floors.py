@@ -33,7 +33,6 @@ HOMES = {
     "onnx": ("providers.embedding.export",),
     "safetensors": ("providers.embedding.export",),
     "Stemmer": ("core.text.normalize",),
-    "jellyfish": ("core.text.phonetics",),
     "rapidfuzz": ("core.graph.given_forms", "core.graph.dedup"),
     "nicknames": ("core.graph.given_forms",),
     "aiohttp": ("testing.server", "testing.wire", "web"),

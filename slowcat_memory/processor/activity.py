@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import inspect
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
@@ -47,7 +47,6 @@ from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAg
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.services.llm_service import LLMService
 
-from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
@@ -100,15 +99,12 @@ class Activity:
     """Tracks the activity of one conversation. Use it on its event loop.
 
     Attributes:
-        observed: An observer sees the frames; without one, only frames that pass the memory are
-            seen.
         on_voice: Called with True when somebody begins to speak, and with False when they stop;
             more than once, if a VAD and a turn detector report it.
     """
 
     def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
         """Start with no activity; ``name`` is the conversation's unique name."""
-        self.observed = False
         self.on_voice: Callable[[bool], object] = lambda speaks: None
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
@@ -137,9 +133,7 @@ class Activity:
             self.on_voice(effect.voice)
 
     def answer_ended(self, text: str) -> None:
-        """End the agent's answer; if it asked a question, the user is about to reply."""
-        if not self.observed:  # the end of an answer does not pass the memory
-            self._end(LLM)
+        """Note that the agent has answered; if it asked a question, the user is about to reply."""
         if text.rstrip().endswith("?") and not self._over:
             self._begin(QUESTION)
             if self._question:
@@ -192,7 +186,6 @@ class ActivityObserver(BaseObserver):
         self._activity = activity
 
     async def on_push_frame(self, data: FramePushed) -> None:
-        self._activity.observed = True
         self._activity.see(data.frame, data.direction, data.source)
 
 
@@ -306,32 +299,6 @@ class Warming:
             return False
         self._warmed = key
         return True
-
-
-def rewarm_after_idle(
-    engine: MemoryEngine,
-    rewarm: Callable[[], Coroutine[Any, Any, Any]],
-    spawn: Callable[[Coroutine[Any, Any, Any]], None],
-) -> Callable[[], None]:
-    """Warm up the conversation again after each burst of idle work that used the LLM.
-
-    A burst may evict the cache many times; the conversation is processed once, when it is over.
-    Call this on the conversation's event loop.
-    """
-    loop, spent = asyncio.get_running_loop(), _tokens_read(engine)
-
-    def on_burst_end() -> None:  # on the idle thread
-        nonlocal spent
-        before, spent = spent, _tokens_read(engine)
-        if spent != before and not loop.is_closed():
-            loop.call_soon_threadsafe(lambda: spawn(rewarm()))
-
-    return engine.subscribe(on_pause=on_burst_end)
-
-
-def _tokens_read(engine: MemoryEngine) -> int:
-    """Return the prompt tokens of idle work so far; upkeep uses none."""
-    return engine.metrics.counts().get("idle_tokens_in", 0)
 
 
 def _key(messages: Sequence[Any]) -> str:

@@ -8,13 +8,10 @@ history, and an equal copy of a message that it replaced is not new.
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime import injection
-from slowcat_memory.runtime.recall.query import Recollection
 
 Message = dict[str, Any]
-Pack = Callable[[Recollection], Packed]
 
 
 class ContextMessages:

@@ -26,7 +26,7 @@ from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import Message, remove_forgotten
 from slowcat_memory.processor.turn import ConversationDeps, Replies, Turns
-from slowcat_memory.records import Session, Turn
+from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
@@ -216,40 +216,26 @@ class LiveConversation:
 
 def _open_log(deps: ConversationDeps) -> Conversation:
     engine, memory = deps.engine, deps.config.memory
-    scopes = filter(None, (*deps.audience.people, deps.audience.guest))
+    scopes = [scope for scope in (*deps.audience.people, deps.audience.guest) if scope]
     held = _open_sessions.setdefault(engine, set())
     now = ClockReading(engine.clock(), session_tracker.monotonic())
+    own = deps.audience.scope_of("")
+    try:
+        with engine.snapshot() as snapshot:
+            previous = {scope: latest_session(snapshot, scope, now.at) for scope in scopes}
+            learned = learned_name(snapshot, own, memory.user_name)
+    except StoreError:  # it is not there yet: no session is resumed
+        previous, learned = {}, ""
     trackers = [
-        SessionTracker(
-            scope, _session_id, deps.config.sessions, _previous(engine, scope), now, held
-        )
+        SessionTracker(scope, _session_id, deps.config.sessions, previous.get(scope), now, held)
         for scope in scopes
     ]
-    own = deps.audience.scope_of("")
-    user = _learned(engine, own, memory.user_name) or default_name(own, memory.user_name)
+    user = learned or default_name(own, memory.user_name)
     changes = memory.user_name == ANONYMOUS
     names = Names(user, memory.agent_name, deps.speaker_names, may_change=changes)
     return Conversation(
         deps.audience, trackers, engine.append, names, deps.off_record, engine.clock
     )
-
-
-def _previous(engine: MemoryEngine, scope: str) -> Session | None:
-    """Return a scope's latest session, which may be resumed; None while the store is not there."""
-    try:
-        with engine.snapshot() as snapshot:
-            return latest_session(snapshot, scope, engine.clock())
-    except StoreError:
-        return None
-
-
-def _learned(engine: MemoryEngine, scope: str, configured: str) -> str:
-    """Return a user's learned name; "" for none, and while the store is not there."""
-    try:
-        with engine.snapshot() as snapshot:
-            return learned_name(snapshot, scope, configured)
-    except StoreError:
-        return ""
 
 
 def _session_id(now: datetime) -> str:

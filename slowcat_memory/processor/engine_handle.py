@@ -1,30 +1,24 @@
-"""The processor's engine: its configuration, opening, closing, and events on the event loop."""
+"""The processor's engine: its configuration, opening and closing."""
 
 import asyncio
 import difflib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.config.loader import file_to_read
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.background import BackgroundEngine
-from slowcat_memory.errors import ConfigError, SlowcatError
-from slowcat_memory.records import MemoryEvent
+from slowcat_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet
 
-MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
-AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")
 START_S = 10.0  # how long a pipeline's start waits for the store
 _FLUSH_S = 2.0
 _FIELDS = {  # the section and key that each override sets
@@ -250,60 +244,3 @@ class EngineHandle:
         elif self._opened is not None:
             opened, self._opened = self._opened, None
             await asyncio.to_thread(opened.close)
-
-
-def forward_availability(
-    availability: Availability, name: str, notify: Callable[..., None]
-) -> Callable[[], None]:
-    """Notify the application of troubles and of their end, on the caller's event loop.
-
-    ``name`` is the processor's, for the log. Returns what ends it.
-    """
-    loop = asyncio.get_running_loop()
-
-    def on_loop(*event: object) -> None:
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(notify, *event)
-
-    def on_trouble(error: SlowcatError) -> None:
-        logger.error(f"{name}: {error}")
-        on_loop("on_memory_trouble", error)
-
-    def on_back() -> None:
-        logger.info(f"{name}: the memory is back")
-        on_loop("on_memory_back")
-
-    return availability.subscribe(on_trouble, on_back)
-
-
-def forward_memory_events(
-    engine: MemoryEngine,
-    scopes: Collection[str],
-    notify: Callable[[MemoryEvent], None],
-    *,
-    idle: bool = True,
-) -> Callable[[], None]:
-    """Notify of memories that idle work creates, updates or retires, or else of every event.
-
-    Call it on the conversation's event loop. ``notify`` must not wait for the handlers.
-    """
-    loop, ended = asyncio.get_running_loop(), False
-
-    def on_any_thread(event: MemoryEvent) -> None:
-        if event.scope in scopes and not ended:
-            with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(on_loop, event)
-
-    def on_loop(event: MemoryEvent) -> None:
-        if not ended:  # it may have ended since the event was posted
-            notify(event)
-
-    subscribe = engine.subscribe
-    unsubscribe = subscribe(on_memory=on_any_thread) if idle else subscribe(on_event=on_any_thread)
-
-    def end() -> None:
-        nonlocal ended
-        ended = True
-        unsubscribe()
-
-    return end

@@ -22,6 +22,7 @@ from pipecat.frames.frames import (
     LLMContextSummaryRequestFrame,
     LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
+    LLMServiceMetadataFrame,
     TranscriptionFrame,
     UserSpeakingFrame,
     UserStartedSpeakingFrame,
@@ -45,8 +46,7 @@ from slowcat_memory.runtime import injection
 from slowcat_memory.tools.functions import NAMES, TOO_LATE
 
 # Newer than the oldest Pipecat that we support.
-USER_TURN = getattr(frames, "LLMContextUserTurnFrame", None)
-LLM_METADATA = getattr(frames, "LLMServiceMetadataFrame", None)
+USER_TURN: Any = getattr(frames, "LLMContextUserTurnFrame", ())
 
 
 class FrameDispatcher:
@@ -88,10 +88,12 @@ class FrameDispatcher:
         if self.live and handle:
             self._guard.run(handle, self, self.live, frame)
 
-    def _turn_confirmed(self, live: LiveConversation, frame: Frame) -> None:
-        live.turns.confirm()
-        message = injection.last_user_message(self._neighbours.messages)
-        live.turns.spoken = message is None or not self._messages.is_logged(message)
+    async def turn_confirmed(self) -> None:
+        """Process that a turn is not withdrawn any more, after the frame that says so was pushed."""
+        if live := self.live:
+            await live.turns.confirm()
+            message = injection.last_user_message(self._neighbours.messages)
+            live.turns.spoken = message is None or not self._messages.is_logged(message)
 
     def _llm_described(self, live: LiveConversation, frame: Any) -> None:
         if frame.is_realtime_service:
@@ -131,8 +133,7 @@ class FrameDispatcher:
         if not live or not message.content:
             return
         # Before Pipecat 1.13 nothing else confirms a speculated turn.
-        await live.turns.confirm_command()
-        self._guard.run(live.turns.confirm)
+        await live.turns.confirm()
         added = injection.message_saying(aggregator.context.messages, message.content)
         if added is not None and not self._messages.is_handled(added):
             live.turns.log(added, message.content, "voice")
@@ -183,11 +184,8 @@ TABLE: dict[type[Frame], Handler] = {
     InterruptionFrame: lambda _, live, frame: live.replies.interrupt(),
     EagerEndOfTurnCancelFrame: lambda _, live, frame: live.turns.withdraw(),
     LLMContextAssistantTurnFrame: FrameDispatcher._reply_passed,
+    LLMServiceMetadataFrame: FrameDispatcher._llm_described,
 }
-if USER_TURN:
-    TABLE[USER_TURN] = FrameDispatcher._turn_confirmed
-if LLM_METADATA:
-    TABLE[LLM_METADATA] = FrameDispatcher._llm_described
 
 
 def _is_muted(aggregator: LLMUserAggregator) -> bool:

@@ -31,10 +31,6 @@ RIGHT = (
     "The right place is between the user aggregator and the LLM: "
     "[..., user_aggregator, memory, llm, ..., assistant_aggregator]"
 )
-_UNKNOWN = (
-    "found no context aggregators next to me; pass them as aggregators=, or speakers and the "
-    "agent's words may be missed"
-)
 
 
 class Step(Struct, frozen=True):
@@ -115,41 +111,25 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
         users: The user aggregator that the memory works with; None for none.
         assistants: Likewise, the assistant aggregator.
     """
-    if memory not in places:
-        return "" if users and assistants else _UNKNOWN
-    wrong = _order(memory, places, users)
-    if wrong:
-        return f"{wrong} {RIGHT}"
-    if users and not assistants:
-        known = places.of_kind(LLMAssistantAggregator)
-        where = "before me" if known else "in this pipeline"
-        return (
-            "the agent's words may be missed: the assistant aggregator is "
-            f"{where if known else f'not {where}'}. Put it behind transport.output(), or pass "
-            "aggregators="
-        )
-    return ""
-
-
-def _order(memory: Any, places: Places, users: Any) -> str:
-    if users is None:
-        if places.of_kind(LLMUserAggregator):
-            return (
-                "I am in another branch of the pipeline than the user aggregator, or several "
-                "could be mine: what users say may be missed; pass aggregators=."
-            )
-        return (
-            "there is no user aggregator in this pipeline, so who speaks, and what nobody "
-            "answers, is missed. Make an LLMContextAggregatorPair, or pass aggregators=."
-        )
-    if places.precedes(memory, users):
-        return "I am before the user aggregator, where I see no questions: nothing is recalled."
     llms = places.of_kind(LLMService)
-    if any(places.precedes(one, memory) for one in llms) and not any(
+    if users is None and places.of_kind(LLMUserAggregator):
+        wrong = "I am in another branch of the pipeline than the user aggregator, or several could "
+        wrong += "be mine: what users say may be missed; pass aggregators=."
+    elif users is None:
+        wrong = "there is no user aggregator in this pipeline, so who speaks, and what nobody "
+        wrong += "answers, is missed. Make an LLMContextAggregatorPair, or pass aggregators=."
+    elif places.precedes(memory, users):
+        wrong = "I am before the user aggregator, where I see no questions: nothing is recalled."
+    elif any(places.precedes(one, memory) for one in llms) and not any(
         places.precedes(memory, one) for one in llms
     ):
-        return "I am behind the LLM, where I see no questions: nothing is recalled."
-    return ""
+        wrong = "I am behind the LLM, where I see no questions: nothing is recalled."
+    elif assistants is None:
+        wrong = "the agent's words may be missed: the assistant aggregator is before me, or not in "
+        wrong += "this pipeline. Put it behind transport.output(), or pass aggregators=."
+    else:
+        return ""
+    return f"{wrong} {RIGHT}"
 
 
 def is_second(memory: Any, pipeline: Any) -> bool:
@@ -283,33 +263,20 @@ def find_neighbours(
 
     Args:
         pair: The aggregators, if the application passed them.
-        pipeline: The outermost pipeline, however it is nested; None if it is not known: then only
-            what is in the memory's own flat pipeline is found.
+        pipeline: The outermost pipeline, however it is nested.
     """
     places = Places(pipeline)
     users, assistants = (
         tuple(pair)
         if pair
         else (
-            _find(memory, LLMUserAggregator, places, before=True)
-            or _find(memory, LLMUserAggregator, places, before=False),
-            _find(memory, LLMAssistantAggregator, places, before=False),
+            places.nearest(memory, LLMUserAggregator, before=True)
+            or places.nearest(memory, LLMUserAggregator, before=False),
+            places.nearest(memory, LLMAssistantAggregator, before=False),
         )
     )
     if wrong := misplacement(memory, places, users, assistants):
         logger.warning(f"{memory}: {wrong}")
-    around = [memory, *_along(memory, "previous"), *_along(memory, "next")]
-    llms = llm_services(pipeline, *around, users, assistants)
-    llm = _find(memory, LLMService, places, before=False)
+    llms = llm_services(pipeline, users, assistants)
+    llm = places.nearest(memory, LLMService, before=False)
     return PipelineNeighbours(users, assistants, llm, tuple(llms))
-
-
-def _along(processor: Any, way: str) -> Iterator[Any]:
-    while (processor := getattr(processor, way, None)) is not None:
-        yield processor
-
-
-def _find(memory: Any, kind: type, places: Places, *, before: bool) -> Any:
-    along = _along(memory, "previous" if before else "next")
-    flat = next((one for one in along if isinstance(one, kind)), None)
-    return flat or places.nearest(memory, kind, before=before)

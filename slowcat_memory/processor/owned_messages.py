@@ -10,8 +10,7 @@ equal copy of the context, too. What the LLM wrote without saying it belongs to 
 read when it was written.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loguru import logger
@@ -20,15 +19,12 @@ from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN, Packed
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.processor.context_messages import Message, Pack
+from slowcat_memory.processor.context_messages import Message
 from slowcat_memory.runtime import injection
-from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.tools.functions import NAMES
 
 KEPT = 256  # blocks and answers; an older one is treated as unknown
 UNKNOWN = frozenset(("",))  # no scope has this name: nobody may read it
-_WORD = re.compile(r"\w{4,}")
-Changed = tuple[Message, Packed]
 
 
 class OwnedMessages:
@@ -45,21 +41,23 @@ class OwnedMessages:
         self.readable: frozenset[str] | None = None
         self.is_stale = False
         self.head_of = self.late_head = ""
-        self._blocks: dict[str, Recollection] = {}
+        self._blocks: dict[str, frozenset[str]] = {}
         self._answers: dict[str, frozenset[str]] = {}
-        self._calls: dict[str, frozenset[str]] = {}  # by the id of a tool's call
-        self._silent: dict[int, tuple[Any, frozenset[str]]] = {}  # messages for one LLM service
+        # Calls of tools, by their ids, and messages for one LLM service, by their own.
+        self._unspoken: dict[object, tuple[Any, frozenset[str]]] = {}
         self._heads: dict[str, frozenset[str]] = {}
         self._without_heads: list[tuple[Message, Any, Any]] = []  # content before and after
-        self._instruction = SystemInstruction()
+        self._instruction: Message = {}  # the LLM service's, while heads in it are replaced
+        self._warned = False
 
     # ---------------------------------------------------------------- what is put there
 
-    def add_block(self, found: Recollection, packed: Packed) -> None:
-        if packed.text:
-            self._blocks[packed.text] = replace(found, hits=list(packed.hits))
-            if self.late_head and injection.head_lines(self.late_head) in packed.text:
-                self.late_head = ""
+    def add_block(self, packed: Packed) -> None:
+        scopes = {hit.memory.scope for hit in packed.hits}
+        if self.late_head and injection.head_lines(self.late_head) in packed.text:
+            scopes.add(self.head_of)
+            self.late_head = ""
+        self._blocks[packed.text] = frozenset(scopes)
         _limit(self._blocks)
 
     def add_answer(self, text: str, scopes: Iterable[str]) -> None:
@@ -75,8 +73,22 @@ class OwnedMessages:
             self.is_stale = True
 
     def add_instruction(self, text: str, llm: Any, messages: list[Any]) -> None:
-        """Complete the system instruction; see ``SystemInstruction.append``."""
-        self._instruction.append(llm, text, messages)
+        """Append a text to the context's own system message, or else to the service's instruction.
+
+        Beside an instruction, most services drop a system message of the context, and strict chat
+        templates refuse a second one.
+
+        Args:
+            llm: The LLM service; None for none.
+            messages: The context's; a system message is replaced, not edited.
+        """
+        first: Any = messages[0] if messages else None
+        content = first.get("content") if isinstance(first, dict) else None
+        own = isinstance(content, str) and first.get("role") == "system"
+        if own and _instruction_of(llm) == [{"text": None}]:
+            messages[0] = {**first, "content": f"{content}\n\n{text}"}
+        elif llm is not None:
+            llm.append_system_instruction(text)
 
     def knows_head(self, scope: str) -> bool:
         return {scope} in self._heads.values()
@@ -99,14 +111,14 @@ class OwnedMessages:
         for old in known:
             if old == head:
                 continue
-            self._instruction.replace(llm, old, head)
             self.late_head = self.late_head.replace(old, head)
-            for message in (one for one in messages if isinstance(one, dict)):
+            for message in self._read(messages, llm):
                 if injection.head_lines(old) in _block(message):
                     message["content"] = injection.strip_memories([message])[0]["content"]
                     stripped.append(message)
-                elif message.get("content"):
-                    message["content"] = injection.without_texts(message["content"], (old,), head)
+                elif before := message.get("content"):
+                    message["content"] = injection.without_texts(before, (old,), head)
+            self._write(llm)
             self._without_heads = [
                 (message, injection.without_texts(before, (old,), head), after)
                 for message, before, after in self._without_heads
@@ -116,7 +128,7 @@ class OwnedMessages:
         if head and (stripped or (not known and late)):
             self.late_head = head
         elif head and not known:
-            self._instruction.append(llm, head, messages)
+            self.add_instruction(head, llm, messages)
         self.add_head(head, scope)
         return stripped
 
@@ -130,136 +142,95 @@ class OwnedMessages:
 
     def may_enter(self, call: str) -> bool:
         """Return whether the result of a tool's call may enter the context now."""
-        owner = self._calls.get(call)
+        _, owner = self._unspoken.get(call, (None, None))
         return owner is None or self.readable is None or owner <= self.readable
 
     # ---------------------------------------------------------------- another user speaks
 
     def strip(
-        self, contexts: Sequence[list[Any]], scopes: Iterable[str], pack: Pack, llm: Any = None
-    ) -> list[Changed]:
+        self, contexts: Sequence[list[Any]], scopes: Iterable[str], llm: Any = None
+    ) -> list[Message]:
         """Remove, in place, what may not be read for some scopes.
 
-        What is of unknown origin, such as a block that the application added, is removed as a
-        whole. Messages keep their places, because Pipecat's summariser counts them, but for those
-        in the format of one LLM service, which cannot be emptied.
+        What is of unknown origin, such as a block that the application added, is removed.
+        Messages keep their places, because Pipecat's summariser counts them, but for those in the
+        format of one LLM service, which cannot be emptied.
 
         Args:
             contexts: The messages of contexts, which may share some.
             scopes: What is made of memories of these alone may stay.
-            pack: Renders what stays of a block.
             llm: The LLM service, whose system instruction may hold a session head.
 
         Returns:
-            The messages whose blocks changed, with their present blocks.
+            The messages that lost their blocks.
         """
         allowed = frozenset(scopes)
         messages = list({id(m): m for context in contexts for m in context}.values())
         self._adopt(messages)
         self.readable, self.is_stale = allowed, False
-        changed, gone = self._strip_blocks(messages, allowed, pack)
-        gone += self._strip_heads(messages, allowed, llm)
-        gone += self._strip_calls(messages, allowed)
-        self._strip_repeated(messages, allowed, _words(gone))
+        stripped = self._strip_blocks(messages, allowed)
+        self._strip_heads(messages, allowed, llm)
         self._strip_answers(messages, allowed)
+        gone = {key for key, (_, owner) in self._unspoken.items() if not owner <= allowed}
+        injection.empty_calls(messages, gone)
         for context in contexts:
-            self._strip_silent(context, allowed)
-        return changed
+            context[:] = [
+                one
+                for one in context
+                if not (isinstance(one, LLMSpecificMessage) and id(one) in gone)
+            ]
+        return stripped
 
     def _adopt(self, messages: Sequence[Any]) -> None:
-        """Record what the LLM wrote for those who could be read until now."""
-        owner = UNKNOWN if self.readable is None else self.readable
-        calls = {
-            injection.call_id(call)
-            for message in messages
-            for call in injection.tool_calls(message)
+        """Record what the LLM wrote for those who could be read until now.
+
+        What was there before the first turn is the application's own, but for calls of ours.
+        """
+        present: dict[object, Any] = {
+            id(one): one for one in messages if isinstance(one, LLMSpecificMessage)
         }
-        self._calls = {call: self._calls.get(call, owner) for call in calls}
-        silent = {id(m): m for m in messages if isinstance(m, LLMSpecificMessage)}
-        given = frozenset[str]() if self.readable is None else owner  # the application's own
-        self._silent = {
-            key: self._silent.get(key, (message, given)) for key, message in silent.items()
+        present |= {
+            injection.call_id(call): call for one in messages for call in injection.tool_calls(one)
+        }
+        self._unspoken = {
+            key: self._unspoken.get(key) or (one, self._owner_of(one))
+            for key, one in present.items()
         }
 
-    def _strip_blocks(
-        self, messages: Sequence[Any], allowed: frozenset[str], pack: Pack
-    ) -> tuple[list[Changed], list[str]]:
-        standing = [(m, block) for m in messages if (block := _block(m))]
-        self._blocks = {text: self._blocks[text] for _, text in standing if text in self._blocks}
-        changed, gone = list[Changed](), list[str]()
-        for message, block in standing:
-            found = self._blocks.get(block, Recollection())
-            stays = [hit for hit in found.hits if hit.memory.scope in allowed]
-            if found.hits and len(stays) == len(found.hits):
-                continue
-            gone += [hit.memory.text for hit in found.hits if hit not in stays]
-            packed = pack(replace(found, hits=stays))
+    def _owner_of(self, unspoken: Any) -> frozenset[str]:
+        if self.readable is not None:
+            return self.readable
+        ours = isinstance(unspoken, dict) and injection.call_name(unspoken) in NAMES
+        return UNKNOWN if ours else frozenset()
+
+    def _strip_blocks(self, messages: Sequence[Any], allowed: frozenset[str]) -> list[Message]:
+        standing = {id(m): (m, block) for m in messages if (block := _block(m))}
+        self._blocks = {block: self._blocks.get(block, UNKNOWN) for _, block in standing.values()}
+        stripped = [
+            message
+            for message, block in standing.values()
+            if not self._blocks[block] or not self._blocks[block] <= allowed
+        ]
+        for message in stripped:
             message["content"] = injection.strip_memories([message])[0]["content"]
-            if packed.text:
-                injection.prefix(message, packed.text)
-            self.add_block(found, packed)
-            changed.append((message, packed))
-        return changed, gone
+        return stripped
 
-    def _strip_heads(self, messages: Sequence[Any], allowed: frozenset[str], llm: Any) -> list[str]:
+    def _strip_heads(self, messages: Sequence[Any], allowed: frozenset[str], llm: Any) -> None:
         """Remove the heads that may not be read, and restore the others."""
+        holders = self._read(messages, llm)
         for message, before, after in self._without_heads:
             if message.get("content") == after:
                 message["content"] = before
         self._without_heads.clear()
         gone = [text for text, owner in self._heads.items() if not owner <= allowed]
         gone.sort(key=len, reverse=True)  # an earlier head may be a part of a later one
-        for message in messages:
-            if not isinstance(message, dict):
-                continue
+        for message in holders:
             before = message.get("content")
             after = injection.without_texts(before, gone)
             if after != before:
                 message["content"] = after
                 self._without_heads.append((message, before, after))
-        self._instruction.remove(llm, gone)
-        return gone
-
-    def _strip_calls(self, messages: Sequence[Any], allowed: frozenset[str]) -> list[str]:
-        """Empty the calls of the memory's tools, and their results; return what was in them.
-
-        Each call keeps its result message: providers refuse one without the other.
-        """
-        gone = {
-            injection.call_id(call): injection.call_arguments(call)
-            for message in messages
-            for call in injection.tool_calls(message)
-            if injection.call_name(call) in NAMES
-            and not self._calls[injection.call_id(call)] <= allowed
-        }
-        return [*gone.values(), *injection.empty_calls(messages, gone)]
-
-    def _strip_repeated(
-        self, messages: Sequence[Any], allowed: frozenset[str], gone: set[str]
-    ) -> None:
-        """Empty the calls of other tools that repeat removed words which nobody said aloud."""
-        foreign = [
-            call
-            for message in messages
-            for call in injection.tool_calls(message)
-            if not self._calls[injection.call_id(call)] <= allowed
-            and injection.call_name(call) not in NAMES
-        ]
-        if not foreign or not gone:
-            return
-        secret = gone - _words(_said(messages))
-        results = dict[str, str]()
-        for message in messages:
-            for call, text in injection.tool_results(message):
-                results[call] = f"{results.get(call, '')} {text}"
-        repeated = {
-            injection.call_id(call)
-            for call in foreign
-            if not secret.isdisjoint(
-                _words([injection.call_arguments(call), results.get(injection.call_id(call), "")])
-            )
-        }
-        injection.empty_calls(messages, repeated)
+        self._write(llm)
 
     def _strip_answers(self, messages: Sequence[Any], allowed: frozenset[str]) -> None:
         foreign = [words for words, owner in self._answers.items() if not owner <= allowed]
@@ -271,10 +242,27 @@ class OwnedMessages:
             if spoken and any(one.startswith(spoken) or one in spoken for one in foreign):
                 message["content"] = injection.FORGOTTEN
 
-    def _strip_silent(self, context: list[Any], allowed: frozenset[str]) -> None:
-        gone = {key for key, (_, owner) in self._silent.items() if not owner <= allowed}
-        if gone:
-            context[:] = [message for message in context if id(message) not in gone]
+    def _read(self, messages: Sequence[Any], llm: Any) -> list[Message]:
+        """Return what may hold a head: the messages, and the service's instruction as another."""
+        parts = _instruction_of(llm)
+        if parts is None and llm is not None and not self._warned:
+            self._warned = True
+            logger.warning(
+                f"the system instruction of {type(llm).__name__} cannot be read: a session "
+                "context in it stays there when another person speaks"
+            )
+        self._instruction["content"] = parts
+        return [*(one for one in messages if isinstance(one, dict)), self._instruction]
+
+    def _write(self, llm: Any) -> None:
+        """Write the instruction back that was read."""
+        parts = self._instruction["content"]
+        if parts is not None and parts != _instruction_of(llm):
+            base, *added = [
+                "" if one["text"] == injection.FORGOTTEN else one["text"] for one in parts
+            ]
+            llm._base_system_instruction, llm._appended_system_instructions = base, added
+            llm._compose_system_instruction()
 
     # ---------------------------------------------------------------- summaries
 
@@ -315,108 +303,17 @@ def _copied(message: Any) -> Any:
     return copied
 
 
-def _said(messages: Sequence[Any]) -> Iterator[str]:
-    """Yield what users and agent said aloud: their messages without blocks."""
-    for message in messages:
-        if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
-            yield injection.without_block(injection.message_text(message))
+def _instruction_of(llm: Any) -> list[Message] | None:
+    """Return the instruction that the application gave to a service, and its addenda.
 
-
-def _words(texts: Iterable[str]) -> set[str]:
-    return {word for text in texts for word in _WORD.findall(text.casefold())}
-
-
-Parts = tuple[str | None, list[str]]
-
-
-class SystemInstruction:
-    """Completes the instruction of one LLM service; removes texts from it, and restores them.
-
-    The application gives it to the service before the pipeline starts, and Pipecat composes it with
-    addenda. There is no public way to read it, so its parts are read where Pipecat keeps them; a
-    service that keeps them elsewhere is left alone, with a warning.
+    There is no public way to read them, so they are read where Pipecat keeps them; None of a
+    service that keeps them elsewhere. An empty text is one of which nothing is left.
     """
-
-    def __init__(self) -> None:
-        self._before: Parts | None = None  # while something is removed
-        self._after: Parts | None = None
-        self._warned = False
-
-    def append(self, llm: Any, text: str, messages: list[Any]) -> None:
-        """Append a text to the context's own system message, or else to the service's instruction.
-
-        Beside an instruction, most services drop a system message of the context, and strict chat
-        templates refuse a second one.
-
-        Args:
-            llm: The service; None for none.
-            messages: The context's; a system message is replaced, not edited.
-        """
-        first: Any = messages[0] if messages else None
-        content = first.get("content") if isinstance(first, dict) else None
-        if isinstance(content, str) and first.get("role") == "system" and _read(llm) == (None, []):
-            messages[0] = {**first, "content": f"{content}\n\n{text}"}
-        elif llm is not None:
-            llm.append_system_instruction(text)
-
-    def replace(self, llm: Any, old: str, new: str) -> None:
-        """Replace a text, also where it is removed at present."""
-        parts = _read(llm)
-        if parts is None:
-            self._warn(llm, (old,))
-        elif self._before is not None and parts == self._after:
-            self._before = _replaced(self._before, old, new)
-        else:
-            _write(llm, _replaced(parts, old, new))
-
-    def remove(self, llm: Any, texts: Sequence[str]) -> None:
-        """Remove these texts, and restore the others that were removed before.
-
-        Args:
-            llm: The service; None for none.
-        """
-        parts = _read(llm)
-        if parts is None:
-            self._warn(llm, texts)
-            return
-        if self._before is not None and parts == self._after:  # the application changed nothing
-            _write(llm, self._before)
-            parts = self._before
-        self._before = self._after = None
-        base, added = parts
-        after = (_without(base, texts) if base else base, [_without(one, texts) for one in added])
-        if after != parts:
-            self._before, self._after = parts, after
-            _write(llm, after)
-
-    def _warn(self, llm: Any, texts: Sequence[str]) -> None:
-        if llm is not None and texts and not self._warned:
-            self._warned = True
-            logger.warning(
-                f"the system instruction of {type(llm).__name__} cannot be read: a session "
-                "context in it stays there when another person speaks"
-            )
-
-
-def _read(llm: Any) -> Parts | None:
     base: Any = getattr(llm, "_base_system_instruction", 0)
     added: Any = getattr(llm, "_appended_system_instructions", None)
     if not hasattr(llm, "_compose_system_instruction") or not isinstance(added, list):
         return None
-    return (base, list(added)) if base is None or isinstance(base, str) else None
-
-
-def _write(llm: Any, parts: Parts) -> None:
-    llm._base_system_instruction, llm._appended_system_instructions = parts[0], list(parts[1])
-    llm._compose_system_instruction()
-
-
-def _replaced(parts: Parts, old: str, new: str) -> Parts:
-    base, added = parts
-    return (base.replace(old, new) if base else base, [text.replace(old, new) for text in added])
-
-
-def _without(text: str, parts: Sequence[str]) -> str:
-    for part in parts:
-        text = text.replace(part, "")
-    return text.strip()
+    if base is not None and not isinstance(base, str):
+        return None
+    texts = (injection.FORGOTTEN if one == "" else one for one in (base, *added))
+    return [{"text": one} for one in texts]

@@ -5,6 +5,7 @@ aggregator reports them.
 """
 
 import asyncio
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime
@@ -21,18 +22,14 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import instruction
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.processor.activity import Warming, observe, rewarm_after_idle
+from slowcat_memory.processor.activity import Warming, observe
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.engine_handle import (
-    AVAILABILITY_EVENTS,
-    MEMORY_EVENTS,
     EngineHandle,
     Overrides,
     config_source,
     conversation_config,
-    forward_availability,
-    forward_memory_events,
     frame_processor_arguments,
 )
 from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
@@ -92,9 +89,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         ])
     """
 
-    _OWN = (  # keywords of the constructor besides ``Overrides``
-        "user_id", "config", "engine", "fleet", "aggregators", "speaker_names", "speakers", "llm_is_local",
-        "add_instruction", "rtvi", "spans",
+    _EVENTS = (
+        "on_memory_created", "on_memory_updated", "on_memory_retired", "on_memory_trouble",
+        "on_memory_back", "on_record_changed",
     )  # fmt: skip
 
     def __init__(
@@ -142,7 +139,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 ``fleet`` is given with values that it does not use.
             TypeError: There is no such keyword.
         """
-        super().__init__(**frame_processor_arguments(overrides, self._OWN))
+        own = inspect.signature(HybridContextualMemoryProcessor).parameters
+        super().__init__(**frame_processor_arguments(overrides, own))
         self._config = conversation_config(engine, fleet, config, overrides)
         self._scope = scope_of_user(user_id or self._config.memory.user_id)
         self._engine_handle = EngineHandle(self._config, engine, fleet, self._scope)
@@ -166,8 +164,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._live: LiveConversation | None = None  # while the memory is open
         self._silence_task: asyncio.Task | None = None
         self._requested = self._head_is_stale = False
+        self._idle_tokens = 0
         self._subscriptions: list[Callable[[], None]] = []  # each ends one
-        for event in (*AVAILABILITY_EVENTS, "on_record_changed", *MEMORY_EVENTS):
+        for event in self._EVENTS:
             self._register_event_handler(event)
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
             self._register_event_handler(event, sync=True)  # in tasks of ours: see ``Guard``
@@ -347,8 +346,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _begin(self) -> LiveConversation:
         engine = await self._engine_handle.open()
         self._guard.metrics = engine.metrics
+        posted = self._guard.posted
         self._subscriptions.append(
-            forward_availability(engine.availability, str(self), self._on_availability)
+            engine.availability.subscribe(posted(self._on_trouble), posted(self._on_back))
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
@@ -382,16 +382,17 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _subscribe(self, engine: MemoryEngine) -> None:
         thinking, url = engine.config.thinking, base_url(self._neighbours.llm)
         other = thinking.first_url if thinking.url == AUTO else thinking.url
-        if await asyncio.to_thread(same_server, url, other):
-            rewarm = partial(self.rewarm, again=True)
-            self._subscriptions.append(rewarm_after_idle(engine, rewarm, self._guard.spawn))
-        scopes = self._audience.recallable
+        shared, posted = await asyncio.to_thread(same_server, url, other), self._guard.posted
+        self._idle_tokens = _idle_tokens(engine)
         self._subscriptions += (
-            forward_memory_events(engine, scopes, self._on_idle_event),
-            forward_memory_events(engine, scopes, self._on_change, idle=False),
+            engine.subscribe(
+                on_memory=posted(self._on_idle_event),
+                on_event=posted(self._on_event),
+                on_pause=posted(partial(self._on_burst_end, engine)) if shared else None,
+            ),
             self._reports.end,
         )
-        self._reports.begin(engine, self._config, self._scope, scopes, self._config_file)
+        self._reports.begin(engine, self._config, self._scope, self._config_file)
 
     async def cleanup(self) -> None:
         """Log the agent's last words, end the session, save."""
@@ -399,6 +400,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         live = self._live
         if live and live.interim:
             live.interim.end()
+        self._guard.end()
         while self._subscriptions:
             self._subscriptions.pop()()
         self._warming.stop()
@@ -438,19 +440,37 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._visible.discard(message)
 
     def _on_idle_event(self, event: MemoryEvent) -> None:
-        self._guard.notify(f"on_memory_{event.what}", event)
+        if event.scope in self._audience.recallable:
+            self._guard.notify(f"on_memory_{event.what}", event)
 
-    def _on_change(self, event: MemoryEvent) -> None:
-        """Take what a person forgot, changed or muted out of the head."""
+    def _on_event(self, event: MemoryEvent) -> None:
+        """Report an event; take what a person forgot, changed or muted out of the head."""
+        if event.scope not in self._audience.recallable:
+            return
+        self._reports.happened(event)
         by_person = event.what == "forgotten" or event.job in ("person", "command")
         if by_person and not self._head_is_stale:
             self._head_is_stale = True
             self._guard.spawn(self._place_head())
 
-    def _on_availability(self, event: str, *arguments: object) -> None:
-        if event == "on_memory_back" and not self._owned.knows_head(self._scope):
+    def _on_burst_end(self, engine: MemoryEngine) -> None:
+        """Warm up the conversation again after idle work that used the LLM.
+
+        A burst may evict the cache many times; the conversation is processed once, when it is over.
+        """
+        before, self._idle_tokens = self._idle_tokens, _idle_tokens(engine)
+        if self._idle_tokens != before:
+            self._guard.spawn(self.rewarm(again=True))
+
+    def _on_trouble(self, error: SlowcatError) -> None:
+        logger.error(f"{self}: {error}")
+        self._guard.notify("on_memory_trouble", error)
+
+    def _on_back(self) -> None:
+        logger.info(f"{self}: the memory is back")
+        if not self._owned.knows_head(self._scope):
             self._guard.spawn(self._place_head())
-        self._guard.notify(event, *arguments)
+        self._guard.notify("on_memory_back")
 
     def _on_record_changed(self, off: bool) -> None:
         engine = self._engine_handle.memory
@@ -473,8 +493,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return
         self._warming.see(type(frame))
         live, result = self._live, TurnResult()
-        if live and not live.activity.observed:
-            self._guard.run(live.activity.see, frame, direction)
         if live and isinstance(frame, LLMContextFrame):
             self._requested = True
             if direction is FrameDirection.DOWNSTREAM:
@@ -484,17 +502,20 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if result.answered:
             return
         await self.push_frame(frame, direction)
-        if live and USER_TURN and isinstance(frame, USER_TURN):
-            await live.turns.confirm_command()
+        if self._dispatcher and isinstance(frame, USER_TURN):
+            await self._dispatcher.turn_confirmed()
         if isinstance(frame, StartFrame):
             self._warm_at_start()
         if result.timing:
             await self.start_processing_metrics(start_time=result.timing[0])
             await self.stop_processing_metrics(end_time=result.timing[1])
-            if self.metrics_enabled:
-                self._reports.turn_measured()
 
     def _warm_at_start(self) -> None:
         """Warm up a local LLM's system prompt: 280 to 510 ms off the first reply."""
         if self._locality.local:
             self._guard.spawn(self.rewarm())
+
+
+def _idle_tokens(engine: MemoryEngine) -> int:
+    """Return the prompt tokens of idle work so far; upkeep uses none."""
+    return engine.metrics.counts().get("idle_tokens_in", 0)

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from loguru import logger
-from pipecat.frames.frames import Frame, MetricsFrame
-from pipecat.metrics.metrics import MetricsData
+from pipecat.frames.frames import Frame
 from pipecat.processors.frame_processor import FrameProcessor
 
 from slowcat_memory.config import Config
@@ -58,6 +57,7 @@ class FrameGuard:
         self.metrics: Metrics | None = None
         self._processor, self._call_handlers = processor, call_handlers
         self._tasks: set[asyncio.Task] = set()
+        self._ended = False
 
     def __str__(self) -> str:
         return str(self._processor)
@@ -73,6 +73,20 @@ class FrameGuard:
     def soon(self, work: Callable[..., None], *arguments: Any) -> None:
         """Call a function when the present step of the event loop is over, as ``run`` does."""
         asyncio.get_running_loop().call_soon(self.run, work, *arguments)
+
+    def posted(self, work: Callable[..., None]) -> Callable[..., None]:
+        """Return what calls a function on this event loop, from any thread, until ``end``."""
+        loop = asyncio.get_running_loop()
+
+        def on_loop(*arguments: Any) -> None:
+            if not self._ended:  # it may have ended since this was posted
+                self.run(work, *arguments)
+
+        def on_any_thread(*arguments: Any) -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(on_loop, *arguments)
+
+        return on_any_thread
 
     def log_failure(self, error: Exception) -> None:
         """Log and count a failure."""
@@ -100,32 +114,13 @@ class FrameGuard:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def end(self) -> None:
+        """Ignore from now on what other threads report."""
+        self._ended = True
+
     async def join(self, timeout_s: float) -> None:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_s)
-
-
-class MemoryLatencyMetricsData(MetricsData):
-    """Percentiles of the last turns of this process, in milliseconds.
-
-    Parameters:
-        recall: "n", "p50", "p95", "p99" and "max" of the work of a recall, whoever waited for it.
-        turn_wait: The same of what turns waited for their memories.
-    """
-
-    recall: dict[str, float]
-    turn_wait: dict[str, float]
-
-
-def latency_frame(name: str, metrics: Metrics) -> MetricsFrame | None:
-    """Return the percentiles as a frame; None before the first turn. Takes half a millisecond."""
-    found = metrics.summary((RECALL, WAIT))
-    if WAIT not in found:
-        return None
-    data = MemoryLatencyMetricsData(
-        processor=name, recall=found.get(RECALL, {}), turn_wait=found[WAIT]
-    )
-    return MetricsFrame(data=[data])
 
 
 def start_line(engine: MemoryEngine, config: Config, scope: str, file: str) -> str:
@@ -165,34 +160,21 @@ class Reports:
         """Store the arguments; ``push`` sends a frame downstream."""
         self._guard, self._push, self._rtvi, self._wants_spans = guard, push, rtvi, spans
         self._engine: MemoryEngine | None = None
-        self._messages: ClientMessages | None = None
         self._spans: Spans | None = None
 
-    def begin(
-        self, engine: MemoryEngine, config: Config, scope: str, scopes: Collection[str], file: str
-    ) -> None:
-        """Start, and log the start line soon.
-
-        Args:
-            scopes: Namespaces whose events are passed on.
-            file: Where the configuration comes from.
+    def begin(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
+        """Start, and log the start line soon; ``file`` is where the configuration comes from.
 
         Raises:
             ConfigError: Spans are wanted, and OpenTelemetry is not installed.
         """
         self._engine = engine
         self._guard.spawn(self._introduce(engine, config, scope, file))
-        if self._rtvi:
-            spawn = self._guard.spawn
-            self._messages = ClientMessages(engine, scopes, self._rtvi, self._push, spawn)
         if self._wants_spans:
-            self._spans = Spans(engine, scopes, self._wants_spans)
+            self._spans = Spans(engine, self._wants_spans)
 
     def end(self) -> None:
-        for one in (self._messages, self._spans):
-            if one is not None:
-                one.end()
-        self._messages = self._spans = self._engine = None
+        self._spans = self._engine = None
 
     def recalled(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
         """Report a turn's recall, after its frame was pushed."""
@@ -200,15 +182,19 @@ class Reports:
             ids = [hit.memory.id for hit in packed.hits]
             self._guard.run(self._spans.recalled, turn, found, ids)
 
-    def turn_measured(self) -> None:
-        """Push the percentiles, after the turn's own metrics."""
-        if self._engine is not None:
-            self._guard.spawn(self._push_latency(self._engine))
+    def happened(self, event: MemoryEvent) -> None:
+        """Report an event of one of the conversation's namespaces."""
+        if self._spans is not None:
+            self._guard.run(self._spans.happened, event)
+        if self._rtvi and self._engine is not None:
+            self._guard.spawn(self._send(self._engine, event))
 
-    async def _push_latency(self, engine: MemoryEngine) -> None:
-        frame = latency_frame(str(self._guard), engine.metrics)
-        if frame is not None:
-            await self._push(frame)
+    async def _send(self, engine: MemoryEngine, event: MemoryEvent) -> None:
+        from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame  # only when on
+
+        texts = await asyncio.to_thread(texts_of, engine, event) if self._rtvi == "texts" else None
+        if self._engine is not None:
+            await self._push(RTVIServerMessageFrame(data=message_of(event, texts)))
 
     async def _introduce(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
         try:
@@ -220,28 +206,20 @@ class Reports:
 
 
 class Spans:
-    """Writes spans of one conversation's namespaces; thread-safe, as tracers are."""
+    """Writes spans of one conversation's namespaces."""
 
     def __init__(
-        self,
-        engine: MemoryEngine,
-        scopes: Collection[str],
-        content: Literal["ids", "texts"],
-        tracer: Any = None,
+        self, engine: MemoryEngine, content: Literal["ids", "texts"], tracer: Any = None
     ) -> None:
-        """Subscribe; ``tracer`` is the global provider's by default.
+        """Take the global provider's tracer by default.
 
         Raises:
             ConfigError: OpenTelemetry is not installed.
         """
         self._tracer = tracer or _tracer()
         engine.metrics.export()
-        self._scopes, self._texts, self._clock = scopes, content == "texts", engine.clock
+        self._texts, self._clock = content == "texts", engine.clock
         self._store = str(engine.config.folder.name)
-        self._unsubscribe = engine.subscribe(on_event=self._on_event)
-
-    def end(self) -> None:
-        self._unsubscribe()
 
     def recalled(self, turn: Turn | None, found: Recollection, ids: Collection[str]) -> None:
         """Write the span of a turn's recall, which has just ended.
@@ -268,9 +246,10 @@ class Spans:
             attributes["gen_ai.memory.records"] = json.dumps(shown, ensure_ascii=False)
         self._write("search_memory", attributes, self._clock(), ms)
 
-    def _on_event(self, event: MemoryEvent) -> None:
+    def happened(self, event: MemoryEvent) -> None:
+        """Write the span of an event; a recall has its own."""
         operation = OPERATIONS.get(event.what)
-        if operation is None or event.scope not in self._scopes:
+        if operation is None:
             return
         attributes = self._attributes(operation) | {
             "gen_ai.memory.record.count": len(event.ids),
@@ -310,51 +289,14 @@ def _tracer() -> Any:
     return trace.get_tracer("slowcat_memory")
 
 
-class ClientMessages:
-    """Sends the events of some namespaces to the client. Use it on the event loop."""
-
-    def __init__(
-        self,
-        engine: MemoryEngine,
-        scopes: Collection[str],
-        content: Content,
-        push: Callable[[Frame], Awaitable[None]],
-        spawn: Callable[[Coroutine[Any, Any, Any]], None],
-    ) -> None:
-        """Subscribe; ``content`` is not ""."""
-        from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame  # only when on
-
-        self._frame = RTVIServerMessageFrame
-        self._engine, self._scopes, self._texts = engine, scopes, content == "texts"
-        self._push, self._spawn, self._ended = push, spawn, False
-        self._loop = asyncio.get_running_loop()
-        self._unsubscribe = engine.subscribe(on_event=self._on_any_thread)
-
-    def end(self) -> None:
-        self._ended = True
-        self._unsubscribe()
-
-    def _on_any_thread(self, event: MemoryEvent) -> None:
-        if event.scope in self._scopes and not self._ended:
-            with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._on_loop, event)
-
-    def _on_loop(self, event: MemoryEvent) -> None:
-        if not self._ended:
-            self._spawn(self._send(event))
-
-    async def _send(self, event: MemoryEvent) -> None:
-        texts = await asyncio.to_thread(self._read, event) if self._texts else None
-        if not self._ended:
-            await self._push(self._frame(data=message_of(event, texts)))
-
-    def _read(self, event: MemoryEvent) -> dict[str, str]:
-        reader = self._engine.reader(event.scope)
-        with self._engine.snapshot() as snapshot:
-            gone = waiting_to_be_erased(snapshot, event.scope)
-            found = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
-            shown = (disclose_found(one, reader, snapshot.memory) for one in found if one)
-            return {one.id: one.text for one in shown if one}
+def texts_of(engine: MemoryEngine, event: MemoryEvent) -> dict[str, str]:
+    """Return the texts of an event's memories that a client may see, by id. Reads the store."""
+    reader = engine.reader(event.scope)
+    with engine.snapshot() as snapshot:
+        gone = waiting_to_be_erased(snapshot, event.scope)
+        found = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
+        shown = (disclose_found(one, reader, snapshot.memory) for one in found if one)
+        return {one.id: one.text for one in shown if one}
 
 
 def message_of(event: MemoryEvent, texts: dict[str, str] | None = None) -> dict[str, Any]:

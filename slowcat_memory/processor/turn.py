@@ -19,7 +19,7 @@ words are in the real context, and its block is placed there.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 
 from loguru import logger
 from msgspec import Struct
@@ -50,37 +50,7 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.store import Ack
 
-EVERY_S = 60.0
-
-
-class SlowTurns:
-    """Counts turns that waited longer than a limit. Use it on the event loop."""
-
-    def __init__(
-        self, name: str, limit_ms: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """Start with none; ``name`` is the processor's, and ``clock`` counts seconds."""
-        self._name, self._limit_ms, self._clock = name, limit_ms, clock
-        self._slow, self._turns, self._worst, self._stage = 0, 0, 0.0, ""
-        self._warned: float | None = None
-
-    def add(self, waited_ms: float, stage: str) -> None:
-        """Count a turn; warn if it was slow, and the last warning is a minute ago."""
-        self._turns += 1
-        if waited_ms <= self._limit_ms:
-            return
-        self._slow += 1
-        if waited_ms > self._worst:
-            self._worst, self._stage = waited_ms, stage
-        now = self._clock()
-        if self._warned is not None and now - self._warned < EVERY_S:
-            return
-        logger.warning(
-            f"{self._name}: {self._slow} of {self._turns} turns waited longer than "
-            f"{self._limit_ms:g} ms for their memories, the slowest {self._worst:.1f} ms "
-            f"(stage {self._stage})"
-        )
-        self._slow, self._turns, self._worst, self._warned = 0, 0, 0.0, now
+EVERY_S = 60.0  # between two warnings of slow turns
 
 
 class ConversationDeps(Struct, frozen=True, kw_only=True):
@@ -361,7 +331,7 @@ class Turns:
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
         self._conversation.shown(hit.memory for hit in packed.hits)
-        self._recall.place(message, found, packed)
+        self._recall.place(message, packed)
         self._deps.guard.soon(self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
@@ -372,35 +342,33 @@ class Turns:
             self._deps.reports.recalled(turn, found, packed)
         self._deps.guard.notify("on_memory_recalled", found, packed)
 
-    def confirm(self) -> None:
-        """Log a confirmed speculated turn: its words enter the real context without a frame.
+    async def confirm(self) -> None:
+        """Log a confirmed speculated turn, or execute its command: no other frame follows.
 
-        Its block is placed there too, so that the context stays what the LLM saw.
+        Its words entered the real context, and its block is placed there too, so that the context
+        stays what the LLM saw. Never raises, except for a cancellation.
         """
-        if self._speculated is None or self._deps.neighbours.user_aggregator is None:
-            return
-        message = self._messages.find_new(self._deps.neighbours.messages)
+        speculated, held = self._speculated, self._command_held
+        message = (
+            self._messages.find_new(self._deps.neighbours.messages) if speculated or held else None
+        )
         if message is None:
             return
-        found, packed, scopes = self._speculated
-        self._speculating = self._speculated = None
-        self._messages.mark_handled(message)
-        turn = self.log(message, injection.words_of(message), "voice")
-        if scopes == self._deps.audience.readable(self._conversation.scopes):
-            self._place(message, found, packed, turn)
-
-    async def confirm_command(self) -> None:
-        """Execute a command held until its turn was confirmed: no other frame follows."""
-        if not self._command_held:
-            return
-        self._command_held = False
-        message = self._messages.find_new(self._deps.neighbours.messages)
-        if message is None:
-            return
+        self.withdraw()
         text = injection.words_of(message)
-        scopes = self._speakers(message, text, predicted=False)
-        if command := self._commands.recognise(text, scopes):
-            await self._obey(command, message, text, scopes)
+        try:
+            if held:
+                scopes = self._speakers(message, text, predicted=False)
+                if command := self._commands.recognise(text, scopes):
+                    await self._obey(command, message, text, scopes)
+            elif speculated:
+                found, packed, scopes = speculated
+                self._messages.mark_handled(message)
+                turn = self.log(message, text, "voice")
+                if scopes == self._deps.audience.readable(self._conversation.scopes):
+                    self._place(message, found, packed, turn)
+        except Exception as error:
+            self._deps.guard.log_failure(error)
 
     def withdraw(self) -> None:
         """Drop what was recalled for a withdrawn turn: the user continues speaking."""
@@ -416,7 +384,8 @@ class ConversationRecall:
     ) -> None:
         self._deps, self._conversation, self._prefetch = deps, conversation, prefetch
         self._visible, self._owned = deps.visible, deps.owned
-        self._slow = SlowTurns(str(deps.guard), deps.config.recall.warn_ms)
+        self._slow = 0  # turns since the last warning
+        self._quiet_until = 0.0
 
     async def recall(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
@@ -439,8 +408,18 @@ class ConversationRecall:
         engine.metrics.observe(RECALL, sum(found.timings.values()))
         engine.metrics.observe(WAIT, waited)
         found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
-        self._slow.add(waited, found.stage)
+        self._warn_if_slow(waited, found.stage)
         return found, packed
+
+    def _warn_if_slow(self, waited_ms: float, stage: str) -> None:
+        limit = self._deps.config.recall.warn_ms
+        self._slow += waited_ms > limit
+        if waited_ms > limit and time.monotonic() >= self._quiet_until:
+            logger.warning(
+                f"{self._deps.guard}: {self._slow} turns waited longer than {limit:g} ms for their "
+                f"memories, the latest {waited_ms:.1f} ms (stage {stage})"
+            )
+            self._slow, self._quiet_until = 0, time.monotonic() + EVERY_S
 
     async def _find(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
@@ -466,12 +445,13 @@ class ConversationRecall:
                 break
         return found
 
-    def place(self, message: dict, found: Recollection, packed: Packed) -> None:
+    def place(self, message: dict, packed: Packed) -> None:
         """Write the block, if any, in front of a message of the aggregators' context."""
         if packed.text:
             injection.prefix(message, packed.text)
-            self._add_visible([(message, packed)])
-            self._owned.add_block(found, packed)
+            ids = (hit.memory.id for hit in packed.hits)
+            self._visible.add_block(message, packed.text, ids)
+            self._owned.add_block(packed)
 
     def strip_others(self, context: LLMContext, scopes: tuple[str, ...]) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""
@@ -480,9 +460,5 @@ class ConversationRecall:
         if not wanted or (allowed == self._owned.readable and not self._owned.is_stale):
             return
         contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
-        llm = deps.neighbours.llm
-        self._add_visible(self._owned.strip(contexts, allowed, deps.pack, llm))
-
-    def _add_visible(self, changed: Iterable[tuple[dict, Packed]]) -> None:
-        for message, packed in changed:
-            self._visible.add_block(message, packed.text, (hit.memory.id for hit in packed.hits))
+        for message in self._owned.strip(contexts, allowed, deps.neighbours.llm):
+            self._visible.discard(message)

@@ -261,24 +261,6 @@ def call_name(call: dict[str, Any]) -> str:
     return str((call.get("function") or call).get("name", ""))
 
 
-def call_arguments(call: dict[str, Any]) -> str:
-    return str((call.get("function") or {}).get("arguments") or call.get("input") or "")
-
-
-def tool_results(message: Any) -> Iterator[tuple[str, str]]:
-    """Yield the calls that a message answers, with the answers."""
-    if not isinstance(message, dict):
-        return
-    content = message.get("content")
-    if message.get("role") == "tool":
-        yield str(message.get("tool_call_id", "")), str(content)
-    elif payload := _async_payload(message):
-        yield str(payload.get("tool_call_id", "")), str(payload.get("result", ""))
-    for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict) and part.get("type") == "tool_result":
-            yield str(part.get("tool_use_id", "")), str(part.get("content", ""))
-
-
 def _async_payload(message: Any) -> dict[str, Any]:
     """Return the payload by which Pipecat reports on a tool that keeps running; {} for others."""
     content = message.get("content")
@@ -292,18 +274,14 @@ def _async_payload(message: Any) -> dict[str, Any]:
     return payload if known else {}
 
 
-def empty_calls(messages: Sequence[Any], calls: Collection[str]) -> list[str]:
-    """Empty calls, by id, and their results, in place; return the results' former texts."""
-    gone = list[str]()
+def empty_calls(messages: Sequence[Any], calls: Collection[object]) -> None:
+    """Empty calls, by id, and their results, in place."""
     for message in messages if calls else ():
         for call in tool_calls(message):
             if call_id(call) in calls:
                 _empty_call(call)
-        answered = [text for call, text in tool_results(message) if call in calls]
-        if answered:
-            gone += answered
-            _empty_result(message, calls)
-    return gone
+        if isinstance(message, dict):
+            _empty_results(message, calls)
 
 
 def _empty_call(call: dict[str, Any]) -> None:
@@ -313,17 +291,18 @@ def _empty_call(call: dict[str, Any]) -> None:
         call["input"] = {}
 
 
-def _empty_result(message: dict[str, Any], calls: Collection[str]) -> None:
-    content = message.get("content")
+def _empty_results(message: dict[str, Any], calls: Collection[object]) -> None:
+    content, call = message.get("content"), str(message.get("tool_call_id", ""))
     if payload := _async_payload(message):
-        if "result" in payload:
+        if str(payload.get("tool_call_id", call)) in calls and "result" in payload:
             message["content"] = json.dumps({**payload, "result": FORGOTTEN}, ensure_ascii=False)
-    elif isinstance(content, list) and message.get("role") != "tool":
-        for part in content:
+    elif message.get("role") == "tool":
+        if call in calls and content not in PENDING:
+            message["content"] = FORGOTTEN
+    else:
+        for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and str(part.get("tool_use_id", "")) in calls:
                 part["content"] = FORGOTTEN
-    elif content not in PENDING:
-        message["content"] = FORGOTTEN
 
 
 # ------------------------------------------------------------------- how much of it stays

@@ -35,7 +35,7 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor import activity
-from slowcat_memory.processor.activity import Activity, ActivityObserver
+from slowcat_memory.processor.activity import Activity
 from slowcat_memory.testing.server import ToolCall
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
@@ -208,7 +208,6 @@ async def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch)
     monkeypatch.setattr(activity, "QUESTION_S", 0.01)
 
     following = Activity(setter(gate), "kitchen")
-    following.observed = True
     following.answer_ended("It is raining.")
     assert not gate.told
     following.answer_ended("Shall I close the window? ")
@@ -255,12 +254,7 @@ def spans(gate, prefix):
     return [{what for way, what in own if way == how} for how in ("busy", "free")]
 
 
-@pytest.mark.parametrize("observed", [True, False])
-def test_activity_turn_is_followed_from_the_first_sound_to_the_last(
-    config, gate, observed, monkeypatch
-):
-    if not observed:
-        monkeypatch.setattr(ActivityObserver, "on_push_frame", _sees_nothing)
+def test_activity_turn_is_followed_from_the_first_sound_to_the_last(config, gate):
     prefix = in_pipeline(config, gate, lambda _: "I see.", hello)
     begun, ended = spans(gate, prefix)
     assert {"a turn", "the LLM", "the bot"} <= begun
@@ -268,10 +262,6 @@ def test_activity_turn_is_followed_from_the_first_sound_to_the_last(
     own = [(how, what.removeprefix(prefix)) for how, what in gate.told if prefix in what]
     assert own[0] in (("busy", "a voice"), ("busy", "a turn"))
     assert own[-1] == ("gone", "") and not gate.going_on
-
-
-async def _sees_nothing(self, data):
-    pass
 
 
 def test_activity_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate):

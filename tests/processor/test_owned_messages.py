@@ -30,7 +30,7 @@ def context(blocks: OwnedMessages, *hits: Hit, parts: bool = False) -> list[dict
     content = [{"type": "text", "text": "hello"}] if parts else "hello"
     message = {"role": "user", "content": content}
     injection.prefix(message, packed(found).text)
-    blocks.add_block(found, packed(found))
+    blocks.add_block(packed(found))
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
 
@@ -38,25 +38,17 @@ def test_owned_messages_strip_what_all_may_read_stays_untouched() -> None:
     blocks = OwnedMessages()
     messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"))
     before = str(messages)
-    assert blocks.strip([messages], ("anna", "home"), packed) == [] and str(messages) == before
+    assert blocks.strip([messages], ("anna", "home")) == [] and str(messages) == before
 
 
-def test_owned_messages_strip_households_lines_stay_where_another_speaks() -> None:
-    for parts in (False, True):
-        blocks = OwnedMessages()
-        messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
-        ((message, left),) = blocks.strip([messages], ("ben", "home"), packed)
-        assert message is messages[1] and [h.memory.text for h in left.hits] == ["pump"]
-        assert "pump" in str(message) and "cellar" not in str(message)
-        assert injection.without_block(injection.message_text(message)).strip() == "hello"
-        assert blocks.strip([messages], ("ben", "home"), packed) == []
-
-
-def test_owned_messages_strip_block_of_which_nothing_stays_goes() -> None:
+@pytest.mark.parametrize("parts", [False, True])
+def test_owned_messages_strip_block_with_a_line_of_another_goes(parts: bool) -> None:
     blocks = OwnedMessages()
-    messages = context(blocks, hit("anna", "cellar"))
-    blocks.strip([messages], ("ben",), packed)
-    assert messages[1]["content"] == "hello"
+    messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
+    assert blocks.strip([messages], ("ben", "home")) == [messages[1]]
+    assert "pump" not in str(messages) and "cellar" not in str(messages)
+    assert injection.message_text(messages[1]).strip() == "hello"
+    assert blocks.strip([messages], ("ben", "home")) == []
 
 
 # ------------------------------------------------------------------- tools
@@ -88,8 +80,8 @@ def answered_calls(messages: list) -> bool:
 def anna_then(messages: list, *scopes: str) -> list:
     """Let Anna be answered with these messages, and then another speak."""
     owned = OwnedMessages()
-    owned.strip([[]], ("anna", "home"), packed)
-    owned.strip([messages], scopes, packed)
+    owned.strip([[]], ("anna", "home"))
+    owned.strip([messages], scopes)
     return messages
 
 
@@ -116,10 +108,10 @@ def test_owned_messages_strip_call_of_anthropics_shape() -> None:
 
 def test_owned_messages_strip_result_that_is_still_to_come_is_kept_out() -> None:
     owned, messages = OwnedMessages(), asked(*exchange("1", "search_memory", "IN_PROGRESS"))
-    owned.strip([[]], ("anna",), packed)
-    owned.strip([messages], ("ben",), packed)
+    owned.strip([[]], ("anna",))
+    owned.strip([messages], ("ben",))
     assert messages[-1]["content"] == "IN_PROGRESS" and not owned.may_enter("1")
-    owned.strip([messages], ("anna",), packed)
+    owned.strip([messages], ("anna",))
     assert owned.may_enter("1") and owned.may_enter("another")
 
 
@@ -133,23 +125,28 @@ def test_owned_messages_strip_results_of_tools_that_keep_running() -> None:
     assert async_tool_messages.parse_message(messages[4]).kind == "final"
 
 
-def test_owned_messages_strip_other_tools_that_repeat_a_memory_nobody_said() -> None:
+def test_owned_messages_strip_empties_the_calls_of_other_tools_too() -> None:
     mail = exchange("2", "send_mail", '{"to": "Zqxdoctor"}', '{"text": "Dear Zqxdoctor"}')
-    timer = exchange("3", "set_timer", '{"id": 77}', '{"minutes": 5}')
-    found = exchange("1", "search_memory", DOCTOR)
-    messages = anna_then(asked(*found, *mail, *timer), "ben")
-    assert "Zqxdoctor" not in str(messages) and "77" in str(messages) and answered_calls(messages)
+    messages = anna_then(asked(*mail), "ben")
+    assert "Zqxdoctor" not in str(messages) and answered_calls(messages)
+
+
+def test_owned_messages_strip_the_applications_own_calls_stay() -> None:
+    timer, found = exchange("3", "set_timer", '{"id": 77}'), exchange("1", "search_memory", DOCTOR)
+    owned, messages = OwnedMessages(), asked(*timer, *found)
+    owned.strip([messages], ("anna",))
+    assert "77" in str(messages) and "Zqxdoctor" not in str(messages)
 
 
 def test_owned_messages_strip_thoughts_about_another_go() -> None:
     thought = LLMSpecificMessage("anthropic", {"type": "thought", "text": DOCTOR})
     known = LLMSpecificMessage("anthropic", {"type": "given"})
     owned, context = OwnedMessages(), [known]
-    owned.strip([context], ("anna",), packed)
+    owned.strip([context], ("anna",))
     context += [thought, {"role": "assistant", "content": "Noted."}]
-    owned.strip([context], ("anna",), packed)
+    owned.strip([context], ("anna",))
     assert thought in context
-    owned.strip([context], ("ben",), packed)
+    owned.strip([context], ("ben",))
     assert context == [known, {"role": "assistant", "content": "Noted."}]
 
 
@@ -160,12 +157,12 @@ def test_owned_messages_strip_thoughts_about_another_go() -> None:
 def test_owned_messages_strip_spoken_answer_of_a_command(cut) -> None:
     said = f"I know 1 thing about you: “{DOCTOR}”."
     owned = OwnedMessages()
-    owned.strip([[]], ("anna",), packed)
+    owned.strip([[]], ("anna",))
     owned.add_answer(said, ("anna",))
     messages = asked({"role": "assistant", "content": said[:cut]})
-    owned.strip([messages], ("anna", "home"), packed)
+    owned.strip([messages], ("anna", "home"))
     assert said[:cut] in str(messages)
-    owned.strip([messages], ("ben",), packed)
+    owned.strip([messages], ("ben",))
     assert messages[-1] == {"role": "assistant", "content": FORGOTTEN}
 
 
@@ -176,10 +173,10 @@ def test_owned_messages_strip_head_goes_and_comes_back(parts) -> None:
     messages = [{"role": "system", "content": content}, *asked()]
     owned = OwnedMessages()
     owned.add_head(f"Who you talk to: {DOCTOR}.", "anna")
-    owned.strip([messages], ("ben",), packed)
+    owned.strip([messages], ("ben",))
     assert "Zqxdoctor" not in str(messages) and "You are a cat." in str(messages)
-    owned.strip([messages], (), packed)
-    owned.strip([messages], ("anna",), packed)
+    owned.strip([messages], ())
+    owned.strip([messages], ("anna",))
     assert messages[0]["content"] == content
 
 
@@ -199,5 +196,5 @@ def test_owned_messages_strip_earlier_head_that_is_a_part_of_a_later_one() -> No
     for text in ("You talked twice.", f"You talked twice. {DOCTOR}"):
         owned.add_head(text, "anna")
     messages = [{"role": "system", "content": f"A cat. You talked twice. {DOCTOR}"}, *asked()]
-    owned.strip([messages], ("ben",), packed)
+    owned.strip([messages], ("ben",))
     assert messages[0]["content"] == "A cat."

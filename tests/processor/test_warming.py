@@ -165,7 +165,7 @@ class Bursts:
         self.listeners, self.metrics = [], engine.metrics
         engine.subscribe = self.subscribe
 
-    def subscribe(self, on_memory=None, on_pause=None):
+    def subscribe(self, on_pause=None, **others):
         if on_pause is None:
             return lambda: None
         self.listeners.append(on_pause)

@@ -69,8 +69,6 @@ class _Handler(BaseHTTPRequestHandler):
             return self._reply(307, b"", {"location": f"{self.server.url}/elsewhere"})
         if mode == "slow":
             time.sleep(3)
-        if mode == "drip":
-            return self._drip()
         if mode == "html":
             return self._reply(200, b"<html>hello</html>")
         body = json.dumps({"data": items(request["input"], mode)})
@@ -89,18 +87,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
         except OSError:
             pass  # the client did not wait
-
-    def _drip(self) -> None:
-        self.send_response(200)
-        self.send_header("content-length", "1000")
-        self.end_headers()
-        for _ in range(100):
-            try:
-                self.wfile.write(b" ")
-                self.wfile.flush()
-            except OSError:
-                return
-            time.sleep(0.05)
 
     def log_message(self, *args: Any) -> None:
         pass

@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.graph.options import SPELT
 from slowcat_memory.core.language.given_names import forms_of_one
-from slowcat_memory.core.text.phonetics import sound
+from slowcat_memory.core.text.pronunciations import consonants, heard_as, sound_code
 
 if TYPE_CHECKING:
     from nicknames import NickNamer
@@ -60,12 +60,10 @@ def same_given(one: str, other: str, at: float = SPELT) -> bool:
     if other in known.nicknames_of(one) or one in known.nicknames_of(other):
         return True
     alike = Levenshtein.normalized_similarity(one, other)
-    heard, also = sound(one), sound(other)
-    if heard is None or also is None:
-        return alike >= at
-    if heard.spelling == also.spelling:
-        return True
-    sounds_same = heard.rough == also.rough
+    heard, also = _sound(one), _sound(other)
+    if heard == also:
+        return bool(heard) or alike >= at
+    sounds_same = consonants(heard) == consonants(also) != ""
     if sounds_same and alike >= _SHORT_FORM_ALIKE and _share_short_form(one, other):
         return True
     return alike >= (at - SOUNDS if sounds_same else at)
@@ -92,6 +90,10 @@ def same_surname(one: str, other: str, at: float = SPELT) -> bool:
         return one[0] == other[0]
     if _TWICE.sub(r"\1", one.replace("w", "v")) == _TWICE.sub(r"\1", other.replace("w", "v")):
         return True
-    heard, also = sound(one), sound(other)
     alike = Levenshtein.normalized_similarity(one, other)
-    return bool(heard and also and heard.exact == also.exact and alike >= at - SOUNDS / 2)
+    return _sound(one) == _sound(other) != "" and alike >= at - SOUNDS / 2
+
+
+def _sound(name: str) -> str:
+    """Return the sound of a name as English spells it; "" without Latin letters."""
+    return sound_code(heard_as(name)[0])

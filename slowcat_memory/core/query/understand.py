@@ -30,7 +30,7 @@ from slowcat_memory.core.language.english.vocabulary import (
 from slowcat_memory.core.memory import CHUNK
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words, fold
-from slowcat_memory.core.text.phonetics import MisheardWord
+from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 from slowcat_memory.records import Memory

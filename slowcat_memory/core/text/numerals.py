@@ -5,13 +5,18 @@ German, 4:30; "1.250" is 1,250 or 1.25. Words of all languages are read, since p
 Not text2num: it gives one reading in one language, and every caller here compares all of them.
 """
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
+from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.text.numeral_words import Kind, meaning
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.data import read_words
+from slowcat_memory.core.text_caches import text_cache
 
 HALF_DAY = 720  # minutes; a time of day is known up to twelve hours
 MAX_JOINED = 12  # digits of a number that is spoken in parts
@@ -30,6 +35,21 @@ _NOT_ASCII_DIGIT = re.compile(r"[^0-9]")
 _GROUPED = re.compile(r"\d{1,3}(?:[., \u00a0\u202f'’]\d{3})+")
 _DECIMAL = re.compile(r"(?P<whole>\d{1,3}(?:[., \u00a0\u202f'’]\d{3})+|\d+)[.,](?P<part>\d+)")
 _DOTTED_TIME = re.compile(r"(\d\d?)\.([0-5]\d)")
+
+
+Kind = Literal[
+    "unit", "ten", "ordinal", "ordinal ten", "hundred", "scale", "dozen", "fraction", "whole", "a",
+    "oh", "and", "point", "past", "to", "half past", "half to", "noon", "measure",
+]  # fmt: skip
+Meaning = tuple[tuple[Kind, Fraction], ...]
+
+# Words that are read as parts of a number only if they stand alone.
+_ALONE = ("a", "oh", "past", "to", "noon", "measure", "whole")
+_SCALE_WORDS = {"thousand": 10**3, "million": 10**6, "billion": 10**9}
+_FRACTION_WORDS = {"quarter": Fraction(1, 4), "one_and_a_half": Fraction(3, 2)}
+_WHOLE_WORDS = {"once": 1, "twice": 2, "thrice": 3, "fortnight": 14}
+_PLAIN: dict[str, Kind] = {"and": "and", "point": "point", "past": "past", "to": "to", "noon": "noon", "measures": "measure"}  # fmt: skip
+_LONGEST = 60  # letters of a number in one word
 
 
 class Number(Struct, frozen=True):
@@ -101,6 +121,66 @@ class _Part(Struct, frozen=True):
     in_digits: bool = False
 
 
+# ------------------------------------------------------------------- number words
+
+
+@text_cache(4096)
+def meaning(word: str) -> Meaning:
+    """Return what a word in lower case adds to a number, in order: () for any other word."""
+    table = _table()
+    if (known := table.get(word)) is not None:
+        return (known,)
+    if len(word) > _LONGEST or not _compound().fullmatch(word):
+        return ()
+    return tuple(table[part[0]] for part in _word_part().finditer(word))
+
+
+@cache
+def _table() -> Mapping[str, tuple[Kind, Fraction]]:
+    return {word: (kind, Fraction(value)) for word, kind, value in _entries()}
+
+
+def _entries() -> Iterator[tuple[str, Kind, Fraction | int]]:
+    for language in LANGUAGES:
+        lists = read_words(f"slowcat_memory.core.language.{language.name}")["numerals"]
+        endings = lists["ordinal_endings"].replace("_", " ").split() or [""]
+        for names, kind, first, step, ends in (
+            (lists["units"], "unit", 0, 1, [""]),
+            (lists["tens"], "ten", 20, 10, [""]),
+            (lists["ordinals"], "ordinal", 1, 1, endings),
+            (lists["ordinal_tens"], "ordinal ten", 20, 10, endings),
+            (lists["decades"], "whole", 20, 10, [""]),
+        ):
+            for n, spellings in enumerate(names.split()):
+                for one in spellings.split("/"):
+                    yield from ((f"{one}{end}", kind, first + step * n) for end in ends)  # type: ignore[misc]  # of the literals above
+        half_hour: Kind = "half past" if lists["half_is"] == "past" else "half to"
+        yield from ((word, half_hour, Fraction(1, 2)) for word in lists["half"].split())
+        yield from ((word, "hundred", 100) for word in lists["hundred"].split())
+        yield from ((word, "dozen", 12) for word in lists["dozen"].split())
+        yield from ((word, "a", 1) for word in lists["a"].split())
+        yield from ((word, "oh", 0) for word in lists.get("digit_zero", "").split())
+        for name, scale in _SCALE_WORDS.items():
+            yield from ((word, "scale", scale) for word in lists.get(name, "").split())
+        for name, share in _FRACTION_WORDS.items():
+            yield from ((word, "fraction", share) for word in lists.get(name, "").split())
+        for name, value in _WHOLE_WORDS.items():
+            yield from ((word, "whole", value) for word in lists.get(name, "").split())
+        for name, plain in _PLAIN.items():
+            yield from ((word, plain, 0) for word in lists.get(name, "").split())
+
+
+@cache
+def _word_part() -> re.Pattern[str]:
+    parts = [word for word, (kind, _) in _table().items() if kind not in _ALONE and len(word) > 2]
+    return re.compile("|".join(map(re.escape, sorted(parts, key=len, reverse=True))))
+
+
+@cache
+def _compound() -> re.Pattern[str]:
+    return re.compile(f"(?:{_word_part().pattern})+")
+
+
 # ------------------------------------------------------------------- atoms
 
 
@@ -160,20 +240,45 @@ def _readings(digits: str, suffix: str) -> frozenset[Fraction]:
 
 
 # ------------------------------------------------------------------- grammar
+# A regular expression over the kinds of atoms, a letter each: 0, 1, u are units, U those from ten;
+# t tens, r and R ordinals; h hundred, k M G scales, z dozen; d digits, T a time of day; f p q
+# fractions, & "and", o "oh"; what no number has is "-".
+
+_LETTERS = {
+    "ten": "t", "ordinal ten": "R", "hundred": "h", "dozen": "z", "digits": "d", "time": "T",
+    "fraction": "f", "half past": "p", "half to": "q", "a": "a", "oh": "o", "and": "&", "point": ".",
+}  # fmt: skip
+_SCALES = {10**3: "k", 10**6: "M", 10**9: "G"}
+_BELOW_HUNDRED = r"(?:[1u]&[tR]|o(?=[o01uU])|t[1ur]?|[R01urU])"
+_BELOW_THOUSAND = (
+    rf"(?:(?:{_BELOW_HUNDRED}|a)?h(?:&?{_BELOW_HUNDRED})?|{_BELOW_HUNDRED}|a(?=[kMGz]))"
+)
+_REST = rf"(?:&?(?>{_BELOW_THOUSAND})(?![kMG]))?"
+_THOUSANDS = rf"(?:&?{_BELOW_THOUSAND}k)?"
+_FIRST = rf"(?:dh?|{_BELOW_THOUSAND})"
+_WHOLE = (
+    rf"{_FIRST}?(?:G(?:&?{_BELOW_THOUSAND}M)?{_THOUSANDS}{_REST}|M{_THOUSANDS}{_REST}|k{_REST})"
+    rf"|{_FIRST}"
+)
+_NUMBER = re.compile(
+    rf"(?P<time>T)|a?(?P<part>[fpq])a?(?P<of>[hkMGz])"  # half a million
+    rf"|(?P<whole>{_WHOLE})(?:\.(?P<point>(?:d|{_BELOW_HUNDRED}|o){{1,12}}))?"
+    r"(?P<share>&?[a1][fpq]|f)?(?P<times>[kMGz]*)"
+)
+_HEAD, _DIGIT = re.compile(_FIRST), re.compile(rf"d|{_BELOW_HUNDRED}|o")
 
 
 def _parts(run: Sequence[_Atom]) -> Iterator[_Part]:
     """Yield the numbers of a stretch, each as long as grammar allows, and the words between."""
-    place = 0
+    letters, place = "".join(map(_letter, run)), 0
     while place < len(run):
-        reader = _Reader(run, place)
-        if part := reader.read():
-            yield part
-            place = reader.place
+        atom = run[place]
+        if match := _NUMBER.match(letters, place):
+            yield _read(run, letters, match)
+            place = match.end()
         else:
-            atom = run[place]
-            whole = atom.values if _is_fraction(atom.kind) or atom.kind == "whole" else frozenset()
-            yield _Part(atom.start, atom.end, atom.kind, whole)
+            alone = _is_fraction(atom.kind) or atom.kind == "whole"
+            yield _Part(atom.start, atom.end, atom.kind, atom.values if alone else frozenset())
             place += 1
 
 
@@ -181,165 +286,74 @@ def _is_fraction(kind: str) -> bool:
     return kind in ("fraction", "half past", "half to")
 
 
-class _Reader:
-    """Reads one number from atoms."""
+def _letter(atom: _Atom) -> str:
+    if atom.kind == "scale":
+        return _SCALES[int(atom.value)]
+    if atom.kind in ("unit", "ordinal"):
+        small = "r" if atom.kind == "ordinal" else "01u"[min(int(atom.value), 2)]
+        return small if atom.value < 10 else "U"
+    return _LETTERS.get(atom.kind, "-")
 
-    def __init__(self, run: Sequence[_Atom], place: int) -> None:
-        self._run, self.place, self._first = run, place, place
-        self._digits, self._scale = "", Fraction(1)
-        self._minutes = run[place].minutes
 
-    def read(self) -> _Part | None:
-        if self._kind() == "time":
-            atom = self._next()
-            return _Part(atom.start, atom.end, "", atom.values, "", Fraction(1), atom.minutes, True)
-        found = self._share_of() or self._whole()
-        if not found:
-            return None
-        found = self._with_fraction(self._with_point(found))
-        while self._kind() in ("scale", "dozen"):
-            self._scale *= self._run[self.place].value
-            found = self._times(found, self._next().value)
-        atoms = self._run[self._first : self.place]
-        written = any(one.kind == "digits" for one in atoms)
-        minutes = self._minutes if len(atoms) == 1 else frozenset()
-        return _Part(atoms[0].start, atoms[-1].end, "", found, self._digits, self._scale, minutes, written)  # fmt: skip
+def _read(run: Sequence[_Atom], letters: str, match: re.Match[str]) -> _Part:
+    def of(group: str) -> Sequence[_Atom]:
+        return run[match.start(group) : match.end(group)]
 
-    def _kind(self, ahead: int = 0) -> str:
-        place = self.place + ahead
-        return self._run[place].kind if place < len(self._run) else ""
+    atoms, digits, scale = run[match.start() : match.end()], "", Fraction(1)
+    if match["time"]:
+        found = atoms[0].values
+    elif match["of"]:
+        found = _times(of("of")[0].values, of("part"))
+    else:
+        found = _value(of("whole"))
+        head = _HEAD.match(letters, match.start())
+        if head and match.end("whole") - head.end() < 2 and not (match["point"] or match["share"]):
+            first = run[head.start() : head.end()]
+            digits = first[0].digits if head[0] == "d" else str(max(_value(first)))
+            scale = _product(run[head.end() : match.end("whole")])
+        if match["point"]:
+            every = _DIGIT.finditer(letters, *match.span("point"))
+            written = "".join(_written(run[one.start() : one.end()]) for one in every)
+            found = frozenset(
+                value + Fraction(int(written or 0), 10 ** len(written)) for value in found
+            )
+        if match["share"]:
+            share = of("share")[-1:]
+            more = match["share"] != "f"  # two and a half, but three quarters
+            found = _plus(found, share[0].values) if more else _times(found, share)
+        found, scale = _times(found, of("times")), scale * _product(of("times"))
+    minutes = atoms[0].minutes if len(atoms) == 1 else frozenset()
+    in_digits = any(one.kind in ("digits", "time") for one in atoms)
+    return _Part(atoms[0].start, atoms[-1].end, "", found, digits, scale, minutes, in_digits)
 
-    def _next(self) -> _Atom:
-        self.place += 1
-        return self._run[self.place - 1]
 
-    def _times(self, found: frozenset[Fraction], factor: Fraction) -> frozenset[Fraction]:
-        return frozenset(value * factor for value in found)
+def _value(atoms: Sequence[_Atom]) -> frozenset[Fraction]:
+    """Return the values of a whole number: "two thousand six hundred and ten", "48 thousand"."""
+    total, group = frozenset({Fraction(0)}), frozenset[Fraction]()
+    for atom in atoms:
+        if atom.kind == "hundred":
+            group = _times(group or {Fraction(1)}, [atom])
+        elif atom.kind == "scale":
+            total, group = _plus(total, _times(group or {Fraction(1)}, [atom])), frozenset()
+        elif atom.kind != "and":
+            group = _plus(group or {Fraction(0)}, atom.values)
+    return _plus(total, group or {Fraction(0)})
 
-    def _share_of(self) -> frozenset[Fraction]:
-        """Read "half a million", "eine halbe Million", "a quarter of"."""
-        skipped = 1 if self._kind() == "a" else 0
-        if not _is_fraction(self._kind(skipped)):
-            return frozenset()
-        between = 1 if self._kind(skipped + 1) == "a" else 0
-        if self._kind(skipped + 1 + between) not in ("hundred", "scale", "dozen"):
-            return frozenset()
-        share = self._run[self.place + skipped].value
-        self.place += skipped + 1 + between
-        return frozenset({share * self._next().value})
 
-    def _whole(self) -> frozenset[Fraction]:
-        """Read a whole number: "two thousand six hundred and ten", "fünfundzwanzig", "48"."""
-        if self._kind() == "digits":
-            atom = self._next()
-            self._digits = atom.digits
-            if self._kind() != "hundred":
-                return self._with_thousands(atom.values)
-            return self._times(atom.values, self._next().value)
-        below = self._below_thousand()
-        if below is None and self._kind() == "scale":
-            below = Fraction(1)
-        return frozenset() if below is None else self._with_thousands(frozenset({below}))
+def _written(atoms: Sequence[_Atom]) -> str:
+    return atoms[0].digits if atoms[0].kind == "digits" else str(max(_value(atoms)))
 
-    def _with_thousands(self, found: frozenset[Fraction]) -> frozenset[Fraction]:
-        """Read the rest of "two thousand six hundred", with the head of which ``found`` is read."""
-        smallest = Fraction(10**12)
-        while self._kind() == "scale" and self._run[self.place].value < smallest:
-            smallest = self._next().value
-            whole = self._times(found, smallest) if self.place - self._first < 2 else None
-            found = whole or self._scaled(found, smallest)
-            self._scale, before = smallest, self.place
-            self.place += self._kind() == "and"
-            rest = self._below_thousand(cardinal=True)
-            if rest is None or (
-                self._kind() == "scale" and self._run[self.place].value >= smallest
-            ):
-                self.place = before
-                break
-            if self._kind() == "scale":
-                rest *= self._next().value
-            found, self._digits = frozenset(value + rest for value in found), ""
-            self._scale = Fraction(1)
-        return found
 
-    def _scaled(self, found: frozenset[Fraction], scale: Fraction) -> frozenset[Fraction]:
-        """Scale what is not scaled yet: of "two million three thousand" the three."""
-        return frozenset(value * scale for value in found)
+def _plus(some: Collection[Fraction], others: Collection[Fraction]) -> frozenset[Fraction]:
+    return frozenset(one + other for one in some for other in others)
 
-    def _below_thousand(self, cardinal: bool = False) -> Fraction | None:
-        first = self.place
-        value = self._below_hundred(cardinal)
-        if value is None and self._kind() == "a" and self._kind(1) in ("hundred", "scale", "dozen"):
-            self.place += 1
-            value = Fraction(1)
-        if self._kind() != "hundred":
-            if value is None:
-                self.place = first
-            else:
-                self._digits = self._digits or str(value)
-            return value
-        value = (value or Fraction(1)) * self._next().value
-        before = self.place
-        self.place += self._kind() == "and"
-        rest = self._below_hundred(cardinal)
-        if rest is None:
-            self.place = before
-        value += rest or 0
-        self._digits = str(value)
-        return value
 
-    def _below_hundred(self, cardinal: bool) -> Fraction | None:
-        kinds = ("unit",) if cardinal else ("unit", "ordinal")
-        if (
-            self._kind() == "unit"
-            and self._kind(1) == "and"
-            and self._kind(2) in ("ten", "ordinal ten")
-        ):
-            unit = self._next().value
-            self.place += 1
-            return unit + self._next().value
-        if self._kind() == "oh" and self._kind(1) in ("unit", "oh"):
-            self.place += 1
-            self._digits = "0"
-            return Fraction(0)
-        if self._kind() in ("ten", "ordinal ten"):
-            tens = self._next()
-            if (
-                tens.kind == "ten"
-                and self._kind() in kinds
-                and 0 < self._run[self.place].value < 10
-            ):
-                return tens.value + self._next().value
-            return tens.value
-        return self._next().value if self._kind() in kinds else None
+def _times(some: Collection[Fraction], factors: Sequence[_Atom]) -> frozenset[Fraction]:
+    return frozenset(one * _product(factors) for one in some)
 
-    def _with_point(self, found: frozenset[Fraction]) -> frozenset[Fraction]:
-        """Read "point six", "Komma zwei fünf"."""
-        if self._kind() != "point" or self._kind(1) not in ("unit", "oh", "ten", "digits"):
-            return found
-        self.place += 1
-        digits = ""
-        while self._kind() in ("unit", "oh", "ten", "digits") and len(digits) < MAX_JOINED:
-            if self._kind() == "digits":
-                digits += self._next().digits
-            else:
-                digits += str(self._below_hundred(cardinal=True) or 0)
-        self._digits = ""
-        return frozenset(value + Fraction(int(digits or 0), 10 ** len(digits)) for value in found)
 
-    def _with_fraction(self, found: frozenset[Fraction]) -> frozenset[Fraction]:
-        """Read "and a half", "three quarters", "zweieinhalb"."""
-        skipped = 1 if self._kind() == "and" else 0
-        one = self._kind(skipped)
-        a = one == "a" or (one == "unit" and self._run[self.place + skipped].value == 1)
-        if not _is_fraction(self._kind(skipped + a)) or (skipped and not a):
-            return found
-        if self._kind(skipped + a) != "fraction" and not a:  # "at five half of them"
-            return found
-        self.place += skipped + a
-        share = self._next().value
-        self._digits = ""
-        return frozenset(value + share if a else value * share for value in found)
+def _product(factors: Sequence[_Atom]) -> Fraction:
+    return math.prod((one.value for one in factors), start=Fraction(1))
 
 
 # ------------------------------------------------------------------- numbers in parts

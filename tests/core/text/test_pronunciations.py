@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language.ordinary import is_ordinary
-from slowcat_memory.core.text.phonetics import sound
 from slowcat_memory.core.text.pronunciations import (
+    consonants,
     heard_as,
     pronunciations,
     sound_code,
@@ -48,13 +48,13 @@ def test_names_are_not_ordinary(word: str) -> None:
 
 @each_row(("heard", "name"), listed("text/misheard_names"))
 def test_sound_of_a_misheard_name_is_the_names(heard: str, name: str) -> None:
-    one, other = sound(heard), sound(name)
-    assert one and other and one.rough == other.rough
+    one, other = (sound_code(heard_as(word)[0]) for word in (heard, name))
+    assert consonants(one) == consonants(other) != ""
 
 
-@pytest.mark.parametrize("word", ["Москва", "東京", "", "42", "a"])
+@pytest.mark.parametrize("word", ["Москва", "東京", "", "42"])
 def test_sound_needs_latin_letters(word: str) -> None:
-    assert sound(word) is None
+    assert sound_code(heard_as(word)[0]) == ""
 
 
 @each_row("word", ["may", "will", "mark", "rose", "stopping", "boxes", "carried", "making", "male"])

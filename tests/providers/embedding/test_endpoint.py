@@ -67,7 +67,6 @@ def test_endpoint_embedder_documents_go_in_batches(endpoint: EmbeddingServer) ->
         ("500", "500"),
         ("redirect", "307"),
         ("slow", "in time"),
-        ("drip", "in time"),
     ],
 )
 def test_endpoint_embedder_a_bad_answer_is_an_error_without_a_second_try(

@@ -80,7 +80,7 @@ _HUB_MODELS = (["onnx/model.onnx"], ["*.safetensors"], ["pytorch_model*.bin"])
 def export(model_name: str, cache: Path, say: Callable[[str], None], threads: int = 1) -> Path:
     """Export a model into the cache, in this process, downloading it when it is not here.
 
-    Returns the folder, complete and on disk. The cache is created if missing, readable by its
+    Returns the folder. The cache is created if missing, readable by its
     owner only.
 
     Raises:
@@ -145,10 +145,11 @@ def fetch(model: str) -> Path:
     disable_progress_bars()
     for files in _HUB_MODELS:
         try:
-            folder = Path(snapshot_download(source.via, allow_patterns=[*_HUB_FILES, *files]))
+            folder = Path(snapshot_download(source.hub, allow_patterns=[*_HUB_FILES, *files]))
         except Exception as error:  # the hub client's own errors, the http client's, and OSError
             raise model_files.not_downloadable(model, type(error).__name__) from error
-        if any(found for pattern in files for found in folder.glob(pattern)):
+        given = any(found for pattern in files for found in folder.glob(pattern))
+        if given and not any(folder.glob("*_Dense")):  # an ONNX file lacks such layers
             break
     return folder
 
@@ -346,13 +347,9 @@ def _own_sentences() -> Iterator[str]:
 
 def _publish(work: Path, target: Path) -> Path:
     """Move the finished export to its place; an existing one is equal or damaged."""
-    keep = set(model_files.FILES)
     for path in work.iterdir():
-        if path.name in keep:
-            _sync(path)
-        else:
+        if path.name not in model_files.FILES:
             path.unlink()
-    _sync(work)
     if target.exists():
         aside = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=target.parent))
         target.rename(aside / target.name)
@@ -362,7 +359,6 @@ def _publish(work: Path, target: Path) -> Path:
     except OSError:  # another process was faster
         if model_files.read_meta(target) is None:
             raise
-    _sync(target.parent)
     return target
 
 
@@ -371,14 +367,6 @@ def _sweep(cache: Path) -> None:
     for path in cache.glob(f"{_TEMPORARY}*"):
         if time.time() - path.stat().st_mtime > _ABANDONED_S:
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ The result has the inputs of ``model_files`` and two outputs: the vectors of tex
 import contextlib
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnx
@@ -26,17 +26,8 @@ STATES = "states"  # the second output until the projection is appended: (batch,
 OPSET, IR_VERSION = 17, 9  # of a graph from weights; onnxruntime 1.20 reads them
 _HIDDEN = ("last_hidden_state", "token_embeddings")  # outputs of ONNX files of transformers
 _BERT = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
-_ACTIVATIONS = {"Tanh": "Tanh", "Identity": "Identity", "ReLU": "Relu"}
-_MODULES = ("Transformer", "Pooling", "Dense", "Normalize")  # of sentence-transformers, in order
+_MODULES = ("Transformer", "Pooling", "Normalize")  # of sentence-transformers, in order
 _MASKED = -1e9  # added to the scores of masked tokens
-
-
-class PoolingHead(NamedTuple):
-    """The way from token states to a vector, as sentence-transformers describes it."""
-
-    transformer: Path  # folder of config.json and the weights
-    pooling: str  # "mean" or "cls"
-    dense: list[Path]  # folders of linear layers
 
 
 def build(folder: Path, out: Path) -> None:
@@ -46,14 +37,12 @@ def build(folder: Path, out: Path) -> None:
         ValueError: The model is of another kind; the text says which.
         Exception: Of onnx and safetensors, for damaged files.
     """
-    head = read_head(folder)
+    transformer, pooling = read_modules(folder)
     given = model_files.onnx_file(folder)
-    model, states = _open(given) if given else _bert(head.transformer)
+    model, states = _open(given) if given else _bert(transformer)
     made = _Builder(model.graph)
     made.node("Identity", states, name=STATES)
-    vectors = _pooled(made, states, head.pooling)
-    for layer in head.dense:
-        vectors = _dense(made, vectors, layer)
+    vectors = _pooled(made, states, pooling)
     made.node("LpNormalization", vectors, name=model_files.OUTPUT, axis=-1, p=2)
     _set_outputs(model.graph, {model_files.OUTPUT: 2, STATES: 3})
     onnx.save(model, out)
@@ -88,29 +77,21 @@ def share(path: Path, source: Path) -> None:
             return
 
 
-def read_head(folder: Path) -> PoolingHead:
-    """Read ``modules.json`` and the files that it names; without one, the mean of the tokens.
+def read_modules(folder: Path) -> tuple[Path, str]:
+    """Return the folder of a model's weights, and its pooling: "mean" or "cls".
 
     Raises:
-        ValueError: It has a module that is not written here.
+        ValueError: Its ``modules.json`` has a module that is not written here.
     """
-    head = PoolingHead(folder, "mean", [])
-    kinds: list[str] = []
-    for module in read_json(folder / "modules.json", []):
-        kind, place = module["type"].rpartition(".")[2], folder / module["path"]
-        kinds.append(kind)
-        if kind == "Transformer":
-            head = head._replace(transformer=place)
-        elif kind == "Pooling":
-            head = head._replace(pooling=_pooling(read_json(place / "config.json", {})))
-        elif kind == "Dense":
-            head.dense.append(place)
-    if not {*kinds} <= {*_MODULES} or kinds != sorted(kinds, key=_MODULES.index):
-        raise ValueError(f"it consists of {', '.join(kinds)}")
-    return head
+    modules = read_json(folder / "modules.json", [])
+    places = {one["type"].rpartition(".")[2]: folder / one["path"] for one in modules}
+    if [*places] != [kind for kind in _MODULES if kind in places]:
+        raise ValueError(f"it consists of {', '.join(places)}")
+    pooling = places.get("Pooling", folder / "1_Pooling") / "config.json"
+    return places.get("Transformer", folder), _pooling(read_json(pooling, {}))
 
 
-def weights(folder: Path) -> dict[str, np.ndarray]:
+def _weights(folder: Path) -> dict[str, np.ndarray]:
     """Read all safetensors of a folder as float32, named as in a plain encoder.
 
     Raises:
@@ -202,19 +183,6 @@ def _pooled(made: _Builder, states: str, pooling: str) -> str:
     return made.node("Reshape", mean, made.constant([0, -1]))
 
 
-def _dense(made: _Builder, vectors: str, folder: Path) -> str:
-    config = read_json(folder / "config.json", {})
-    activation = _ACTIVATIONS.get(config.get("activation_function", "").rpartition(".")[2], "")
-    names = {config.get("module_input_name"), config.get("module_output_name")}
-    if not activation or config.get("use_residual") or names - {None, "sentence_embedding"}:
-        raise ValueError(f"it has a layer of another kind in {folder.name}")
-    layer = weights(folder)
-    vectors = made.node("MatMul", vectors, made.constant(layer["linear.weight"].T))
-    if "linear.bias" in layer:
-        vectors = made.node("Add", vectors, made.constant(layer["linear.bias"]))
-    return made.node(activation, vectors)
-
-
 class _Bert:
     """The layers of BERT, as nodes of a graph."""
 
@@ -302,7 +270,7 @@ def _bert(folder: Path) -> tuple[onnx.ModelProto, str]:
     ]
     graph = helper.make_graph([], "bert", entries, [])
     made = _Builder(graph)
-    bert = _Bert(made, weights(folder), config)
+    bert = _Bert(made, _weights(folder), config)
     present = made.node("Cast", mask, to=TensorProto.FLOAT)
     absent = made.node("Sub", made.constant(np.float32(1)), present)
     wide = made.node("Unsqueeze", absent, made.constant([1, 2]))

@@ -21,7 +21,7 @@ from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.providers.embedding.export import child, graph
 from tests.providers.embedding.test_local import TURNS
 
-HIDDEN, HEADS, LAYERS, INNER, OUT = 32, 4, 2, 64, 16
+HIDDEN, HEADS, LAYERS, INNER = 32, 4, 2, 64
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz,.?:'"]
 VOCABULARY = {word: row for row, word in enumerate([*WORDS, *(f"##{word}" for word in WORDS[4:])])}
 CONFIG: dict[str, Any] = {
@@ -29,7 +29,7 @@ CONFIG: dict[str, Any] = {
     "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": INNER,
     "vocab_size": len(VOCABULARY), "max_position_embeddings": 300, "type_vocab_size": 2,
 }  # fmt: skip
-MODULES = ["Transformer", "Pooling", "Dense", "Normalize"]
+MODULES = ["Transformer", "Pooling", "Normalize"]
 ERF = np.vectorize(math.erf)
 
 
@@ -95,27 +95,17 @@ def unit(x: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def dense() -> dict[str, np.ndarray]:
-    chance = np.random.default_rng(8)
-    return {
-        "linear.weight": chance.normal(size=(OUT, HIDDEN)).astype("f4"),
-        "linear.bias": chance.normal(size=OUT).astype("f4"),
-    }
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory, dense: dict[str, np.ndarray]) -> Path:
-    """A small BERT with random weights, a dense layer and prompts, as sentence-transformers saves it."""
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BERT with random weights and prompts, as sentence-transformers saves it."""
     folder = tmp_path_factory.mktemp("models") / "tiny"
     (folder / "1_Pooling").mkdir(parents=True)
-    (folder / "2_Dense").mkdir()
     tokenizer = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)  # type: ignore[assignment]
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # type: ignore[assignment]
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))  # type: ignore[assignment]
     tokenizer.enable_padding(length=128)
     tokenizer.save(str(folder / "tokenizer.json"))
-    paths = ["", "1_Pooling", "2_Dense", "3_Normalize"]
+    paths = ["", "1_Pooling", "2_Normalize"]
     files: dict[str, object] = {
         "config.json": CONFIG,
         "modules.json": [
@@ -128,22 +118,20 @@ def tiny(tmp_path_factory: pytest.TempPathFactory, dense: dict[str, np.ndarray])
             "pooling_mode_cls_token": False,
             "pooling_mode_mean_tokens": True,
         },
-        "2_Dense/config.json": {"activation_function": "torch.nn.modules.activation.Tanh"},
     }
     for name, value in files.items():
         (folder / name).write_text(json.dumps(value))
     save_file(random_weights(), folder / "model.safetensors")
-    save_file(dense, folder / "2_Dense" / "model.safetensors")
     return folder
 
 
-def want(tiny: Path, dense: dict[str, np.ndarray], text: str, pooling: str = "mean") -> np.ndarray:
+def want(tiny: Path, text: str, pooling: str = "mean") -> np.ndarray:
     """The vector that the model's description asks for, in NumPy."""
     tokenizer = Tokenizer.from_file(str(tiny / "tokenizer.json"))
     tokenizer.no_padding()
     states = states_of(random_weights(), tokenizer.encode(text).ids)
     pooled = states.mean(axis=0) if pooling == "mean" else states[0]
-    return unit(np.tanh(dense["linear.weight"] @ pooled + dense["linear.bias"]))
+    return unit(pooled)
 
 
 def exported(model: str | Path, cache: Path) -> Path:
@@ -168,35 +156,30 @@ def onnx_without_pooling(tiny: Path, path: Path) -> None:
     onnx.save(model, path)
 
 
-def test_graph_bert_weights_become_the_model_that_they_describe(
-    tiny: Path, dense: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_graph_bert_weights_become_the_model_that_they_describe(tiny: Path, tmp_path: Path) -> None:
     folder = exported(tiny, tmp_path)
     meta = model_files.read_meta(folder)
     assert meta and (meta.query_prompt, meta.doc_prompt) == ("q: ", "d: ")
-    assert (meta.dim, meta.max_tokens) == (OUT, 200)
+    assert (meta.dim, meta.max_tokens) == (HIDDEN, 200)
     embedder = LocalEmbedder(folder)
     for text, vector in zip(TURNS, embedder.encode(TURNS), strict=True):
-        assert np.abs(vector - want(tiny, dense, f"d: {text}")).max() < 1e-5, text
-    queries = [embedder.encode_query(text) @ want(tiny, dense, f"q: {text}") for text in TURNS]
+        assert np.abs(vector - want(tiny, f"d: {text}")).max() < 1e-5, text
+    queries = [embedder.encode_query(text) @ want(tiny, f"q: {text}") for text in TURNS]
     assert np.mean(queries) > 0.98
     tokens = embedder.encode_tokens(["ab c"]).tokens[0]
     assert tokens.shape == (3, meta.token_dim) == (3, HIDDEN), "a, ##b, c: no prompt"
 
 
-def test_graph_the_first_token_where_the_model_says_so(
-    tiny: Path, dense: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_graph_the_first_token_where_the_model_says_so(tiny: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny, tmp_path / "first")
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
     vector = LocalEmbedder(exported(folder, tmp_path)).encode(["a b c"])[0]
-    assert np.abs(vector - want(tiny, dense, "d: a b c", "cls")).max() < 1e-5
+    assert np.abs(vector - want(tiny, "d: a b c", "cls")).max() < 1e-5
 
 
 @pytest.mark.parametrize("offered", ["onnx", "weights"])
 def test_graph_the_hub_gives_an_onnx_file_or_weights(
     tiny: Path,
-    dense: dict[str, np.ndarray],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     offered: str,
@@ -231,7 +214,7 @@ def test_graph_the_hub_gives_an_onnx_file_or_weights(
     assert (fetched / "model.safetensors").exists() == (offered == "weights")
     assert len(calls) == (1 if offered == "onnx" else 2)
     vector = LocalEmbedder(folder).encode(["a b c"])[0]
-    assert np.abs(vector - want(tiny, dense, "d: a b c")).max() < 1e-5
+    assert np.abs(vector - want(tiny, "d: a b c")).max() < 1e-5
     assert exported("someone/tiny", tmp_path / "cache") == folder
     assert len(calls) <= 2, "it is on this machine now"
 
@@ -255,9 +238,12 @@ def test_graph_other_tools_leave_a_part_of_a_model_in_the_hubs_cache(
         ("config.json", msgspec.json.encode(CONFIG | {"hidden_act": "relu"}).decode(), "relu"),
         ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}', "pooling is max"),
         ("1_Pooling/config.json", '{"pooling_mode": "mean", "include_prompt": false}', "prompt"),
-        ("2_Dense/config.json", '{"activation_function": "torch.nn.SiLU"}', "2_Dense"),
-        ("2_Dense/config.json", '{"activation_function": "x.Tanh", "use_residual": true}', "2_Den"),
         ("modules.json", '[{"path": "", "type": "x.CLIPModel"}]', "CLIPModel"),
+        (
+            "modules.json",
+            '[{"path": "", "type": "x.Pooling"}, {"path": "", "type": "x.Dense"}]',
+            "Dense",
+        ),
         ("tokenizer.json", "{}", "do not load"),
     ],
 )
