@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from slowcat_memory.cli.run import duration, until_stopped
 from slowcat_memory.cli.shell import (
+    Settings,
     count,
     done,
     dots,
@@ -16,7 +17,6 @@ from slowcat_memory.cli.shell import (
     out,
     print_entries,
     print_json,
-    settings,
     size,
     takes,
     waiting,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 UPGRADE_S = 600.0
 SHOWN = 20  # entries of a list; --json has all
-Person = Annotated[str, typer.Argument(metavar="PERSON", help="A user id, as in your bot.")]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,11 +45,11 @@ app = typer.Typer(
 
 
 @contextmanager
-def _fleet(ctx: typer.Context) -> "Iterator[Fleet]":
+def _fleet(known: Settings) -> "Iterator[Fleet]":
     """Yield this machine's part in the configured fleet, and close its connections at the end."""
     from importlib.util import find_spec
 
-    config = settings(ctx).config
+    config = known.config
     if find_spec("asyncpg") is None:
         raise ConfigError("the postgres extra is not installed", hint=how_to_install("postgres"))
     if not config.fleet.dsn.strip():
@@ -69,24 +68,18 @@ def _fleet(ctx: typer.Context) -> "Iterator[Fleet]":
 
 @app.command()
 @takes("as_json")
-def init(
-    ctx: typer.Context,
-    role: Annotated[
-        str,
-        typer.Option(
-            metavar="ROLE",
-            help="The database role of the workers; by default the one of \\[fleet] dsn.",
-        ),
-    ] = "",
-) -> None:
-    """Make the tables, or bring them up to date, and let a role use the tenant.
+def init(known: Settings, *, role: str = "") -> None:
+    r"""Make the tables, or bring them up to date, and let a role use the tenant.
 
     Run it once as the owner of the database, and again after each upgrade. Workers should have a
     role of their own that is no superuser: then the database itself keeps tenants apart.
 
     Example: [bold]slowcat-memory fleet init --role worker[/]
+
+    Args:
+        role (ROLE): The database role of the workers; by default the one of \[fleet] dsn.
     """
-    with _fleet(ctx) as fleet:
+    with _fleet(known) as fleet:
         from slowcat_memory.fleet import schema
 
         database, tenant = fleet.database, fleet.worker.tenant
@@ -94,7 +87,7 @@ def init(
         used_by = database.run(schema.allow, tenant, role)
         bypasses = database.run(schema.bypasses_policies, used_by)
     version = max(schema.migrations())
-    if settings(ctx).as_json:
+    if known.as_json:
         roles = {"tenant": tenant, "role": used_by, "bypasses_row_security": bypasses}
         return print_json({"version": version, "added": added, **roles})
     made = "are up to date" if not added else "were made" if 1 in added else "were upgraded"
@@ -110,7 +103,7 @@ def init(
 
 @app.command()
 @takes("as_json")
-def push(ctx: typer.Context, person: Person) -> None:
+def push(known: Settings, person: str) -> None:
     """Put a memory of this machine into the database, as a person's.
 
     It is stored whole or not at all, read back and counted before it counts. The store itself is
@@ -118,9 +111,11 @@ def push(ctx: typer.Context, person: Person) -> None:
     who has a memory in the database is refused.
 
     Example: [bold]slowcat-memory --path ~/anna fleet push anna[/]
+
+    Args:
+        person (PERSON): A user id, as in your bot.
     """
-    known = settings(ctx)
-    with _fleet(ctx) as fleet:
+    with _fleet(known) as fleet:
         from slowcat_memory.fleet.hydration import push as put
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
         from slowcat_memory.store.sharing import living
@@ -146,34 +141,31 @@ def _events(rows: dict[str, int]) -> str:
 
 @app.command()
 @takes("as_json")
-def pull(
-    ctx: typer.Context,
-    person: Person,
-    to: Annotated[
-        Path,
-        typer.Option("--to", metavar="FOLDER", file_okay=False, help="A new folder for the store."),
-    ],
-) -> None:
+def pull(known: Settings, person: str, *, to: Path) -> None:
     """Make an ordinary store of a person's memory in the database.
 
     The database keeps its own. The person may be talking: what is said from now on is not in the
     store. Nothing that exists is overwritten.
 
     Example: [bold]slowcat-memory fleet pull anna --to ~/anna[/]
+
+    Args:
+        person (PERSON): A user id, as in your bot.
+        to (FOLDER): A new folder for the store.
     """
-    with _fleet(ctx) as fleet:
+    with _fleet(known) as fleet:
         from slowcat_memory.fleet.hydration import pull as take
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
         person = scope_of_user(person, "PERSON")
         with waiting("reading it"):
             pulled = take(fleet.worker, person, to.expanduser())
-    settings(ctx).report(pulled, f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
+    known.report(pulled, f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
 
 
 @app.command()
 @takes("as_json")
-def status(ctx: typer.Context) -> None:
+def status(known: Settings) -> None:
     """Show the database, who holds whom, what idle work is due, and what waits on this machine.
 
     Exits with 1 when the database cannot be reached; the copies on this machine are shown all the
@@ -181,7 +173,11 @@ def status(ctx: typer.Context) -> None:
 
     Example: [bold]slowcat-memory fleet status --json | jq .database.tasks[/]
     """
-    with _fleet(ctx) as fleet:
+    _status(known)
+
+
+def _status(known: Settings) -> None:
+    with _fleet(known) as fleet:
         from slowcat_memory.fleet import housekeeping as keeping
 
         tenant, cache = fleet.worker.tenant, fleet.worker.cache
@@ -192,7 +188,7 @@ def status(ctx: typer.Context) -> None:
         except FleetError as away:
             error = away
         here = keeping.copies_here(cache, None if error else fleet.database)
-    if settings(ctx).as_json:
+    if known.as_json:
         message = error and error.message
         found = {"tenant": tenant, "error": message, "database": seen, "kept": kept}
         print_json(found | {"copies": here})
@@ -254,35 +250,29 @@ def _print_copies(here: "list[Copy]", cache: Path) -> None:
 
 @app.command()
 @takes("as_json")
-def housekeeping(
-    ctx: typer.Context,
-    full: Annotated[
-        bool, typer.Option("--full", help="Rewrite the tables (VACUUM FULL); only their owner may.")
-    ] = False,
-) -> None:
+def housekeeping(known: Settings, *, full: bool = False) -> None:
     """Remove what there is yet of what was forgotten, and show the status.
 
     Deletes copies on this machine that have it, and sends what waits here. With [bold]--full[/] the
     tables lose their deleted rows: nobody is served meanwhile. For WAL and backups: docs/fleet.md.
 
     Example: [bold]slowcat-memory fleet housekeeping --full[/]
+
+    Args:
+        full: Rewrite the tables (VACUUM FULL); only their owner may.
     """
-    with _fleet(ctx) as fleet, waiting("tidying up"):
+    with _fleet(known) as fleet, waiting("tidying up"):
         from slowcat_memory.fleet.person_log import REWRITE_S, rewrite
 
         fleet.tidy()
         if full:
             fleet.database.run(rewrite, timeout_s=2 * REWRITE_S)
-    status(ctx, as_json=None)
+    _status(known)
 
 
 @app.command()
-def work(
-    ctx: typer.Context,
-    until_done: Annotated[
-        bool, typer.Option("--until-done", help="Stop when nothing is due.")
-    ] = False,
-) -> None:
+@takes()
+def work(known: Settings, *, until_done: bool = False) -> None:
     """Do the idle work of people with whom nobody talks, one after another.
 
     Summaries, facts, vectors, upkeep, and erasing what is due, as [bold]slowcat-memory idle[/] does
@@ -290,8 +280,11 @@ def work(
     takes its person over at once; what was not done is done after it. Ctrl-C ends it.
 
     Example: [bold]slowcat-memory fleet work[/]
+
+    Args:
+        until_done: Stop when nothing is due.
     """
-    with _fleet(ctx) as fleet, until_stopped() as ended:
+    with _fleet(known) as fleet, until_stopped() as ended:
         from slowcat_memory.fleet.idle_worker import IdleWorker
 
         if not fleet.config.thinking.url:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -19,12 +19,12 @@ from slowcat_memory.cli.setup import endpoint, examine
 from slowcat_memory.cli.shell import (
     FAILED,
     INTERRUPTED,
+    Settings,
     bars,
     count,
     done,
     err,
     out,
-    settings,
     takes,
     usage,
     warn,
@@ -45,7 +45,7 @@ DEFAULT_PORT = 8766
 TOKEN_BYTES = 24
 LEAST_TOKEN = 16  # characters; a shorter one can be guessed
 
-Port = Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)]
+PORT = {"min": 0, "max": 65535}
 
 
 @contextmanager
@@ -64,14 +64,8 @@ def until_stopped() -> Iterator[threading.Event]:
 # ------------------------------------------------------------------- demo, chat
 
 
-def demo(
-    no_vectors: Annotated[
-        bool, typer.Option("--no-vectors", help="Search by words alone, without a model.")
-    ] = False,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="Do not wait until a line can have been read.")
-    ] = False,
-) -> None:
+@takes()
+def demo(known: Settings, *, no_vectors: bool = False, fast: bool = False) -> None:
     """Play a conversation of nine weeks, and show what is recalled for each turn.
 
     Also shows voice commands, a night's idle work, and what was true when. Runs a real Pipecat
@@ -83,6 +77,10 @@ def demo(
     code is 1 when a memory that must come back does not.
 
     Examples: [bold]slowcat-memory demo[/], [bold]slowcat-memory demo --fast[/]
+
+    Args:
+        no_vectors: Search by words alone, without a model.
+        fast: Do not wait until a line can have been read.
     """
     from slowcat_memory.cli.demo import play_demo  # with its heavy imports
 
@@ -92,13 +90,7 @@ def demo(
 
 
 @takes("user")
-def chat(
-    ctx: typer.Context,
-    llm_url: Annotated[
-        str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
-    ] = "",
-    model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
-) -> None:
+def chat(known: Settings, *, llm_url: str = "", model: str = "") -> None:
     """Chat with a model on this machine, with a persistent memory.
 
     Finds LM Studio, Ollama and llama.cpp by itself. Uses the same Pipecat
@@ -107,23 +99,21 @@ def chat(
 
     Examples: [bold]slowcat-memory chat[/],
     [bold]slowcat-memory chat --user anna --model qwen3-4b[/]
+
+    Args:
+        llm_url (URL): The server, such as http://127.0.0.1:1234/v1.
+        model: Its model; by default the first it offers.
     """
     from slowcat_memory.cli.chat import run_chat  # with its heavy imports
 
-    known = settings(ctx)
     run_chat(known.config, known.scope(), llm_url, model)
 
 
 # ------------------------------------------------------------------- idle
 
 
-def idle(
-    ctx: typer.Context,
-    job: Annotated[list[str] | None, typer.Option(help="Only this job. May be repeated.")] = None,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="First try again every task that was given up.")
-    ] = False,
-) -> None:
+@takes()
+def idle(known: Settings, *, job: list[str] | None = None, retry: bool = False) -> None:
     """Do the work that an agent does while idle: summaries, facts, vectors, upkeep.
 
     Useful after a large import, after a change of the embedding model, or overnight. Runs every job
@@ -133,8 +123,12 @@ def idle(
     [bold]slowcat-memory show jobs[/] shows the results.
 
     Example: [bold]slowcat-memory idle[/]
+
+    Args:
+        job: Only this job. May be repeated.
+        retry: First try again every task that was given up.
     """
-    with settings(ctx).existing().engine() as engine:
+    with known.existing().engine() as engine:
         llm = endpoint(engine.config)
         if llm.state != "fine":
             warn(f"LLM: {llm.found.rstrip('.')}. {llm.hint.rstrip('.')}.")
@@ -230,17 +224,8 @@ def duration(seconds: float) -> str:
 # ------------------------------------------------------------------- ui
 
 
-@takes("user")
-def ui(
-    ctx: typer.Context,
-    everyone: Annotated[
-        bool, typer.Option("--everyone", help="Show every person's memory, not only one's.")
-    ] = False,
-    port: Port = 0,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")
-    ] = True,
-) -> None:
+@takes("user", port=PORT)
+def ui(known: Settings, *, everyone: bool = False, port: int = 0, browser: bool = True) -> None:
     """Show the memory in the browser: what is known, said, recalled, and why. Ctrl-C ends it.
 
     Works while an agent is running. The page is served on this machine only, and only to the
@@ -248,11 +233,16 @@ def ui(
     kept on this machine, and forgotten; every change can be undone.
 
     Example: [bold]slowcat-memory ui --no-browser[/]
+
+    Args:
+        everyone: Show every person's memory, not only one's.
+        port: The port; 0 for any free one.
+        browser: Whether to open the browser.
     """
     from slowcat_memory.engine import acquire
     from slowcat_memory.web import PageContext, PageServer
 
-    known = settings(ctx).existing()
+    known.existing()
     person = known.scope()  # before this process has the store open
     with closing(acquire(known.config)) as memory:
         page = PageContext(memory, person=person, everyone=everyone, doctor=partial(examine, known))
@@ -281,32 +271,16 @@ async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
 # ------------------------------------------------------------------- mcp
 
 
-@takes("user")
+@takes("user", port=PORT)
 def mcp(
-    ctx: typer.Context,
-    http: Annotated[
-        bool, typer.Option("--http", help="Streamable HTTP instead of standard input and output.")
-    ] = False,
-    port: Port = DEFAULT_PORT,
-    host: Annotated[
-        str, typer.Option(help="With --http and a token: the address to listen on.")
-    ] = "127.0.0.1",
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="A file with the token that hosts must send; made with a new one if there is none.",
-        ),
-    ] = None,
-    local_llm: Annotated[
-        bool,
-        typer.Option(
-            "--local-llm",
-            help="The host's LLM is on this machine: it may read local-only memories.",
-        ),
-    ] = False,
-    tools: Annotated[Literal["basic", "all"], typer.Option(help="Which to offer.")] = "basic",
+    known: Settings,
+    *,
+    http: bool = False,
+    port: int = DEFAULT_PORT,
+    host: str = "127.0.0.1",
+    token_file: Path | None = None,
+    local_llm: bool = False,
+    tools: Literal["basic", "all"] = "basic",
 ) -> None:
     """Offer the memory to a chat application, by the Model Context Protocol (MCP).
 
@@ -318,10 +292,19 @@ def mcp(
 
     Examples: [bold]slowcat-memory mcp --user anna[/],
     [bold]slowcat-memory mcp --http --token-file ~/.slowcat/mcp-token[/]
+
+    Args:
+        http: Streamable HTTP instead of standard input and output.
+        port: The port; 0 for any free one.
+        host: With --http and a token: the address to listen on.
+        token_file (FILE): A file with the token that hosts must send; made with a new one if there
+            is none.
+        local_llm: The host's LLM is on this machine: it may read local-only memories.
+        tools: Which to offer.
     """
     if token_file and not http:
         raise usage("needs --http", "--token-file")
-    known = settings(ctx)
+
     whose = known.scope()
     from importlib.util import find_spec
 
@@ -377,7 +360,8 @@ def token_of(file: Path | None) -> str:
 # ------------------------------------------------------------------- serve
 
 
-def serve(ctx: typer.Context) -> None:
+@takes()
+def serve(known: Settings) -> None:
     """Do the memory's idle work without a bot, until Ctrl-C.
 
     For a machine that is always on. Agents, the command line, the page and MCP hosts use the memory
@@ -387,7 +371,7 @@ def serve(ctx: typer.Context) -> None:
     """
     from slowcat_memory.engine import acquire
 
-    config = settings(ctx).config
+    config = known.config
     with until_stopped() as ended, closing(acquire(config)):
         thinking = f"Thinking while nobody talks: {config.folder}"
         out().print(thinking, markup=False, soft_wrap=True)
