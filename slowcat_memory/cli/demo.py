@@ -4,7 +4,7 @@ Each session opens its own engine on the same folder and closes it afterwards, s
 recalls from disk. The clock follows the story. A turn is over when both of its halves are stored.
 
 The user's lines and the replies to statements are fixed; a parrot answers questions. A question
-names the line whose turn must be recalled; the check is by turn id, not by wording.
+names words of the memory that must be recalled, which no other text has.
 """
 
 import asyncio
@@ -24,7 +24,6 @@ from rich.text import Text
 from slowcat_memory.cli.setup import prepare_model
 from slowcat_memory.cli.shell import count, out
 from slowcat_memory.config import Config, build_options
-from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.engine import MemoryEngine, read_graph
@@ -65,9 +64,7 @@ class Line(Struct, frozen=True):
 
     text: str
     reply: str = ""  # "" to leave it to the LLM or the parrot
-    key: str = ""  # a name by which other lines refer to this one
-    expects: str = ""  # the key of the line that must be recalled, "" for none
-    half: Literal["user", "assistant", "note"] = "user"  # which half of ``expects``, or its note
+    expects: str = ""  # words of the memory that must be recalled, "" for none
     # "words" when the question shares words with its answer; "vectors" when it shares only the
     # meaning, so that lexical search alone cannot find it
     needs: Literal["words", "vectors"] = "words"
@@ -98,54 +95,46 @@ STORY = (
             Line(
                 "We brought our new puppy home today, a spaniel called Biscuit.",
                 "Welcome home, Biscuit! Give him a quiet corner for the first nights.",
-                key="puppy",
             ),
             Line(
                 "I work as a chemistry teacher at the school by the harbour, so he waits until four.",
                 "A walk at lunch time would make the wait shorter for him.",
-                key="school",
             ),
             Line(
                 "I'm allergic to walnuts, by the way: one bite and my throat swells up.",
                 "Understood, I will never suggest anything with walnuts.",
-                key="allergy",
             ),
         ),
     ),
     Evening(
         _at(3, 7, 10, 15),
         (
-            Line("What is my puppy called?", expects="puppy"),
+            Line("What is my puppy called?", expects="our new puppy home today"),
             Line(
                 "My dog loves splashing in the river and chasing tennis balls.",
                 "Then you will both come home wet and happy.",
-                key="joys",
             ),
             Line(
                 "My sister Clara lives in Vienna, so I take the night train to see her soon.",
                 "By night train, what a lovely way to arrive.",
-                key="trip",
             ),
             Line(
                 "I never sleep a wink on the train, though.",
                 "Take the lowest bunk on the night train, it sways the least, and pack earplugs.",
-                key="advice",
             ),
         ),
     ),
     Evening(
         _at(3, 19, 18, 5),
         (
-            Line("What does my animal enjoy?", expects="joys", needs="vectors"),
+            Line("What does my animal enjoy?", expects="splashing in the river", needs="vectors"),
             Line(
                 "Grandma's lentil soup turned out right at last: cumin, lemon, and honey last.",
                 "Honey at the very end, I would never have guessed.",
-                key="soup",
             ),
             Line(
                 "Big news: I quit my job at the school. I work as a guide at the science museum now.",
                 "Congratulations! The visitors will be in good hands.",
-                key="museum",
             ),
         ),
         night=True,
@@ -153,26 +142,24 @@ STORY = (
     Evening(
         _at(4, 11, 21, 30),
         (
-            Line("What is my profession these days?", expects="museum", needs="vectors"),
-            Line("Which nuts make me ill?", expects="allergy", needs="vectors"),
-            Line("What blood group do I have?", unknown=True),
             Line(
-                "Remember that the spare key hangs behind the kitchen clock.",
-                key="spare",
-                command=True,
+                "What is my profession these days?",
+                expects="quit my job at the school",
+                needs="vectors",
             ),
+            Line("Which nuts make me ill?", expects="one bite and my throat", needs="vectors"),
+            Line("What blood group do I have?", unknown=True),
+            Line("Remember that the spare key hangs behind the kitchen clock.", command=True),
         ),
     ),
     Evening(
         _at(5, 6, 20, 20),
         (
-            Line("Where did I put the spare key?", expects="spare", half="note"),
+            Line("Where did I put the spare key?", expects="spare key hangs behind"),
             Line(
-                "What did you suggest I pack for the night train?",
-                expects="advice",
-                half="assistant",
+                "What did you suggest I pack for the night train?", expects="Take the lowest bunk"
             ),
-            Line("What goes into grandma's lentil soup?", expects="soup"),
+            Line("What goes into grandma's lentil soup?", expects="cumin, lemon, and honey"),
             Line("What is my landlord called?", unknown=True),
             Line("Forget what I said about the lentil soup.", command=True),
             Line("Yes.", command=True),
@@ -236,15 +223,13 @@ class DemoExchange(Struct, frozen=True, kw_only=True):
 
     Attributes:
         ms: How long the turn waited for its memories; 0 for a voice command.
-        wanted: The id of the memory that the story expects, "" for none.
-        found: Whether it is in this block or in an earlier one of the session.
+        found: Whether the memory that the story expects is in this block or in an earlier one of the session.
     """
 
     line: Line
     reply: str
     ms: float
     packed: Packed
-    wanted: str
     found: bool
 
 
@@ -262,7 +247,6 @@ class Player:
     def __init__(self, config: Config, console: Console, *, paced: bool = False) -> None:
         """Set the store, and where to show; ``paced`` waits until a part can have been read."""
         self._config, self._out, self._paced = config, console, paced
-        self._memories: dict[tuple[str, str], str] = {}  # by line key and half
         self.vectors = config.embedding.kind != "none"
         self.exchanges: list[DemoExchange] = []
         self.facts: list[Memory] = []
@@ -308,7 +292,7 @@ class Player:
     ) -> None:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE)
         recalled: asyncio.Queue[tuple[Recollection, Packed]] = asyncio.Queue()
-        stored: asyncio.Queue[tuple[Turn, Turn]] = asyncio.Queue()
+        stored: asyncio.Queue[Turn] = asyncio.Queue()
 
         @memory.event_handler("on_memory_recalled")
         async def on_recalled(_: Any, found: Recollection, packed: Packed) -> None:
@@ -316,9 +300,9 @@ class Player:
 
         @memory.event_handler("on_exchange_stored")
         async def on_stored(_: Any, user: Turn, assistant: Turn) -> None:
-            stored.put_nowait((user, assistant))
+            stored.put_nowait(assistant)
 
-        injected: set[str] = set()  # memories that are in the conversation already
+        injected: set[str] = set()  # texts that are in the conversation already
         async with HeadlessConversation(
             llm_url=url, llm_model="parrot", memory=memory, speaker=""
         ) as conversation:
@@ -331,37 +315,23 @@ class Player:
                     async with asyncio.timeout(_STORED_S):
                         if not line.command:
                             found, packed = await recalled.get()
-                        user, assistant = await stored.get()
+                        await stored.get()
                 except TimeoutError:
                     hint = conversation.errors[-1] if conversation.errors else ""
                     raise StoreError(f"no turn stored within {_STORED_S:g} s", hint=hint) from None
-                if line.key:
-                    self._keep_ids(engine, line, user, assistant)
-                wanted = self._memories[line.expects, line.half] if line.expects else ""
-                injected |= {hit.memory.id for hit in packed.hits}
+                injected |= {hit.memory.text for hit in packed.hits}
                 exchange = DemoExchange(
                     line=line,
                     reply=reply.text,
                     ms=found.timings.get("wait", 0.0),
                     packed=packed,
-                    wanted=wanted,
-                    found=wanted in injected,
+                    found=bool(line.expects) and any(line.expects in text for text in injected),
                 )
                 self.exchanges.append(exchange)
                 await self.show(exchange)
                 clock.advance(_TURN_S)
                 # Real speech takes longer than embedding what was said.
                 await asyncio.to_thread(engine.flush, indexed=True)
-
-    def _keep_ids(self, engine: MemoryEngine, line: Line, user: Turn, assistant: Turn) -> None:
-        if line.command:
-            with engine.snapshot() as snapshot:
-                notes = snapshot.memories(SCOPE, f"{NOTE}/")
-                note = next((note.id for note in notes if user.id in note.sources), "")
-            self._memories[line.key, "note"] = note
-        else:
-            self._memories[line.key, "user"] = chunk_id(user.id)
-            self._memories[line.key, "assistant"] = chunk_id(assistant.id)
 
     async def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
         clock.advance(_NIGHT_S)
@@ -412,7 +382,7 @@ class Player:
         """Show an exchange, and the memory that answers; for a statement, the best if likely."""
         line, hits = one.line, one.packed.hits
         await self._line(Text(USER, "bold green"), Text(line.text))
-        expected = [hit for hit in hits if hit.memory.id == one.wanted]
+        expected = [hit for hit in hits if line.expects and line.expects in hit.memory.text]
         likely = [hit for hit in hits if (hit.probability or 0.0) >= LIKELY]
         for hit in expected or likely[:1]:
             memory = hit.memory
@@ -426,7 +396,7 @@ class Player:
             remark = "a voice command: the memory answers, without the LLM"
         elif one.found and not expected:
             remark = "↳ the memory needed is in this conversation already"
-        elif one.wanted and not one.found:
+        elif line.expects and not one.found:
             remark = "↳ the expected memory did not come"
         if remark:
             await self._line(Text(), Text(remark, "dim"))
@@ -437,13 +407,13 @@ class Player:
         return [
             one
             for one in self.exchanges
-            if one.wanted and not one.found
+            if one.line.expects and not one.found
             if self.vectors or one.line.needs == "words"
         ]
 
     def print_result(self) -> bool:
         """Print what was counted, the verdict, and what to do next; return the verdict."""
-        asked = [one for one in self.exchanges if one.wanted]
+        asked = [one for one in self.exchanges if one.line.expects]
         unknown = [one for one in self.exchanges if one.line.unknown]
         admitted = sum(not one.packed.hits or "don't know" in one.reply for one in unknown)
         wait = statistics.median(one.ms for one in self.exchanges if not one.line.command)
