@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.demo import STORY, DemoExchange, Player, demo_config, ready
+from slowcat_memory.cli.talk import STORY, DemoExchange, Player, demo_config, ready
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers import EmbedderReport
 
