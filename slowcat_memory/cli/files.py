@@ -281,8 +281,8 @@ def _import_facts(known: Settings, folder: Path, *, embed: bool) -> None:
     if known.as_json:
         print_json(imported)
     else:
-        known = f", {imported.known:,} already known" if imported.known else ""
-        done(f"{count(imported.facts, 'fact')}{known}")
+        before = f", {imported.known:,} already known" if imported.known else ""
+        done(f"{count(imported.facts, 'fact')}{before}")
         if imported.unproven:
             warn(
                 f"{count(imported.unproven, 'fact')} without a source turn in this log: "

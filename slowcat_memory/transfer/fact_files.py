@@ -226,7 +226,11 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[_FactRow]:
     for number, row in enumerate(raw, start=1):
         try:
             view = msgspec.convert(_cleaned(row), _View)
-            own = {"type": "memory", "kind": f"{FACT}/{view.type}", "text": view.content}
+            own: dict[str, Any] = {
+                "type": "memory",
+                "kind": f"{FACT}/{view.type}",
+                "text": view.content,
+            }
             own |= {"recorded_at": view.extracted_at} | ({"scope": scope} if scope else {})
             fact = msgspec.convert(_cleaned(row) | own, Memory)
             rows.append(_FactRow(row=row, fact=fact, said=view.source_date))

@@ -196,9 +196,9 @@ class Log:
         """
         every = session.utterances
         dated = [at for at, said in zip(times, every, strict=True) if said.at]
-        for row in self._rows.values():
-            if dated and row.started <= max(dated) and row.last >= min(dated):
-                self._read(snapshot, row.id)
+        for other in self._rows.values():
+            if dated and other.started <= max(dated) and other.last >= min(dated):
+                self._read(snapshot, other.id)
         name = next(name for name in self._names(session) if self._is(snapshot, name, session))
         self._used.add(name)
         row, keys, logged, new = self._row(name), _keys(name, every), dict[int, Turn](), list[int]()

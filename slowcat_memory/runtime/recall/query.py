@@ -72,9 +72,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             by words and vectors alone (`core.ranking.offering`).
         keep_share: A memory is offered if its score is at least this share of the best one's, and
             some more for each better one (`core.ranking.offering`); less offers more.
-        unknown_below: When a question asks for a memory (`core.query.recall_gate`) and the
-            probability that anything answers it (`core.ranking.offering`) is below this, the
-            block says that nothing is remembered, and offers only pinned memories. 0 never says so.
+        unknown_below: When a question asks for a memory and the probability that anything answers
+            it is below this, the block says that nothing is remembered, and offers only pinned memories. 0 never says so.
     """
 
     deadline_ms: Milliseconds = 10.0
