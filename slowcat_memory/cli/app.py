@@ -10,7 +10,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
-from slowcat_memory.cli import change, facts, files, fleet, look, run, setup
+from slowcat_memory.cli import change, facts, files, look, serve, setup
 from slowcat_memory.cli.shell import (
     CODES,
     DONE,
@@ -156,14 +156,22 @@ def _set_up_log(debug: bool) -> None:
 
 
 for panel, commands in {
-    TRY: (run.demo, run.chat),
-    LOOK: (look.search, run.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
+    TRY: (serve.demo, serve.chat),
+    LOOK: (look.search, serve.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
     + (look.why, look.replay, files.export),
     CHANGE: (files.import_, change.remember, change.mark, change.forget, change.undo),
-    CARE: (setup.init, run.mcp, run.serve, run.idle, setup.doctor, files.backup, files.restore),
+    CARE: (
+        setup.init,
+        serve.mcp,
+        serve.serve,
+        serve.idle,
+        setup.doctor,
+        files.backup,
+        files.restore,
+    ),
 }.items():
     for command in commands:
         name = command.__name__.rstrip("_").replace("_", "-")
         app.command(name, rich_help_panel=panel)(command)
 app.add_typer(setup.app, name="config", rich_help_panel=CARE)
-app.add_typer(fleet.app, name="fleet", rich_help_panel=CARE)
+app.add_typer(serve.app, name="fleet", rich_help_panel=CARE)

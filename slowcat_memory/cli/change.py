@@ -4,14 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from slowcat_memory.cli.look import as_called, find_memory
 from slowcat_memory.cli.shell import (
     NotFound,
-    Yes,
+    Settings,
     count,
     done,
     dots,
@@ -22,7 +20,6 @@ from slowcat_memory.cli.shell import (
     parse_time,
     print_entries,
     print_json,
-    settings,
     short,
     takes,
     usage,
@@ -43,23 +40,23 @@ _LIST = "`slowcat-memory undo --list` shows the latest and until when each can b
 
 
 @takes("user", "as_json")
-def remember(
-    ctx: typer.Context,
-    text: Annotated[str, typer.Argument(help="A statement, in any words.")],
-    pin: Annotated[bool, typer.Option("--pin", help="Always include it.")] = False,
-    speaker: Annotated[str, typer.Option(help="The person it is about; by default the user.")] = "",
-) -> None:
+def remember(known: Settings, text: str, *, pin: bool = False, speaker: str = "") -> None:
     """Store a statement that was not said in a conversation.
 
     Pinned memories rank higher in recall, and [bold]session_context()[/] always includes them.
 
     Example: [bold]slowcat-memory remember "I am allergic to nuts." --pin[/]
+
+    Args:
+        text: A statement, in any words.
+        pin: Always include it.
+        speaker: The person it is about; by default the user.
     """
     from slowcat_memory.core.text.normalize import clean
 
     if not clean(text)[0]:
         raise usage("the text is empty", "TEXT")
-    known = settings(ctx)
+
     where, people = known.scope(), known.people
     with known.engine(words_only=True) as memory:
         kept = memory.remember(text, where, speaker=speaker, pinned=pin)
@@ -69,21 +66,19 @@ def remember(
 
 
 @takes("user", "as_json")
-def mark(
-    ctx: typer.Context,
-    how: Annotated[
-        Literal["pin", "mute", "local", "off"], typer.Argument(metavar="MARK", help="The mark.")
-    ],
-    what: Annotated[str, typer.Argument(metavar="ID", help="A turn's number or a memory's id.")],
-) -> None:
+def mark(known: Settings, how: Literal["pin", "mute", "local", "off"], what: str) -> None:
     """Pin a memory, mute it, keep it on this machine; off removes its marks.
 
     A pinned memory is always included. A muted one is kept and listed, and never recalled or put
     into a prompt. A local one is never sent to an LLM on another machine.
 
     Examples: [bold]slowcat-memory mark pin 17[/], [bold]slowcat-memory mark off note/0a1b2c[/]
+
+    Args:
+        how (MARK): The mark.
+        what (ID): A turn's number or a memory's id.
     """
-    known = settings(ctx).existing()
+    known.existing()
     where = known.scope()
     off: dict[str, Any] = {"pinned": False, "muted": False, "local_only": False}
     marks, words = {
@@ -102,30 +97,17 @@ def mark(
     known.report(changed, f"{words}:", short(changed.text))
 
 
-@takes("user", "as_json")
+@takes("user", "as_json", "yes")
 def forget(
-    ctx: typer.Context,
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[WHAT]...",
-            help="Turns' numbers and memories' ids; or words: all that mentions them.",
-        ),
-    ] = None,
-    since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
-    until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
-    speaker: Annotated[str | None, typer.Option(help="Said by this speaker.")] = None,
-    session: Annotated[str | None, typer.Option(help="Said in this session.")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Everything of everybody, or of --user.")
-    ] = False,
-    keep_backups: Annotated[
-        bool,
-        typer.Option(
-            "--keep-backups", help="Rewrite the backups without it, instead of deleting them."
-        ),
-    ] = False,
-    yes: Yes = False,
+    known: Settings,
+    what: list[str] | None = None,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    speaker: str | None = None,
+    session: str | None = None,
+    everything: bool = False,
+    keep_backups: bool = False,
 ) -> None:
     """Delete for good: turns, everything derived from them, and their bytes on disk.
 
@@ -138,10 +120,20 @@ def forget(
     [bold]slowcat-memory forget --since yesterday[/],
     [bold]slowcat-memory forget --speaker Anna --since 2024-05-01 --until 2024-06-01[/],
     [bold]slowcat-memory --user anna forget --all[/]
+
+    Args:
+        what (WHAT): Turns' numbers and memories' ids; or words: all that mentions them.
+        since: Said at or after this time.
+        until: Said before this time.
+        speaker: Said by this speaker.
+        session: Said in this session.
+        everything (--all): Everything of everybody, or of --user.
+        keep_backups: Rewrite the backups without it, instead of deleting them.
     """
     from slowcat_memory.records import Forget
 
-    known, ids, about = settings(ctx).existing(), what or [], ""
+    ids, about = what or [], ""
+    known.existing()
     if not all(_ID.fullmatch(one) for one in ids):
         ids, about = [], " ".join(ids)
     conditions = (*ids, since, until, speaker, session)
@@ -167,9 +159,9 @@ def forget(
             if about:
                 hint = f'Words must match: `slowcat-memory search "{about}"` also finds by meaning'
             raise NotFound("no match, so nothing was deleted", hint=hint)
-        if not yes:
+        if not known.yes:
             _print_preview(memory, preview)
-            typer.confirm(_question(memory.config.folder, keep_backups), abort=True, err=True)
+            known.confirm(_question(memory.config.folder, keep_backups))
         gone = memory.forget(order, keep_backups=keep_backups)
     return print_json(gone) if known.as_json else _print_forgotten(gone)
 
@@ -271,17 +263,8 @@ def _amount(gone: "Forgotten") -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else "nothing"
 
 
-@takes("user", "as_json")
-def undo(
-    ctx: typer.Context,
-    number: Annotated[
-        int | None, typer.Argument(metavar="COMMAND", help="Its number; by default the latest.")
-    ] = None,
-    only_list: Annotated[
-        bool, typer.Option("--list", help="Only show the latest voice commands.")
-    ] = False,
-    yes: Yes = False,
-) -> None:
+@takes("user", "as_json", "yes")
+def undo(known: Settings, number: int | None = None, *, only_list: bool = False) -> None:
     """Undo a voice command, such as "forget that" or "remember that…".
 
     Forgotten memories come back, until they are erased for good (undo_s in the configuration).
@@ -289,10 +272,14 @@ def undo(
 
     Examples: [bold]slowcat-memory undo --list[/], [bold]slowcat-memory undo[/],
     [bold]slowcat-memory undo 7 --yes[/]
+
+    Args:
+        number (COMMAND): Its number; by default the latest.
+        only_list (--list): Only show the latest voice commands.
     """
     from slowcat_memory.runtime.commands.undo_log import UNDOABLE
 
-    known = settings(ctx).existing()
+    known.existing()
     where = known.scope()
     with known.engine(words_only=True) as engine:
         with engine.snapshot() as snapshot:
@@ -312,9 +299,9 @@ def undo(
                 f"voice command {number} cannot be undone" if number else "there is nothing to undo"
             )
             raise NotFound(which, hint=_LIST)
-        if not yes:
+        if not known.yes:
             _print_commands(engine, chosen[:1], err())
-            typer.confirm("Undo this?", abort=True, err=True)
+            known.confirm("Undo this?")
         undone = engine.undo(chosen[0])
     if undone is None:
         raise NotFound(f"voice command {chosen[0].id} cannot be undone", hint=_LIST)

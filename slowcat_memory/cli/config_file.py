@@ -6,7 +6,6 @@
 import inspect
 import json
 import os
-import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,7 +14,16 @@ import msgspec
 from rich.text import Text
 
 from slowcat_memory import providers
-from slowcat_memory.cli.shell import Settings, count, done, out, print_entries, print_json, warn
+from slowcat_memory.cli.shell import (
+    Settings,
+    count,
+    described,
+    done,
+    out,
+    print_entries,
+    print_json,
+    warn,
+)
 from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, check_names, options
 from slowcat_memory.config.knobs import BY_TARGET, SECTIONS, limits, value_of
 from slowcat_memory.config.loader import file_to_read, origin, read, variable_of
@@ -68,43 +76,35 @@ def render_short(store: str = "") -> str:
 
 def _knobs(knobs: Iterable[Knob], values: dict[str, str], *, whole: bool) -> Iterator[str]:
     """Yield knobs with their descriptions; those without a value as comments with the default."""
-    section = ""
+    section, every = "", described_options()
     for knob in knobs:
         table, _, key = knob.path.rpartition(".")
         if table != section:
             section = table
             yield from ("", f"[{table}]", *(_comment(SECTIONS[table]) if whole else ()))
-        yield from ("", *_comment(sentence(knob))) if whole else _comment(sentence(knob))
+        default, text = every[knob.target]
+        yield from (
+            ("", *_comment(text)) if whole else _comment(f"{text.partition('. ')[0].rstrip('.')}.")
+        )
         value = values.get(knob.path)
-        yield f"#{key} = {toml(_default(knob))}" if value is None else f"{key} = {toml(value)}"
+        yield f"#{key} = {toml(default)}" if value is None else f"{key} = {toml(value)}"
 
 
-def expert_options() -> Iterator[tuple[str, Any, str]]:
-    """Yield name under ``[expert]``, default and description of options that are no knobs."""
-    public = {knob.target for knob in KNOBS}
+def described_options() -> dict[str, tuple[Any, str]]:
+    """Return the default and the description of every option, by its name in the code."""
     words = {section.name: _attributes(section.type) for section in msgspec.structs.fields(Config)}
+    words[""], every = _attributes(Config), {}
     for target, kind, default in options():
-        if target not in public:
-            section, _, field = target.partition(".")
-            allowed = limits(kind)
-            text = words.get(section, {}).get(field, "")
-            yield target, default, f"{text} ({allowed})" if allowed else text
+        section, _, field = target.rpartition(".")
+        text, allowed = words[section].get(field, ""), limits(kind)
+        every[target] = default, f"{text} [{allowed}]" if allowed else text
+    return every
 
 
 def toml(value: Any) -> str:
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False)
-
-
-def sentence(knob: Knob) -> str:
-    kind = next(kind for target, kind, _ in options() if target == knob.target)
-    allowed = limits(kind)
-    return f"{knob.text} [{allowed}]" if allowed else knob.text
-
-
-def _default(knob: Knob) -> Any:
-    return next(default for target, _, default in options() if target == knob.target)
 
 
 def _presets() -> list[str]:
@@ -126,8 +126,8 @@ def _jobs() -> list[str]:
 
 def _attributes(kind: Any) -> dict[str, str]:
     """Return the descriptions in a class's ``Attributes`` section."""
-    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(kind) or "", re.MULTILINE)
-    return {name: re.sub(r"\s+", " ", text) for name, text in found}
+    about = described(inspect.getdoc(kind) or "")
+    return {name: text.replace("``", "`") for name, (_, text) in about.items()}
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
@@ -180,25 +180,22 @@ def print_checked(known: Settings) -> None:
 
 def print_knobs(config: Config, everything: bool) -> None:
     """Print the value of every knob as TOML; with its meaning, and expert options, if asked."""
-    section = ""
-    for knob in KNOBS:
-        if knob.path.rpartition(".")[0] != section:
-            section = knob.path.rpartition(".")[0]
-            out().print(Text(f"\n[{section}]", style="bold"))
-        if everything:
-            out().print(f"# {sentence(knob)}", style="dim", markup=False)
-        _print_knob(knob.path.rpartition(".")[2], value_of(config, knob.target), _default(knob))
+    section, every = "", described_options()
+    shown = [(*knob.path.rpartition(".")[::2], knob.target) for knob in KNOBS]
     if everything:
-        out().print("\n[bold]\\[expert][/]  [dim]# without support; may change in any release[/]")
-        for target, default, text in expert_options():
-            if text:
-                out().print(f"# {text}", style="dim", markup=False)
-            _print_knob(f'"{target}"', value_of(config, target), default)
-
-
-def _print_knob(key: str, value: Any, default: Any) -> None:
-    line = Text(f"{key} = {toml(value)}", style="" if value == default else "green")
-    out().print(line if value == default else line.append(f"  # default {toml(default)}", "dim"))
+        shown += [("expert", f'"{target}"', target) for target in every if target not in BY_TARGET]
+    for table, key, target in shown:
+        if table != section:
+            section = table
+            out().print(Text(f"\n[{section}]", style="bold"))
+        default, text = every[target]
+        if everything:
+            out().print(f"# {text}", style="dim", markup=False)
+        line = Text(f"{key} = {toml(value := value_of(config, target))}")
+        if value != default:
+            line.stylize("green")
+            line.append(f"  # default {toml(default)}", "dim")
+        out().print(line)
 
 
 def _check_urls(config: "Config") -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import date, datetime, tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
 from slowcat_memory.cli.shell import (
     NotFound,
+    Settings,
     count,
     dots,
     last_moment,
@@ -19,8 +19,6 @@ from slowcat_memory.cli.shell import (
     print_entries,
     print_json,
     print_list,
-    reading,
-    settings,
     short,
     takes,
     when,
@@ -37,16 +35,7 @@ SHOWN = 6  # facts of a person in the list
 
 @takes("limit", "user", "as_json")
 def facts(
-    ctx: typer.Context,
-    type_: Annotated[
-        str | None, typer.Option("--type", help="Only this type: preference, work, …")
-    ] = None,
-    about: Annotated[
-        str | None, typer.Option(help="Only about this person or thing.", metavar="NAME")
-    ] = None,
-    history: Annotated[
-        bool, typer.Option("--history", help="Also facts that no longer hold.")
-    ] = False,
+    known: Settings, *, type_: str | None = None, about: str | None = None, history: bool = False
 ) -> None:
     """Show the facts people stated about themselves and others, newest first.
 
@@ -54,10 +43,15 @@ def facts(
 
     Examples: [bold]slowcat-memory facts --about Max --history[/],
     [bold]slowcat-memory facts --type preference[/]
+
+    Args:
+        type_: Only this type: preference, work, …
+        about (NAME): Only about this person or thing.
+        history: Also facts that no longer hold.
     """
-    with reading(ctx) as (engine, where):
-        known = _facts(engine, where, history)
-        found = [fact for fact in known if _fits(fact, type_, about)]
+    with known.reading() as (engine, where):
+        every = _facts(engine, where, history)
+        found = [fact for fact in every if _fits(fact, type_, about)]
 
         def entry(fact: "Memory") -> Sequence[str | Text]:
             over, until = fact.retired_at is not None, fact.valid_to if history else None
@@ -72,15 +66,15 @@ def facts(
             return when(fact.valid_from, engine.zone)[:10], text, about
 
         def nothing() -> str:
-            types = listed(sorted({fact.kind.partition("/")[2] for fact in known}), 9)
+            types = listed(sorted({fact.kind.partition("/")[2] for fact in every}), 9)
             asked = f"about {about}" if about else f"of type {type_}"
             none = "No facts found: `slowcat-memory idle` extracts those of turns not read yet."
-            some = f"No facts {asked}; there are {count(len(known), 'fact')} of the types {types}."
-            return nothing_in(engine, where, some if known else none)
+            some = f"No facts {asked}; there are {count(len(every), 'fact')} of the types {types}."
+            return nothing_in(engine, where, some if every else none)
 
         holds = sum(fact.retired_at is None for fact in found)
         note = f", {holds:,} of them still hold"
-        print_list(settings(ctx), found, entry, "fact", nothing, note=note)
+        print_list(known, found, entry, "fact", nothing, note=note)
 
 
 def _facts(engine: "MemoryEngine", scope: str, history: bool) -> "list[Memory]":
@@ -146,22 +140,21 @@ def _quoted(quote: str, turn: object, speaker: str = "") -> str:
 
 
 @takes("limit", "user", "as_json")
-def people(
-    ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Show this person in full.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Also places, things and topics.")] = False,
-) -> None:
+def people(known: Settings, name: str | None = None, *, all_: bool = False) -> None:
     """Show people and what is true of them; with a name, also what was true before, and the quotes.
 
     Idle work extracts this: [bold]slowcat-memory idle[/] does it now.
 
     Example: [bold]slowcat-memory people Clara[/]
+
+    Args:
+        name: Show this person in full.
+        all_: Also places, things and topics.
     """
-    with reading(ctx) as (engine, where):
+    with known.reading() as (engine, where):
         found = _graph(engine, where).portraits(name or "")
-        if not (name or every):
+        if not (name or all_):
             found = [one for one in found if one.type in ("person", "pet")]
-        known = settings(ctx)
         if not name or known.as_json or not found:
             nobody = partial(_nobody, engine, where, name)
             return print_list(known, found, _person, "name", nobody)
@@ -209,19 +202,20 @@ def _portrait(one: "Portrait", zone: tzinfo) -> list[Sequence[str | Text]]:
 
 
 @takes("limit", "user", "as_json")
-def timeline(
-    ctx: typer.Context, about: Annotated[str, typer.Argument(help="A name, or a topic.")]
-) -> None:
+def timeline(known: Settings, about: str) -> None:
     """Show what changed when about a person or thing, with the quotes.
 
     A name shows its facts with their dates; other words show the facts that contain them.
 
     Example: [bold]slowcat-memory timeline Anna[/]
+
+    Args:
+        about: A name, or a topic.
     """
-    with reading(ctx) as (engine, where):
+    with known.reading() as (engine, where):
         found, nobody = _relations_of(engine, where, about), partial(_nobody, engine, where, about)
         entry = partial(_relation, engine, where)
-        print_list(settings(ctx), found, entry, "fact", nobody, latest_last=True)
+        print_list(known, found, entry, "fact", nobody, latest_last=True)
 
 
 def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memory]":
@@ -255,44 +249,33 @@ def _relation(engine: "MemoryEngine", scope: str, relation: "Memory") -> Sequenc
 
 
 @takes("limit", "user", "as_json")
-def as_of(
-    ctx: typer.Context,
-    day: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATE",
-            help="A day or a minute, such as 2025-11-15; or words, such as yesterday.",
-        ),
-    ],
-    text: Annotated[
-        str | None, typer.Argument(help="Only facts about this; all by default.")
-    ] = None,
-    known: Annotated[
-        bool, typer.Option("--known", help="Use what was believed then, not what is known now.")
-    ] = False,
-) -> None:
+def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool = False) -> None:
     """Show what was true on a day; with --known, what was believed on that day.
 
     With a text, also shows the turns about it up to then.
 
     Example: [bold]slowcat-memory as-of 2025-11-15 "where does Clara live" --known[/]
+
+    Args:
+        day (DATE): A day or a minute, such as 2025-11-15; or words, such as yesterday.
+        text: Only facts about this; all by default.
+        believed (--known): Use what was believed then, not what is known now.
     """
     from slowcat_memory.core.extraction.evidence import shared
 
-    with reading(ctx, words_only=False) as (engine, where):
+    with known.reading(words_only=False) as (engine, where):
         at = last_moment(day, engine.clock(), engine.zone, "DATE")
-        true = _graph(engine, where, true=at, known=at if known else None).relations
+        true = _graph(engine, where, true=at, known=at if believed else None).relations
         if text:  # those that share a content word with it
             true = [one for one in true if shared(f"{one.text} {one.statement.quote}", text, "")]
-        most = settings(ctx).limit or 10
-        hits = engine.search(text, where, most, at=at, local=True).hits if text else []
+        hits = engine.search(text, where, known.limit or 10, at=at, local=True).hits if text else []
         said = [hit.memory for hit in hits]
-        if settings(ctx).as_json:
+        if known.as_json:
             return print_json({"held": true, "said": said})
         if not true and not said:
             raise NotFound(nothing_in(engine, where, "Nothing is known about that time."))
         if true:
-            heading = f"{'Believed' if known else 'True'} on {_day(at, engine.zone)}"
+            heading = f"{'Believed' if believed else 'True'} on {_day(at, engine.zone)}"
             out().print(heading, style="bold")
             print_entries([_relation(engine, where, one) for one in true])
         if said:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 from msgspec.structs import asdict, replace
@@ -21,7 +21,6 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.cli.shell import (
     NotFound,
     Settings,
-    Yes,
     bars,
     count,
     done,
@@ -31,7 +30,6 @@ from slowcat_memory.cli.shell import (
     parse_time,
     print_entries,
     print_json,
-    settings,
     size,
     takes,
     usage,
@@ -54,33 +52,15 @@ SHOWN = 10  # faults, or files beside the chats, that are listed
 
 @takes("user", "as_json")
 def import_(
-    ctx: typer.Context,
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE", help="Transcripts, folders or zip archives."),
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Import sessions again that were forgotten.")
-    ] = False,
-    embed: Annotated[
-        bool, typer.Option("--embed/--no-embed", help="Compute vectors and the index now.")
-    ] = True,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what the files contain, and import nothing.")
-    ] = False,
-    me: Annotated[str, typer.Option(metavar="NAME", help="Your name in the files.")] = "",
-    date: Annotated[
-        str | None, typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01.")
-    ] = None,
-    facts: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Read facts written by export --facts.",
-            file_okay=False,
-            exists=True,
-        ),
-    ] = None,
+    known: Settings,
+    paths: list[Path] | None = None,
+    *,
+    again: bool = False,
+    embed: bool = True,
+    dry_run: bool = False,
+    me: str = "",
+    date: str | None = None,
+    facts: Path | None = None,
 ) -> None:
     r"""Import chats: files, folders and zip archives, also .gz and .zst.
 
@@ -98,26 +78,34 @@ def import_(
 
     Examples: [bold]slowcat-memory import chats.zip --dry-run[/],
     [bold]slowcat-memory import "WhatsApp Chat with Ben.txt" --me Anna[/]
+
+    Args:
+        paths (FILE): Transcripts, folders or zip archives.
+        again: Import sessions again that were forgotten.
+        embed: Compute vectors and the index now.
+        dry_run: Show what the files contain, and import nothing.
+        me (NAME): Your name in the files.
+        date (DATE): When chats without dates were: 2024-05-01.
+        facts (FOLDER): Read facts written by export --facts.
     """
     if bool(paths) == bool(facts):
         raise usage("give transcript files, or --facts")
-    chosen = settings(ctx)
     if facts:
-        return _import_facts(chosen, facts, embed=embed)
+        return _import_facts(known, facts, embed=embed)
     from slowcat_memory.config.config import time_zone
     from slowcat_memory.transfer.import_ import Where
     from slowcat_memory.transfer.reading import Options
 
-    memory, now = chosen.config.memory, SystemClock()()
-    own, as_json = "", chosen.as_json
+    memory, now = known.config.memory, SystemClock()()
+    own, as_json = "", known.as_json
     with suppress(NotFound):  # several people: a line without one goes to the configured user
-        own = chosen.scope()
+        own = known.scope()
     options = Options(
-        scoped=not chosen.user,
+        scoped=not known.user,
         me=me or memory.user_name,
         agents=frozenset([memory.agent_name.casefold()]),
         latest=now + timedelta(days=1),
-        zone=time_zone(chosen.config),
+        zone=time_zone(known.config),
     )
     begin = parse_time(date, now, options.zone, "--date")
     files, beside = _surveyed(paths or [], options)
@@ -142,12 +130,12 @@ def import_(
             why = f"{found.text.name} does not say when it was written"
             raise TranscriptError(why, hint="`--date 2024-05-01` says it.")
     where = Where(
-        scope=own if chosen.user else "",
+        scope=own if known.user else "",
         own=own,
         again=again,
         undated=begin,
     )
-    with chosen.engine() as engine:
+    with known.engine() as engine:
         rows = [_one(engine, *file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
         embedded = embed and tidy(engine, scopes, as_json)
@@ -282,19 +270,19 @@ def tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> bool:
     return True
 
 
-def _import_facts(chosen: Settings, folder: Path, *, embed: bool) -> None:
+def _import_facts(known: Settings, folder: Path, *, embed: bool) -> None:
     """Import facts that ``export --facts`` wrote, and say what came in."""
     from slowcat_memory.transfer.fact_files import import_facts
 
-    with chosen.engine(words_only=not embed) as engine:
-        imported = import_facts(engine, folder, chosen.scope() if chosen.user else "")
+    with known.engine(words_only=not embed) as engine:
+        imported = import_facts(engine, folder, known.scope() if known.user else "")
         if embed and imported.scopes:
-            tidy(engine, imported.scopes, chosen.as_json)
-    if chosen.as_json:
+            tidy(engine, imported.scopes, known.as_json)
+    if known.as_json:
         print_json(imported)
     else:
-        known = f", {imported.known:,} already known" if imported.known else ""
-        done(f"{count(imported.facts, 'fact')}{known}")
+        before = f", {imported.known:,} already known" if imported.known else ""
+        done(f"{count(imported.facts, 'fact')}{before}")
         if imported.unproven:
             warn(
                 f"{count(imported.unproven, 'fact')} without a source turn in this log: "
@@ -379,13 +367,7 @@ def _plain(name: str, found: "Reading | TranscriptError") -> dict[str, Any]:
 
 
 @takes("as_json")
-def backup(
-    ctx: typer.Context,
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="The new file; by default in the store's folder.", dir_okay=False),
-    ] = None,
-) -> None:
+def backup(known: Settings, file: Path | None = None) -> None:
     """Make a backup.
 
     Every record of the copy is read once to check it. The store's folder keeps the newest
@@ -394,10 +376,13 @@ def backup(
     [bold]restore[/] leaves out what was forgotten since.
 
     Example: [bold]slowcat-memory backup /media/stick/memory.mdb[/]
+
+    Args:
+        file: The new file; by default in the store's folder.
     """
     from slowcat_memory.store import Store
 
-    known = settings(ctx).existing()
+    known.existing()
     config = known.config
     with waiting("copying and checking the copy"):
         with Store.open(config.folder, readonly=True, options=config.store) as store:
@@ -406,15 +391,8 @@ def backup(
     known.report({"file": str(made), "bytes": bytes_}, f"{size(bytes_)}, checked:", str(made))
 
 
-@takes("as_json")
-def restore(
-    ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A backup, or a copy of a store's folder.")],
-    other: Annotated[
-        bool, typer.Option("--other", help="Allow the backup of another memory.")
-    ] = False,
-    yes: Yes = False,
-) -> None:
+@takes("as_json", "yes")
+def restore(known: Settings, file: Path, *, other: bool = False) -> None:
     """Go back to a backup. A text that was forgotten since stays forgotten.
 
     The present store is moved aside with everything said since, and deleted at the next forget.
@@ -422,15 +400,18 @@ def restore(
     restored memory.
 
     Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
+
+    Args:
+        file: A backup, or a copy of a store's folder.
+        other: Allow the backup of another memory.
     """
     from slowcat_memory.store import data_file, restore
 
-    known, file = settings(ctx), file.expanduser()
-    config = known.config
+    config, file = known.config, file.expanduser()
     if not file.exists():
         raise StoreError(f"there is no backup {file}", hint="Check the path.")
-    if not yes and data_file(config.folder).exists():
-        typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
+    if data_file(config.folder).exists():
+        known.confirm(f"Replace the memory in {config.folder} with {file}?")
     with waiting("restoring") as step:
         restored = restore(
             config.folder,
@@ -448,29 +429,8 @@ def restore(
         warn(f"The memory before is in {restored.aside}")
 
 
-@takes("user")
-def export(
-    ctx: typer.Context,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The file; .gz and .zst are compressed.",
-            dir_okay=False,
-        ),
-    ] = None,
-    facts: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Write the facts instead: a file for each day, and an index.",
-            file_okay=False,
-        ),
-    ] = None,
-    yes: Yes = False,
-) -> None:
+@takes("user", "yes")
+def export(known: Settings, *, to: Path | None = None, facts: Path | None = None) -> None:
     """Write turns and notes as JSON lines that [bold]import[/] reads back.
 
     Exports everybody but guests; --user exports one person. Derived data is left out, because it is
@@ -480,6 +440,10 @@ def export(
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
     [bold]slowcat-memory export --scope anna | jq -r .text[/],
     [bold]slowcat-memory export --facts facts[/]
+
+    Args:
+        to (--out, -o, FILE): The file; .gz and .zst are compressed.
+        facts (FOLDER): Write the facts instead: a file for each day, and an index.
     """
     from slowcat_memory import transfer
     from slowcat_memory.runtime.conversation.audience import guest_scope
@@ -487,11 +451,11 @@ def export(
 
     if facts and to:
         raise usage("give --out or --facts")
-    known = settings(ctx).existing()
+    known.existing()
     only = known.scope() if known.user else ""
-    if to and to.exists() and not yes:
-        typer.confirm(f"{to} exists. Overwrite it?", abort=True, err=True)
-    with known.readonly(words_only=True) as engine:
+    if to and to.exists():
+        known.confirm(f"{to} exists. Overwrite it?")
+    with known.engine(words_only=True, readonly=True) as engine:
         guest = guest_scope(engine.config.people)
         if facts:
             with engine.snapshot() as snapshot:

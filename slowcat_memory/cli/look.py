@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
@@ -13,7 +12,6 @@ from rich.text import Text
 from slowcat_memory.cli.shell import (
     NotFound,
     Settings,
-    Yes,
     count,
     done,
     dots,
@@ -23,8 +21,6 @@ from slowcat_memory.cli.shell import (
     print_entries,
     print_json,
     print_list,
-    reading,
-    settings,
     short,
     shown_id,
     size,
@@ -83,27 +79,26 @@ STAGES = {
 
 
 @takes("limit", "user", "as_json")
-def search(
-    ctx: typer.Context,
-    text: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
-    kind: Annotated[str, typer.Option(help="Only this kind: fact, note, summary, episode, …")] = "",
-    why: Annotated[bool, typer.Option("--why", help="Also what each was found by.")] = False,
-) -> None:
+def search(known: Settings, text: str, *, kind: str = "", why: bool = False) -> None:
     """Find memories, best first: when, what was said and by whom, and how likely it answers.
 
     Uses the agent's recall, without its deadline. Ten at most, without --limit.
 
     Examples: [bold]slowcat-memory search "what is my dog called" --limit 3[/],
     [bold]slowcat-memory search "the garden" --kind summary[/]
+
+    Args:
+        text: What to look for, in your own words.
+        kind: Only this kind: fact, note, summary, episode, …
+        why: Also what each was found by.
     """
     if not text.strip():
         raise usage("say in a few words what to look for", "TEXT")
     from slowcat_memory.core.render.memory_block import mark_of
     from slowcat_memory.runtime.conversation.audience import guest_scope
 
-    known = settings(ctx)
     known.limit = min(known.limit or 10, MOST)
-    with reading(ctx, words_only=False) as (engine, where):
+    with known.reading(words_only=False) as (engine, where):
         if where != guest_scope(engine.config.people):
             engine.prepare(where)  # a short-lived process has no later answer to be complete
         kinds = (kind,) if kind else ()
@@ -151,20 +146,8 @@ def found_by(views: dict[str, float]) -> str:
     )
 
 
-@takes("limit", "user", "as_json")
-def show(
-    ctx: typer.Context,
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="[KIND|ID]",
-            help=f"{', '.join(KINDS)}; or a session's id, a turn's number, a memory's id.",
-        ),
-    ] = "sessions",
-    last: Annotated[
-        int | None, typer.Option("--last", help="Show this many of the latest turns.", min=1)
-    ] = None,
-) -> None:
+@takes("limit", "user", "as_json", last={"min": 1})
+def show(known: Settings, what: str = "sessions", *, last: int | None = None) -> None:
     """Show the sessions, the turns of one, one memory with its sources, or all of a kind.
 
     The latest come last. The beginning of a session's id is enough. Notes are statements that were
@@ -172,14 +155,18 @@ def show(
 
     Examples: [bold]slowcat-memory show[/], [bold]slowcat-memory show --last 20[/],
     [bold]slowcat-memory show 17[/], [bold]slowcat-memory show summaries[/]
+
+    Args:
+        what ([KIND|ID]): sessions, turns, notes, summaries, episodes, blocks, icebreakers, jobs,
+            calls, stats; or a session's id, a turn's number, a memory's id.
+        last: Show this many of the latest turns.
     """
-    known = settings(ctx)
     if last is not None:
         what, known.limit = "turns", last
     if what == "stats":
-        with known.existing().readonly() as engine:
+        with known.existing().engine(readonly=True) as engine:
             return _stats(engine, known.as_json)
-    with reading(ctx) as (engine, where), engine.snapshot() as snapshot:
+    with known.reading() as (engine, where), engine.snapshot() as snapshot:
         if what not in KINDS and not _is_session(snapshot, what, where):
             return _one(engine, snapshot, where, what, known.as_json)
         if what == "jobs":
@@ -438,23 +425,21 @@ def _amounts(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
 
 @takes("as_json")
-def why(
-    ctx: typer.Context,
-    turn: Annotated[
-        int | None, typer.Argument(help="A turn's number; by default the latest turn.")
-    ] = None,
-) -> None:
+def why(known: Settings, turn: int | None = None) -> None:
     """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
 
     The configuration says how many turns are kept (ledger_keep).
     [bold]slowcat-memory show --last 20[/] shows the numbers of turns.
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
+
+    Args:
+        turn: A turn's number; by default the latest turn.
     """
     from slowcat_memory.runtime.recall.query import asked_text
 
-    known = settings(ctx).existing()
-    with known.readonly(words_only=True) as engine, engine.snapshot() as snapshot:
+    known.existing()
+    with known.engine(words_only=True, readonly=True) as engine, engine.snapshot() as snapshot:
         found = recall_of(engine, snapshot, turn)
         if found is None:
             if known.as_json and not turn:
@@ -564,63 +549,27 @@ def verdicts(entry: "LedgerEntry") -> list[Verdict]:
 # ------------------------------------------------------------------- replay
 
 
-@takes("as_json")
-def replay(
-    ctx: typer.Context,
-    turn: Annotated[int | None, typer.Option("--turn", help="The number of a user's turn.")] = None,
-    job: Annotated[
-        list[str] | None, typer.Option(help="Rebuild only this job's work. May be repeated.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would change.")
-    ] = False,
-    yes: Yes = False,
-) -> None:
-    """Re-run recall for one turn, or rebuild all derived data.
+@takes("as_json", "yes")
+def replay(known: Settings, *, job: list[str] | None = None, dry_run: bool = False) -> None:
+    """Rebuild all derived data: summaries, facts, blocks and everything else of idle work.
 
-    With [bold]--turn[/]: shows the recall of that moment and a recall now. Works while an agent
-    is running. The index of that moment is rebuilt in memory, which takes seconds for a large
-    memory. To try other options on an old turn, use a changed copy of the configuration.
+    Session by session, with the clock of that time. Useful after a change of model or prompt, or to
+    repair. Turns, notes, pins, voice commands and your edits stay. Works on a copy; makes a backup
+    first; writes all differences or none.
 
-    Without: rebuilds summaries, facts, blocks and everything else that idle work derived, session
-    by session, with the clock of that time. Useful after a change of model or prompt, or to repair.
-    Turns, notes, pins, voice commands and your edits stay. Works on a copy; makes a backup first;
-    writes all differences or none.
+    Examples: [bold]slowcat-memory replay --dry-run[/], [bold]slowcat-memory replay --job facts[/]
 
-    Examples: [bold]slowcat-memory replay --turn 17[/],
-    [bold]slowcat-memory replay --dry-run[/], [bold]slowcat-memory replay --job facts[/]
+    Args:
+        job: Rebuild only this job's work. May be repeated.
+        dry_run: Only show what would change.
     """
-    known = settings(ctx).existing()
-    if turn is None:
-        return _rederive(known, job, dry_run=dry_run, yes=yes)
-    from slowcat_memory.replay.replay_turn import replay_turn
-
-    with known.readonly() as engine:
-        replayed = replay_turn(engine, turn)
-        then, now, zone = replayed.then, replayed.now, engine.zone
-    if known.as_json:
-        both = {"then": verdicts(then) if then else None, "now": verdicts(now)}
-        asked = {"turn": replayed.turn, "asked": replayed.asked}
-        return print_json({**asked, **both, "memories": replayed.memories})
-    _print_turn(replayed.turn, replayed.asked, f"turn {turn}, scope {replayed.turn.scope}")
-    if then is None:
-        warn("No recall was recorded for this turn; this is what a recall now finds.")
-    else:
-        out().print("\nthen", style="bold")
-        print_recall(then, replayed.memories, zone)
-    out().print("\nnow", style="bold")
-    print_recall(now, replayed.memories, zone)
-    return None
-
-
-def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool, yes: bool) -> None:
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
-    with known.engine() as engine:
+    with known.existing().engine() as engine:
         try:
             with waiting("replaying") as status:
                 made = rederive(
-                    engine, jobs, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
+                    engine, job, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
                 )
         except KeyError as error:
             raise usage(str(error.args[0]), "--job") from None
@@ -630,8 +579,7 @@ def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool, yes: bo
             _print_changes(made)
         if dry_run or not made.changes:
             return
-        if not yes:
-            typer.confirm("Write these changes?", abort=True, err=True)
+        known.confirm("Write these changes?")
         engine.apply(REPLAY, made.batch)
     warn(f"Written. A backup of the memory before is in {made.backup}.")
 

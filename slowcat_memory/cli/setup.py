@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 from msgspec import Struct
@@ -23,7 +23,6 @@ from slowcat_memory.cli.shell import (
     out,
     print_entries,
     print_json,
-    settings,
     size,
     takes,
     waiting,
@@ -54,12 +53,7 @@ class Finding(Struct, frozen=True):
 
 
 @takes("as_json")
-def init(
-    ctx: typer.Context,
-    model: Annotated[
-        bool, typer.Option("--model/--no-model", help="Make the embedding model ready.")
-    ] = True,
-) -> None:
+def init(known: Settings, *, model: bool = True) -> None:
     """Write a configuration, prepare the store and the model, and report what was found.
 
     The configuration goes to --config or SLOWCAT_CONFIG, else to ~/.slowcat/config.toml, which
@@ -68,11 +62,13 @@ def init(
 
     Examples: [bold]slowcat-memory init[/],
     [bold]slowcat-memory --config ~/bot.toml --path ~/bot-memory init[/]
+
+    Args:
+        model: Make the embedding model ready.
     """
     from slowcat_memory.cli.config_file import render_short
     from slowcat_memory.config.loader import default_file
 
-    known = settings(ctx)
     file = (known.file or default_file()).expanduser().absolute()
     found = "it was there already" if file.exists() else "written"
     if not file.exists():
@@ -123,15 +119,7 @@ def prepare_model(options: "EmbedderOptions", quiet: bool = False) -> "EmbedderR
 
 
 @takes("as_json")
-def doctor(
-    ctx: typer.Context,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Repair what can be repaired without loss.")
-    ] = False,
-    clock_is_right: Annotated[
-        bool, typer.Option("--clock-is-right", help="Believe the clock, and erase what is due.")
-    ] = False,
-) -> None:
+def doctor(known: Settings, *, repair: bool = False, clock_is_right: bool = False) -> None:
     """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
 
     The exit code is 1 when something is wrong. A repair rebuilds derived data and narrows
@@ -142,8 +130,11 @@ def doctor(
     until the system has synchronised it, or you say with --clock-is-right that it is right.
 
     Example: [bold]slowcat-memory doctor --repair[/]
+
+    Args:
+        repair: Repair what can be repaired without loss.
+        clock_is_right: Believe the clock, and erase what is due.
     """
-    known = settings(ctx)
     if clock_is_right:
         with known.engine() as engine:
             if engine.upkeep.confirm_clock():
@@ -195,7 +186,7 @@ def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Findi
         findings.append(Finding("process", "fine", found))
     try:
         check_file(folder)
-        with nullcontext(memory) if memory else known.readonly() as engine:
+        with nullcontext(memory) if memory else known.engine(readonly=True) as engine:
             findings += _inside(engine)
     except StoreDamagedError as error:
         hint = error.hint or "slowcat-memory doctor --repair recovers what can be read"
@@ -418,7 +409,7 @@ def _retention(engine: "MemoryEngine", overdue: "Overdue") -> Iterator[Finding]:
 
 @app.command()
 @takes("as_json")
-def check(ctx: typer.Context) -> None:
+def check(known: Settings) -> None:
     """Read the configuration and the environment, and show every option that is not at its default.
 
     A wrong key or value is an error that names its path, as are settings that do nothing together;
@@ -428,22 +419,19 @@ def check(ctx: typer.Context) -> None:
     """
     from slowcat_memory.cli.config_file import print_checked
 
-    print_checked(settings(ctx))
+    print_checked(known)
 
 
 @app.command()
 @takes("as_json")
-def show(
-    ctx: typer.Context,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Every knob with its meaning, and the expert options.")
-    ] = False,
-) -> None:
+def show(known: Settings, *, everything: bool = False) -> None:
     """Show the value of every knob, as TOML.
 
     Examples: [bold]slowcat-memory config show[/], [bold]slowcat-memory config show --all | less[/]
+
+    Args:
+        everything (--all): Every knob with its meaning, and the expert options.
     """
     from slowcat_memory.cli.config_file import print_knobs
 
-    known = settings(ctx)
     return print_json(known.config) if known.as_json else print_knobs(known.config, everything)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from rich import filesize
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import MofNCompleteColumn, Progress, TaskID
 from rich.segment import Segment
@@ -44,6 +45,7 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
 _PREPOSITION = re.compile("^(?:in|on|at|im|am) ")
+size = filesize.decimal  # a number of bytes in words: "1.2 MB"
 
 
 class NotFound(SlowcatError):
@@ -130,15 +132,6 @@ def short(text: str, limit: int = 300) -> str:
     """Return a text on one line, cut to ``limit`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
-
-
-def size(bytes_: float) -> str:
-    """Return a size, for example "1.2 MB"."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if bytes_ < 1000:
-            return f"{bytes_:.0f} {unit}" if unit == "B" else f"{bytes_:.1f} {unit}"
-        bytes_ /= 1000
-    return f"{bytes_:.1f} TB"
 
 
 def count(n: int, noun: str) -> str:
@@ -245,13 +238,18 @@ def last_moment(text: str, now: datetime, zone: tzinfo, option: str) -> datetime
     return min(last, now.astimezone(UTC)) if start <= now else last
 
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
+_CONTEXT = inspect.Parameter(
+    "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+)
+_GIVEN = inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, default=None)
+_ENTRY = re.compile(r"^ {4}(\w+)(?: \((.*?)\))?: (.*(?:\n {8}.*)*)", re.MULTILINE)
 SHARED = {
     "user": Annotated[
         str | None, typer.Option("--user", "--scope", help="Whose memory.", metavar="NAME")
     ],
     "limit": Annotated[int | None, typer.Option(help="How many at most.", min=1)],
     "as_json": Annotated[bool | None, typer.Option("--json", help="Print JSON only, for scripts.")],
+    "yes": Annotated[bool | None, typer.Option("--yes", "-y", help="Do not ask; for scripts.")],
 }
 ROWS = 50  # of a list, unless ``--limit`` says otherwise
 NEXT_STEP = "Talk to it with `slowcat-memory chat`, start your bot, or `slowcat-memory import`."
@@ -268,6 +266,7 @@ class Settings:
         user: The name given by ``--user``, before or after the command.
         limit: How many rows a list may have; None without ``--limit``.
         as_json: Whether JSON is printed, and nothing else.
+        yes: Whether no question is asked.
     """
 
     file: Path | None = None
@@ -276,6 +275,7 @@ class Settings:
     user: str | None = None
     limit: int | None = None
     as_json: bool = False
+    yes: bool = False
 
     @cached_property
     def config(self) -> "Config":
@@ -299,6 +299,11 @@ class Settings:
 
         require(self.config.folder)
         return self
+
+    def confirm(self, question: str) -> None:
+        """Ask before something that cannot be taken back, unless ``--yes`` says not to."""
+        if not self.yes:
+            typer.confirm(question, abort=True, err=True)
 
     def report(self, result: Any, words: str, text: str = "") -> None:
         """Print the result of a command: as JSON if that was asked for, else in words."""
@@ -349,39 +354,31 @@ class Settings:
             return []
 
     @contextmanager
-    def readonly(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
-        """Open the store for reading only; works beside an agent.
-
-        Args:
-            words_only: Do not load the embedding model.
-        """
-        from slowcat_memory.engine import MemoryEngine
-
-        with closing(MemoryEngine(self._quiet(words_only), readonly=True)) as engine:
-            _warn_of_recovery(engine)
-            yield engine
-
-    @contextmanager
-    def engine(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
+    def engine(
+        self, *, words_only: bool = False, readonly: bool = False
+    ) -> "Iterator[MemoryEngine]":
         """Open the store for the duration of a command; works beside an agent.
 
         Args:
             words_only: Do not load the embedding model.
         """
-        from slowcat_memory.engine import MemoryEngine
-
-        with closing(MemoryEngine(self._quiet(words_only))) as engine:
-            _warn_of_recovery(engine)
-            yield engine
-
-    def _quiet(self, words_only: bool = False) -> "Config":
-        """Return the configuration for a command: without what it does not need."""
         from msgspec.structs import replace
+
+        from slowcat_memory.engine import MemoryEngine
 
         config = replace(self.config, idle=replace(self.config.idle, enabled=False))
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
-        return config
+        with closing(MemoryEngine(config, readonly=readonly)) as engine:
+            _warn_of_recovery(engine)
+            yield engine
+
+    @contextmanager
+    def reading(self, *, words_only: bool = True) -> "Iterator[tuple[MemoryEngine, str]]":
+        """Open an existing memory to read it; yields it, and whose memory the command is about."""
+        where = self.existing().scope()
+        with self.engine(words_only=words_only, readonly=True) as engine:
+            yield engine, where
 
 
 def _warn_of_recovery(engine: "MemoryEngine") -> None:
@@ -395,40 +392,59 @@ def _warn_of_recovery(engine: "MemoryEngine") -> None:
         warn(f"The store was damaged: its files are now in {found.moved_aside}, and {rescued}.")
 
 
-def settings(ctx: typer.Context) -> Settings:
-    return ctx.find_object(Settings) or Settings()
+def takes(*shared: str, **limits: Any) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Make a function a command: it gets the ``Settings``, and its other parameters are read.
 
+    Parameters before a ``*`` are arguments, those behind it options. "Args:" at the end of the
+    docstring has the help of each; in brackets stand other names of an option, and its value.
 
-def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command some of the ``SHARED`` options; their values go into its ``Settings``."""
+    Args:
+        shared: Names in ``SHARED``; their values go into the ``Settings``.
+        limits: What else Typer has to know of a parameter, such as its least value.
+    """
 
-    def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
+    def with_options(function: Callable[..., Any]) -> Callable[..., None]:
+        @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
-            for name in names:
+            known = ctx.find_object(Settings) or Settings()
+            for name in shared:
                 if (value := given.pop(name)) is not None:
-                    setattr(settings(ctx), name, value)
-            return command(ctx, **given)
+                    setattr(known, name, value)
+            function(known, **given)
 
-        signature, kind = inspect.signature(command), inspect.Parameter.KEYWORD_ONLY
-        own = signature.parameters.values()
-        shared = (
-            inspect.Parameter(name, kind, default=None, annotation=SHARED[name]) for name in names
-        )
-        run.__annotations__ = {**command.__annotations__, **{name: SHARED[name] for name in names}}
-        vars(run)["__signature__"] = signature.replace(parameters=[*own, *shared])
+        text, _, helps = (inspect.getdoc(function) or "").partition("\n\nArgs:\n")
+        about, kinds = described(helps), get_type_hints(function)
+        _, *own = inspect.signature(function).parameters.values()
+        parameters = [_CONTEXT]
+        for one in own:
+            info = _info(one, *about.get(one.name, ("", "")), limits.get(one.name, {}))
+            kind: Any = Annotated[kinds[one.name], info]  # type: ignore[valid-type, name-defined]
+            parameters.append(one.replace(kind=_GIVEN.kind, annotation=kind))
+        parameters += [_GIVEN.replace(name=name, annotation=SHARED[name]) for name in shared]
+        vars(run)["__signature__"] = inspect.Signature(parameters)
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__doc__ = text
         return run
 
     return with_options
 
 
-@contextmanager
-def reading(ctx: typer.Context, *, words_only: bool = True) -> "Iterator[tuple[MemoryEngine, str]]":
-    """Open the memory that a command reads; yields it, and whose memory the command is about."""
-    known = settings(ctx).existing()
-    where = known.scope()
-    with known.readonly(words_only=words_only) as engine:
-        yield engine, where
+def _info(one: inspect.Parameter, notes: str, text: str, limits: dict[str, Any]) -> Any:
+    """Return what Typer has to know of a parameter."""
+    names = [note for note in notes.split(", ") if note.startswith("-")]
+    value = notes.removeprefix(", ".join(names)).strip(", ") or None
+    limits = {"help": text, "metavar": value, **limits}
+    if one.kind is not inspect.Parameter.KEYWORD_ONLY:
+        return typer.Argument(**limits)
+    name = one.name.strip("_").replace("_", "-")
+    if not any(note.startswith("--") for note in names):
+        names.insert(0, f"--{name}/--no-{name}" if one.default is True else f"--{name}")
+    return typer.Option(*names, **limits)
+
+
+def described(text: str) -> dict[str, tuple[str, str]]:
+    """Return what a section of a docstring says of each name, after what it has in brackets."""
+    return {name: (notes, " ".join(about.split())) for name, notes, about in _ENTRY.findall(text)}
 
 
 def print_list(

@@ -72,13 +72,13 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Where the memory is, and whose it is.
 
     Attributes:
-        path: The store's folder.
+        path: The store's folder, on a local disk.
         user_id: The namespace of a conversation that names none: letters, digits, "_" and "-".
         user_name: What the user is called in memories when STT does not give a name.
         agent_name: What the agent is called in its own memories.
-        time_zone: IANA name for dates in the block, "" for this machine's.
-        language: Of voice commands, dates, questions and all that the memory says: "english" or
-            "german", also by code ("de") or own name ("Deutsch").
+        time_zone: IANA name such as "Europe/Berlin", for dates and for night hours; "" for this machine's.
+        language: Language of voice commands, dates, questions and all that the memory says:
+            "english" or "german", also by code ("de") or own name ("Deutsch").
         hot_cache_size: How many of the latest memories are kept in memory, by namespace.
         embedding_cache_size: How many query vectors are kept.
         mapped_mb: Megabytes of mapped files, code included, above which the pages of the store and
@@ -110,7 +110,7 @@ class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The OpenAI-compatible server that ``slowcat-memory chat`` talks to.
 
     Attributes:
-        url: Its base URL, "" to look for LM Studio, Ollama and llama.cpp on this machine.
+        url: Base URL of the server, "" to look for LM Studio, Ollama and llama.cpp on this machine.
         model: The model's name, "" for the first that the server offers.
         allow_remote: Let memories leave this machine for ``url``.
     """
@@ -138,7 +138,12 @@ class FleetOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option, by section; ``preset`` names the defaults that the rest starts from."""
+    """Every option, by section.
+
+    Attributes:
+        preset: The defaults that the rest starts from, for a kind of machine: small is a Raspberry
+            Pi, quality a desktop with a fast GPU.
+    """
 
     preset: Preset = "default"
     memory: MemoryOptions = field(default_factory=MemoryOptions)

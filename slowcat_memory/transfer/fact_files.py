@@ -17,17 +17,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import quoted
-from slowcat_memory.core.extraction.predicates import statement_of
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
-from slowcat_memory.records import Made, Memory, Statement, Turn, WriteBatch
+from slowcat_memory.records import Confidence, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
@@ -42,40 +41,31 @@ INDEX, VERSION = "index.json", 1
 INDEX_CHARS = 80  # characters of a fact in the index
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
-_OWN = ("said_in", "said_at")
-
-
-class FactRow(Statement, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fact in a file; ``sources`` are turn numbers in the exporting log."""
-
-    id: str
-    scope: str
-    type: str
-    content: str
-    source_date: datetime  # when it was said
-    extracted_at: datetime
-    valid_from: datetime
-    speaker: str
-    valid_to: datetime | None = None
-    retired_at: datetime | None = None  # when it was superseded
-    sources: tuple[int, ...] = ()
-    trust: str = "user"  # "user" or "agent"
-    importance: float = 0.5  # 0 to 1
-    pinned: bool = False
-    local_only: bool = False
-    muted: bool = False
-    facets: dict[str, str] = {}
-    made: Made | None = None
-
-
-# Fields that a memory and its row have alike.
-_ALIKE = {*FactRow.__struct_fields__} & {*Memory.__struct_fields__} - {"sources", "facets"}
+_REPLACED = ("type", "kind", "text", "recorded_at")  # of a memory, by what is in a view
 
 
 class _File(Struct, frozen=True, kw_only=True):
     """What is read of a file; each of its facts is checked by itself."""
 
     facts: list[Any]
+
+
+class _View(Struct, frozen=True, kw_only=True):
+    """What a row has in place of a memory's own fields."""
+
+    type: str
+    content: str
+    confidence: Confidence
+    source_date: datetime  # when it was said
+    extracted_at: datetime
+
+
+class _FactRow(Struct, frozen=True, kw_only=True):
+    """A row of a file; its sources are turn numbers in the exporting log."""
+
+    row: dict[str, Any]
+    fact: Memory
+    said: datetime
 
 
 class ImportedFacts(Struct):
@@ -103,23 +93,22 @@ def export_facts(
     scopes are kept. ``drafting`` is the store's: no unfinished file outlives a killed process.
     """
     chosen, before = set(scopes), _indexed(folder)
-    days = defaultdict[str, list[FactRow]](list)
+    days = defaultdict[str, list[dict[str, Any]]](list)
     for name in sorted(before):
-        if others := [row for row in _read(folder / name, "", []) if row.scope not in chosen]:
+        others = [one.row for one in _read(folder / name, "", []) if one.fact.scope not in chosen]
+        if others:
             days[name.removesuffix(".json")] = others
     for scope in sorted(chosen):
-        for one in snapshot.memories(scope, f"{FACT}/"):
-            if is_fact(one):
-                made = _row(one, snapshot)
-                days[f"{made.source_date.astimezone(zone):%Y-%m-%d}"].append(made)
+        for fact in filter(is_fact, snapshot.memories(scope, f"{FACT}/")):
+            row, said = _row(fact, snapshot)
+            days[f"{said.astimezone(zone):%Y-%m-%d}"].append(row)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for day, rows in days.items():
-        day_file = {"date": day, "facts": msgspec.to_builtins(rows)}
-        _write(folder / f"{day}.json", day_file, drafting)
+        _write(folder / f"{day}.json", {"date": day, "facts": rows}, drafting)
     for stale in before - {f"{day}.json" for day in days}:
         (folder / stale).unlink(missing_ok=True)
     _write(folder / INDEX, _index(days), drafting)
-    return sum(row.scope in chosen for rows in days.values() for row in rows)
+    return sum(row["scope"] in chosen for rows in days.values() for row in rows)
 
 
 def _indexed(folder: Path) -> set[str]:
@@ -131,37 +120,36 @@ def _indexed(folder: Path) -> set[str]:
         return set()
 
 
-def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
-    facets = fact.facets
+def _row(fact: Memory, snapshot: Snapshot) -> tuple[dict[str, Any], datetime]:
+    """Return a fact as a row, and when it was said."""
+    facets = dict(fact.facets)
+    numbers, elsewhere = facets.pop("said_in", ""), facets.pop("said_at", "")
     turn = snapshot.turn(fact.sources[0]) if fact.sources else None
-    elsewhere = facets.get("said_at", "")
     said = turn.at if turn else datetime.fromisoformat(elsewhere) if elsewhere else fact.valid_from
-    numbers = tuple(int(n) for n in facets.get("said_in", "").split())
-    return FactRow(
-        **{name: getattr(fact, name) for name in _ALIKE},
-        **asdict(fact.statement),
+    view = _View(
         type=type_of(fact),
         content=fact.text,
+        confidence=fact.statement.confidence,
         source_date=said,
         extracted_at=fact.recorded_at or fact.valid_from,
-        sources=fact.sources or numbers,
-        facets={name: value for name, value in facets.items() if name not in _OWN},
     )
+    sources = fact.sources or tuple(map(int, numbers.split()))
+    plain = msgspec.to_builtins(replace(fact, sources=sources, facets=facets))
+    own = {name: value for name, value in plain.items() if name not in _REPLACED}
+    return own | msgspec.to_builtins(view), said
 
 
-def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
+def _index(days: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     every = [(day, row) for day in sorted(days) for row in days[day]]
     return {
         "version": VERSION,
-        "types": dict(sorted(Counter(row.type for _, row in every).items())),
+        "types": dict(sorted(Counter(row["type"] for _, row in every).items())),
         "facts": [
             {
-                "id": row.id,
-                "scope": row.scope,
-                "type": row.type,
-                "subject": row.subject,
-                "content": row.content[:INDEX_CHARS],
-                "holds": row.retired_at is None,
+                **{name: row[name] for name in ("id", "scope", "type")},
+                "subject": row.get("statement", {}).get("subject", ""),
+                "content": row["content"][:INDEX_CHARS],
+                "holds": "retired_at" not in row,
                 "file": f"{day}.json",
             }
             for day, row in every
@@ -205,11 +193,11 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
     if scope:
         _check_keeps_facts(engine, scope)
     listed = _indexed(folder) or {path.name for path in files}
-    done, rows = ImportedFacts(), defaultdict[str, list[FactRow]](list)
+    done, rows = ImportedFacts(), defaultdict[str, list[_FactRow]](list)
     for path in files:
         if path.name in listed:
             for row in _read(path, scope, done.faults):
-                rows[row.scope].append(row)
+                rows[row.fact.scope].append(row)
         else:
             reason = f"left out (delete {INDEX} to read every file)"
             done.faults.append(f"{path.name} is not listed in {INDEX}: {reason}")
@@ -228,17 +216,24 @@ def _check_keeps_facts(engine: "MemoryEngine", scope: str) -> None:
         raise ConfigError(f"{scope!r} is the guests' scope, which keeps no facts")
 
 
-def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
+def _read(path: Path, scope: str, faults: list[str]) -> list[_FactRow]:
     try:
         raw = msgspec.json.decode(path.read_bytes(), type=_File).facts
     except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:
         faults.append(f"{path.name} is not a fact file: {error}")
         return []
-    rows, bad = list[FactRow](), list[str]()
-    for number, one in enumerate(raw, start=1):
+    rows, bad = list[_FactRow](), list[str]()
+    for number, row in enumerate(raw, start=1):
         try:
-            row = msgspec.convert(one, FactRow)
-            rows.append(replace(row, scope=scope) if scope else row)
+            view = msgspec.convert(_cleaned(row), _View)
+            own: dict[str, Any] = {
+                "type": "memory",
+                "kind": f"{FACT}/{view.type}",
+                "text": view.content,
+            }
+            own |= {"recorded_at": view.extracted_at} | ({"scope": scope} if scope else {})
+            fact = msgspec.convert(_cleaned(row) | own, Memory)
+            rows.append(_FactRow(row=row, fact=fact, said=view.source_date))
         except msgspec.ValidationError as error:
             bad.append(f"fact {number}: {error}")
     what = path.name if rows else f"{path.name} is not a fact file"
@@ -246,17 +241,27 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
     return rows
 
 
-def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: ImportedFacts) -> None:
+def _cleaned(value: Any) -> Any:
+    """Return JSON with every text in it clean."""
+    if isinstance(value, dict):
+        return {name: _cleaned(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(inner) for inner in value]
+    return clean(value)[0] if isinstance(value, str) else value
+
+
+def _import(engine: "MemoryEngine", scope: str, rows: list[_FactRow], done: ImportedFacts) -> None:
     put = list[Memory]()
     with engine.snapshot() as snapshot:
-        said = _turns_at(snapshot, scope, {row.source_date for row in rows})
+        times = {row.said for row in rows}
+        then = [turn for turn in snapshot.turns(scope) if turn.at in times]
         for row in rows:
-            if snapshot.memory(scope, row.id) is not None:
+            if snapshot.memory(scope, row.fact.id) is not None:
                 done.known += 1
-            elif not _is_valid(row):
+            elif not _is_valid(row.fact):
                 done.refused += 1
             else:
-                put.append(_memory(row, snapshot, said))
+                put.append(_with_sources(row, snapshot, then))
     if put:
         keys = tuple(key for one in put if (key := fact_key(one)))
         engine.apply("import", WriteBatch(memories=tuple(put), keys=keys))
@@ -265,49 +270,28 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Impor
         done.scopes.append(scope)
 
 
-def _is_valid(row: FactRow) -> bool:
-    named = _TYPE.fullmatch(row.type) and row.type != "quarantined" and row.id.startswith("fact/")
-    orders = why_transient(row.type, row.content) == "order" or injected(row.content)
-    links = has_link(row.content) and row.predicate != "email"
-    return bool(named and clean(row.content)[0]) and not orders and not links
+def _is_valid(fact: Memory) -> bool:
+    kind = type_of(fact)
+    named = _TYPE.fullmatch(kind) and kind != "quarantined" and fact.id.startswith(f"{FACT}/")
+    orders = why_transient(kind, fact.text) == "order" or injected(fact.text)
+    links = has_link(fact.text) and fact.statement.predicate != "email"
+    return bool(named and fact.text) and not orders and not links
 
 
-def _turns_at(snapshot: Snapshot, scope: str, times: set[datetime]) -> dict[datetime, list[Turn]]:
-    found = defaultdict[datetime, list[Turn]](list)
-    for turn in snapshot.turns(scope):
-        if turn.at in times:
-            found[turn.at].append(turn)
-    return found
+def _with_sources(row: _FactRow, snapshot: Snapshot, then: list[Turn]) -> Memory:
+    """Return a fact whose source is the same turn, or one of the same moment."""
+    fact = row.fact
+    turns = [
+        turn for id in fact.sources if (turn := snapshot.turn(id)) and turn.scope == fact.scope
+    ]
+    if not (turns and turns[0].id == fact.sources[0] and _says(turns[0], fact)):
+        turns = [turn for turn in then if turn.at == row.said and _says(turn, fact)][:1]
+    elsewhere = {"said_in": " ".join(map(str, fact.sources)), "said_at": row.said.isoformat()}
+    facets = fact.facets if turns else elsewhere | fact.facets
+    facets = {name: value for name, value in facets.items() if value}
+    return replace(fact, sources=tuple(turn.id for turn in turns), facets=facets)
 
 
-def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) -> Memory:
-    """Return a row as a memory; its source is the same turn, or one of the same moment."""
-    sources: tuple[int, ...] = ()
-    if row.sources and _says(snapshot.turn(row.sources[0]), row):
-        there = (snapshot.turn(id) for id in row.sources)
-        sources = tuple(turn.id for turn in there if turn is not None and turn.scope == row.scope)
-    else:
-        sources = tuple(turn.id for turn in said.get(row.source_date, ()) if _says(turn, row))[:1]
-    stated = statement_of(row)
-    texts = ((name, one) for name, one in asdict(stated).items() if isinstance(one, str))
-    elsewhere = {
-        "said_in": " ".join(map(str, row.sources)),
-        "said_at": row.source_date.isoformat(),
-    }
-    facets = row.facets if sources else elsewhere | row.facets
-    return Memory(
-        **{name: getattr(row, name) for name in _ALIKE - {"speaker"}},
-        kind=f"{FACT}/{row.type}",
-        speaker=clean(row.speaker)[0],
-        text=clean(row.content)[0],
-        recorded_at=row.extracted_at,
-        sources=sources,
-        statement=replace(stated, **{name: clean(one)[0] for name, one in texts}),
-        facets={name: clean(value)[0] for name, value in facets.items() if value},
-    )
-
-
-def _says(turn: Turn | None, row: FactRow) -> bool:
-    if turn is None or turn.scope != row.scope or turn.role != "user":
-        return False
-    return turn.speaker == row.speaker and quoted(row.quote, turn.text)
+def _says(turn: Turn, fact: Memory) -> bool:
+    own = turn.role == "user" and turn.speaker == fact.speaker
+    return own and quoted(fact.statement.quote, turn.text)

@@ -4,25 +4,30 @@ A session that cannot be stored is reported, and the others are imported. A file
 anything of it is written (``transfer.reading``), within the limits of ``transfer.sources``.
 """
 
-from collections.abc import Callable
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
+from itertools import count
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.memory import chunk_id, session_in
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.records import EdgeKind, Event, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import Cursor, EdgeKind, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
-from slowcat_memory.transfer import session_match
+from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer.reading import Options, Reading, readings
-from slowcat_memory.transfer.session_match import Match, Overlaps
 from slowcat_memory.transfer.transcript import PACE, Note, Report, TranscriptSession, Utterance, utc
 
 Progress = Callable[[int, int], object]
 REASON = "import"
 BATCH = 500  # turns of a transaction, at most
+ID_BYTES = 200  # longest id that is taken over from a file; table keys hold at most 511
+KEY_BYTES = 6  # of a turn's hash: among 100,000 turns one in 30,000 imports would lose one
 # Fields that an utterance and its turn have alike.
 _ALIKE = {*Utterance.__struct_fields__} & {*Turn.__struct_fields__} - {"speaker", "at"}
 
@@ -102,16 +107,19 @@ def import_reading(
         StoreError: The store cannot be written.
     """
     own, turns = where.own or scope_of_user(memory.config.memory.user_id), 0
-    overlaps = Overlaps()
+    logs: dict[str, Log] = {}
     for chat in reading.transcripts(where.undated):
         scope = check_scope(where.scope or chat.scope or own)
         done.scopes.add(scope)
+        if scope not in logs:
+            with memory.snapshot() as snapshot:
+                logs[scope] = Log(snapshot, scope, again=where.again)
         for note in chat.notes:
             _keep_note(memory, scope, note)
         done.notes += len(chat.notes)
         for session in chat.sessions:
             try:
-                ids = ingest(memory, scope, session, again=where.again, overlaps=overlaps)
+                ids = ingest(memory, scope, session, log=logs[scope])
             except ValueError as error:
                 on_error(TranscriptError(f"session {session.id}: {error}"))
             else:
@@ -137,13 +145,154 @@ def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
         memory.edit(scope, kept.id, muted=True)
 
 
+class Match(Struct, frozen=True, kw_only=True):
+    """A session of a file and its counterpart in the log.
+
+    Attributes:
+        id: Its id in the log.
+        row: Its row, None if nothing of it is in the log.
+        keys: By what its turns are known again, as in ``Log``.
+        imported: The keys of those that were imported before, or of all that its cursor has.
+        logged: The log ids of those that are in the log, by their places.
+        new: The places of those to import.
+    """
+
+    id: str
+    row: Session | None
+    keys: Sequence[str]
+    imported: Sequence[str]
+    logged: dict[int, int]
+    new: Sequence[int]
+
+
+class Log:
+    """What the log of a scope had of a file's turns before the file is imported.
+
+    A turn is known by its time and words, without a time by its session and words: once for each
+    such turn in the log, and for each that was imported, as a cursor for each session says. So a
+    file that has grown, another export of the same chat and an import that was stopped go on where
+    they must, and what was forgotten stays forgotten.
+    """
+
+    def __init__(self, snapshot: Snapshot, scope: str, *, again: bool = False) -> None:
+        """Know the sessions; their turns are read when they are needed.
+
+        Args:
+            again: Forget what was imported of sessions of which nothing is in the log.
+        """
+        self._scope, self._again = scope, again
+        self._rows = {row.id: row for row in snapshot.sessions(scope)}
+        self._read_of: dict[str, tuple[list[str], list[Turn]]] = {}
+        self._turns = defaultdict[tuple[datetime | str, str], list[Turn]](list)
+        self._imported, self._taken, self._used = Counter[str](), set[int](), set[str]()
+
+    def match(
+        self, snapshot: Snapshot, session: TranscriptSession, times: Sequence[datetime]
+    ) -> Match:
+        """Find what is new of a session; each of its turns takes away one that is like it.
+
+        Args:
+            times: Of its turns, in UTC.
+        """
+        every = session.utterances
+        dated = [at for at, said in zip(times, every, strict=True) if said.at]
+        for other in self._rows.values():
+            if dated and other.started <= max(dated) and other.last >= min(dated):
+                self._read(snapshot, other.id)
+        name = next(name for name in self._names(session) if self._is(snapshot, name, session))
+        self._used.add(name)
+        row, keys, logged, new = self._row(name), _keys(name, every), dict[int, Turn](), list[int]()
+        for place, (key, said) in enumerate(zip(keys, every, strict=True)):
+            alike = self._turns[times[place] if said.at else name, said.text]
+            turn = next((turn for turn in alike if turn.id not in self._taken), None)
+            if turn is not None:
+                self._taken.add(turn.id)
+                logged[place] = turn
+            if self._imported[key]:
+                self._imported[key] -= 1
+            elif turn is None:
+                new.append(place)
+        if row is None and logged:  # it begins in the middle of a session that is there
+            row = self._rows[next(iter(logged.values())).session]
+        id = row.id if row else name
+        imported, _ = self._read(snapshot, id)
+        if row and logged and not imported:  # talked, not imported: what is missing was forgotten
+            new = [place for place in new if place > max(logged)]
+        ids = {place: turn.id for place, turn in logged.items()}
+        return Match(id=id, row=row, keys=keys, imported=imported, logged=ids, new=new)
+
+    def _names(self, session: TranscriptSession) -> Iterator[str]:
+        """Yield the ids that a session may have, without its scope.
+
+        Its own if it was exported from this scope, else a hash of scope, name and first words. A
+        number tells sessions apart that begin alike. The number of an unnamed session with dates is
+        no part of its name: sessions may be added before it.
+        """
+        if session.scope == self._scope and len(session.id.encode()) <= ID_BYTES:
+            yield session.id
+        first = session.utterances[0] if session.utterances else None
+        name = "" if session.numbered and first and first.at else session.id
+        begin = [self._scope, name, first and [first.text, str(first.at)]]
+        for number in count(1):
+            yield f"import-{_hash([*begin, number])}"
+
+    def _is(self, snapshot: Snapshot, name: str, session: TranscriptSession) -> bool:
+        """Return whether a session may have a name: nobody has it, or one with half of its words."""
+        if name in self._used:
+            return False
+        row, every = self._row(name), session.utterances
+        imported, turns = self._read(snapshot, row.id if row else name)
+        shared = max(
+            (Counter(imported) & Counter(_keys(name, every))).total(),
+            (Counter(turn.text for turn in turns) & Counter(said.text for said in every)).total(),
+        )
+        most = max(len(imported), len(turns))
+        return 2 * shared >= min(most, len(every)) and bool(shared or not most)
+
+    def _row(self, name: str) -> Session | None:
+        return self._rows.get(name) or self._rows.get(session_in(name, self._scope))
+
+    def _read(self, snapshot: Snapshot, id: str) -> tuple[list[str], list[Turn]]:
+        """Return the keys of a session's cursor, and its turns in the log; both are known now."""
+        if id not in self._read_of:
+            row, turns = self._rows.get(id), list[Turn]()
+            cursor = snapshot.cursor(_cursor_name(self._scope, id))
+            keys = cursor.note.split() if cursor and (row or not self._again) else []
+            if row is not None:
+                logged = snapshot.turns(self._scope, row.first_turn - 1, row.last_turn)
+                turns = [turn for turn in logged if turn.session == id]
+            for turn in turns:
+                self._turns[turn.at, turn.text].append(turn)
+                self._turns[_plain(self._scope, id), turn.text].append(turn)
+            self._imported.update(keys)
+            self._read_of[id] = keys, turns
+        return self._read_of[id]
+
+
+def _keys(name: str, said: Sequence[Utterance]) -> list[str]:
+    return [_hash([str(one.at or name), one.text]) for one in said]
+
+
+def _plain(scope: str, id: str) -> str:
+    """Return a session's id without the scope that the store may have added."""
+    return id.removesuffix(session_in("", scope))
+
+
+def _cursor_name(scope: str, id: str) -> str:
+    return f"import/{_hash([scope, _plain(scope, id)])}"  # an id may contain words
+
+
+def _hash(value: object) -> str:
+    return hashlib.blake2b(json.dumps(value).encode(), digest_size=KEY_BYTES).hexdigest()
+
+
 def ingest(
     memory: MemoryEngine,
     scope: str,
     session: TranscriptSession,
     *,
     again: bool = False,
-    overlaps: Overlaps | None = None,
+    log: Log | None = None,
 ) -> list[int]:
     """Log what is new of a session, in transactions of ``BATCH`` turns, and mark its turns.
 
@@ -152,8 +301,8 @@ def ingest(
     last. Returns the numbers of the new turns, none when all are in the log already.
 
     Args:
-        again: As in ``session_match.find``.
-        overlaps: What was in the log before; turns of it, by time and words, are not new.
+        again: As in ``Log``.
+        log: What is in the log of the file that the session is of.
 
     Raises:
         StoreError: The store cannot be written.
@@ -161,12 +310,19 @@ def ingest(
     """
     times, every = moments(session, memory.zone), session.utterances
     with memory.snapshot() as snapshot:
-        match = session_match.find(snapshot, scope, session, again=again)
-        if overlaps is not None:
-            match = overlaps.without(snapshot, scope, session, times, match)
+        log = log or Log(snapshot, scope, again=again)
+        match = log.match(snapshot, session, times)
     names = {"user": memory.config.memory.user_name, "assistant": memory.config.memory.agent_name}
-    marks = any(said.pinned or said.muted for said in every)
-    logged, asked = dict[int, int](), -1
+    logged, asked, keys = dict[int, int](), -1, [*match.imported]
+    marked = [
+        place
+        for place, said in enumerate(every)
+        if (said.pinned or said.muted) and match.keys[place] not in match.imported
+    ]
+
+    def cursor() -> Cursor:
+        name = _cursor_name(scope, match.id)
+        return Cursor(name=name, position=len(keys), note=" ".join(keys), in_log=False)
 
     def edge(kind: EdgeKind, place: int) -> list[Event]:
         at = times[place]
@@ -174,7 +330,6 @@ def ingest(
 
     for start in range(0, len(match.new), BATCH):
         places = match.new[start : start + BATCH]
-        is_last = places[-1] == match.new[-1]
         events = edge("resume" if match.row else "start", places[0]) if not start else []
         for number, place in enumerate(places):
             said = every[place]
@@ -190,37 +345,23 @@ def ingest(
                 **{name: getattr(said, name) for name in _ALIKE},
             )
             events.append(turn)
-        events += edge("end", places[-1]) if is_last else []
-        # The cursor says how far the session is imported, if that is a beginning of it.
-        imported = every if is_last else every[: places[-1] + 1]
-        is_begin = is_last or isinstance(match.new, range)
-        cursor = session_match.done(match, imported, marked=not marks) if is_begin else None
-        ack = memory.append(*events, cursor=cursor)
+        events += edge("end", places[-1]) if places[-1] == match.new[-1] else []
+        keys += [match.keys[place] for place in places]
+        # What has marks is imported when it has them.
+        ack = memory.append(*events, cursor=None if marked else cursor())
         ack.wait()
         first = ack.id - len(events) + 1 + (not start)  # behind the session's edge
         logged |= {place: first + number for number, place in enumerate(places)}
-    if marks and (logged or match.unmarked):
-        _mark(memory, scope, session, match, logged)
+    there = match.logged | logged
+    for place in marked:
+        said = every[place]
+        if place in there:
+            chunk = chunk_id(there[place])
+            memory.edit(scope, chunk, pinned=said.pinned or None, muted=said.muted or None)
+    if marked:
+        keys += [match.keys[place] for place in marked if place not in logged]
+        memory.apply(REASON, WriteBatch(cursor=cursor()))
     return list(logged.values())
-
-
-def _mark(
-    memory: MemoryEngine, scope: str, session: TranscriptSession, match: Match, new: dict[int, int]
-) -> None:
-    """Pin and mute what the transcript says; a kill before the end has it done again.
-
-    ``new`` has the log ids of the new turns, by their places.
-    """
-    logged = dict(new)
-    if match.unmarked:
-        with memory.snapshot() as snapshot:
-            logged = session_match.in_log(snapshot, match, session) | new
-    for place, turn in logged.items():
-        said = session.utterances[place]
-        if said.pinned or said.muted:
-            memory.edit(scope, chunk_id(turn), pinned=said.pinned or None, muted=said.muted or None)
-    cursor = session_match.done(match, session.utterances, marked=True)
-    memory.apply(REASON, WriteBatch(cursor=cursor))
 
 
 def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.chat import NO_ANSWER
+from slowcat_memory.cli.talk import NO_ANSWER
 from slowcat_memory.providers.llm import model_servers
 from slowcat_memory.testing.parrot import message_text
 from slowcat_memory.testing.server import Failure, ScriptedServer
@@ -113,7 +113,7 @@ def test_chat_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
 
 
 def test_chat_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
-    from slowcat_memory.cli import chat as chat_pipeline
+    from slowcat_memory.cli import talk as chat_pipeline
 
     started, ask = threading.Event(), chat_pipeline.ChatThread.ask
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory import providers
 from slowcat_memory.cli.app import app
-from slowcat_memory.cli.demo import STORY, DemoExchange, Player, demo_config, ready
+from slowcat_memory.cli.talk import STORY, DemoExchange, Player, demo_config, ready
 from slowcat_memory.errors import ModelNotFoundError
 from slowcat_memory.providers import EmbedderReport
 
@@ -36,10 +36,10 @@ def whole(request, tmp_path_factory) -> Player:
 
 
 def test_demo_recalls_and_quotes_every_memory(whole):
-    asked = [one for one in turns(whole) if one.wanted]
+    asked = [one for one in turns(whole) if one.line.expects]
     assert len(asked) >= 6 and whole.missed() == []
     for one in asked:
-        [text] = [h.memory.text for h in one.packed.hits if h.memory.id == one.wanted]
+        [text] = [h.memory.text for h in one.packed.hits if one.line.expects in h.memory.text]
         assert text in one.reply
     assert sum(one.found for one in asked if one.line.needs == "vectors") >= 3
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.cli.run import describe_wait
+from slowcat_memory.cli.serve import describe_wait
 from slowcat_memory.idle.forecast import Forecast, forecast_of
 from slowcat_memory.idle.scheduler.task_queue import Wait
 from slowcat_memory.records import Run, Task, Turn, WriteBatch

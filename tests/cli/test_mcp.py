@@ -2,7 +2,7 @@
 
 import stat
 
-from slowcat_memory.cli import run
+from slowcat_memory.cli import serve
 from slowcat_memory.records import CallEntry, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock
@@ -10,8 +10,8 @@ from slowcat_memory.testing import FixedClock
 
 def test_mcp_a_token_file_is_made_for_this_user_alone_and_read_again(tmp_path) -> None:
     file = tmp_path / "token"
-    made = run.token_of(file)
-    assert len(made) >= run.LEAST_TOKEN and run.token_of(file) == made
+    made = serve.token_of(file)
+    assert len(made) >= serve.LEAST_TOKEN and serve.token_of(file) == made
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 

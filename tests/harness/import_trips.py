@@ -21,14 +21,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from msgspec.structs import replace
-
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
-from slowcat_memory.transfer import session_match
+from slowcat_memory.transfer import import_
 from tests.harness.children import Child
 from tests.harness.command import Harness, main
 
@@ -161,23 +159,19 @@ def _import(
 @contextmanager
 def broken(control: str) -> Iterator[None]:
     """Plant a fault."""
-    find = session_match.find
 
-    def by_name(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
+    def by_name(log: Any, snapshot: Snapshot, session: Any, times: Any) -> import_.Match:
         row = snapshot.session(session.id)
-        every = range(len(session.utterances))
-        return session_match.Match(
-            id=session.id, cursor="import/x", row=row, new=() if row else every
-        )
+        new = () if row else range(len(session.utterances))
+        keys = [session.id] * len(session.utterances)
+        return import_.Match(id=session.id, row=row, keys=keys, imported=(), logged={}, new=new)
 
-    def forgetful(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
-        match = find(snapshot, scope, session)
-        there = session_match.in_log(snapshot, match, session)
-        new = [place for place in range(len(session.utterances)) if place not in there]
-        return replace(match, new=new)
-
-    planted = {"name": by_name, "forgotten": forgetful}[control]
-    with patch.object(session_match, "find", planted):
+    match control:
+        case "name":
+            planted = patch.object(import_.Log, "match", by_name)
+        case _:
+            planted = patch.object(Snapshot, "cursor", lambda snapshot, name: None)
+    with planted:
         yield
 
 

@@ -44,7 +44,7 @@ class PackOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         memory_token_budget: Estimated tokens of a turn's block. All of them are prefilled while the
-            user waits: the sources' 800 or 1000 cost about a second on a laptop.
+            user waits: 800 or 1000 cost about a second on a laptop.
         memories: Most memories in a block.
         memory_tokens: Most tokens of one memory; a longer one is cut to an excerpt.
         now: When the block has the date and time, in the user's time zone: "asked" for questions

@@ -29,7 +29,7 @@ class IdleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         from_hour: Local hour (0 to 23) from which an LLM or an embedding model may be used; with
             ``to_hour``, over midnight too: 22 and 6. The same hour twice: all day.
         to_hour: Local hour (0 to 24) at which that ends.
-        tokens_per_hour: Limit for prompts and answers of all jobs; 0 for none.
+        tokens_per_hour: Tokens that prompts and answers of all jobs may use; 0 for no limit.
         on_battery: Use an LLM or a model while the machine runs on its battery.
         rest_s: Seconds between looks for work when there is none.
         step_s: Seconds that one step may take before it fails; a summary on a slow machine takes

@@ -236,7 +236,7 @@ class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Voice commands, spoken or typed.
 
     Attributes:
-        enabled: Recognise them, in the language of ``index.language``.
+        enabled: Recognise voice commands, in the language of ``memory.language``.
         undo_s: Seconds in which "forget that" can be undone; what it hid is erased when the next
             session ends, or the store is opened, after that. 300 is five minutes: the pause after
             which a session ends.

@@ -42,7 +42,7 @@ from slowcat_memory.core.render.memory_block import (
     pack,
     relevant,
 )
-from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, LedgerEntry, LeftOut, Offer, Turn
 from slowcat_memory.store import Snapshot
@@ -72,9 +72,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             by words and vectors alone (`core.ranking.offering`).
         keep_share: A memory is offered if its score is at least this share of the best one's, and
             some more for each better one (`core.ranking.offering`); less offers more.
-        unknown_below: When a question asks for a memory (`core.query.recall_gate`) and the
-            probability that anything answers it (`core.ranking.offering`) is below this, the
-            block says that nothing is remembered, and offers only pinned memories. 0 never says so.
+        unknown_below: When a question asks for a memory and the probability that anything answers
+            it is below this, the block says that nothing is remembered, and offers only pinned memories. 0 never says so.
     """
 
     deadline_ms: Milliseconds = 10.0
@@ -468,13 +467,6 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         visible=tuple(found.trace.visible[:MOST_VISIBLE]),
         candidates=len(found.trace.scores.order) - len(found.trace.visible),
     )
-
-
-def heard_words(snapshot: Snapshot, row: LedgerEntry) -> frozenset[str]:
-    """Return fingerprints of the memories that a recall rejected as in the context already."""
-    heard = [one.memory for one in row.left_out if one.reason == LeftOutReason.ALREADY_VISIBLE]
-    read = (snapshot.read(row.scope, memory) for memory in heard)
-    return frozenset(fingerprint(memory.text) for memory in read if memory)
 
 
 def _elsewhere(scope: str, turn: Turn) -> str:

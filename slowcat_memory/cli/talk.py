@@ -1,18 +1,21 @@
-"""``slowcat-memory demo``: a conversation of nine weeks in two minutes; needs no LLM.
+"""``slowcat-memory chat`` and ``demo``: conversations in the terminal, with a real pipeline.
 
-Each session opens its own engine on the same folder and closes it afterwards, so the next session
-recalls from disk. The clock follows the story. A turn is over when both of its halves are stored.
-
-The user's lines and the replies to statements are fixed; a parrot answers questions. A question
-names the line whose turn must be recalled; the check is by turn id, not by wording.
+The demo is a conversation of nine weeks in two minutes, and needs no LLM. Each session opens its own engine on the same folder and closes it afterwards, so the next session
+recalls from disk. The clock follows the story. A turn is over when both of its halves are stored. The user's lines and the replies to statements are fixed; a parrot answers questions. A question
+names words of the memory that must be recalled, which no other text has.
 """
 
 import asyncio
 import statistics
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+import typer
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,22 +24,246 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from slowcat_memory.cli.look import print_recall, recall_of
 from slowcat_memory.cli.setup import prepare_model
-from slowcat_memory.cli.shell import count, out
+from slowcat_memory.cli.shell import count, out, printable, short
 from slowcat_memory.config import Config, build_options
-from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
+from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.injection import without_block
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing.doubles import FixedClock
-from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.headless import HeadlessConversation, Reply
 from slowcat_memory.testing.parrot import message_text, parrot
 from slowcat_memory.testing.server import ScriptedServer
+
+T = TypeVar("T")
+
+INSTRUCTION = "You are a friendly assistant. The user types to you; answer briefly, in plain text."
+NO_ANSWER = "(no answer)"
+AGENT = "Agent> "
+SILENT = ("pipecat", "slowcat_memory.processor.turn")
+"""Loggers whose lines the chat replaces: its errors take one line, and each turn shows its time."""
+HELP = {
+    "/why": "what was recalled for the last turn, and how likely it answers",
+    "/help": "this list",
+    "/quit": "leave, as Ctrl-D and Ctrl-C do",
+    "Remember that the key is behind the clock.": "keeps a note in your words",
+    "Forget that.": "forgets the last exchange; Undo that: brings it back",
+    "Forget what I said about Ben.": "says how many things mention it, and asks",
+    "What do you know about me?": "tells you",
+    "Why did you say that?": "names the memories behind the last answer",
+    "Off the record, please.": "keeps nothing until you say: back on the record",
+}
+_ANSWER_S = 900.0  # a large model may have to be loaded first; the user can interrupt
+_STOP_S = 10.0
+
+
+def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
+    """Chat until the user leaves; ``llm_url`` and ``model`` are "" for the configured ones."""
+    from slowcat_memory.engine import acquire
+
+    config, console = _for_user(config, scope), out()
+    server = choose_server(llm_url or config.llm.url, config.llm.allow_remote)
+    if server is None:
+        _print_how_to_start(console)
+        raise typer.Exit(1)
+    name = server.model(model or config.llm.model)
+    config = replace(config, thinking=replace(config.thinking, first_url=server.url))
+    with suppress(ImportError):  # not on Windows
+        import readline  # noqa: F401  # line editing and history
+
+    for logger_name in SILENT:
+        logger.disable(logger_name)
+    memory = acquire(config)
+    try:
+        _greet(console, memory, server, name)
+        with ChatThread(memory, server.url, name) as thread:
+            Chat(console, memory, thread).run()
+    finally:
+        memory.close()
+        for logger_name in SILENT:
+            logger.enable(logger_name)
+    console.print("Saved. Until next time.", style="dim")
+
+
+class ChatThread:
+    """One conversation, whose pipeline runs on a thread of its own, with blocking calls.
+
+    The main thread reads the user's lines, so Ctrl-C reaches it at once.
+    """
+
+    def __init__(self, memory: MemoryEngine, llm_url: str, llm_model: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
+        user_id = memory.config.memory.user_id
+        processor = HybridContextualMemoryProcessor(config=memory.config, user_id=user_id)
+        processor.add_event_handler("on_memory_recalled", self._on_recalled)
+        self._conversation = HeadlessConversation(
+            llm_url=llm_url,
+            llm_model=llm_model,
+            memory=processor,
+            system_instruction=INSTRUCTION,
+            speaker="",
+        )
+        self.recalled: tuple[Recollection, Packed] | None = None
+
+    def __enter__(self) -> "ChatThread":
+        self._thread.start()
+        self._wait(self._conversation.__aenter__())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._wait(self._conversation.cancel(), _STOP_S)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(_STOP_S)
+
+    async def _on_recalled(self, _: Any, found: Recollection, packed: Packed) -> None:
+        self.recalled = found, packed
+
+    def ask(self, text: str, on_token: Callable[[str], None]) -> Reply:
+        """Send a message and wait for the answer. Ctrl-C stops the answer, not the conversation.
+
+        Args:
+            on_token: Called with each piece of the answer, from the pipeline's thread.
+
+        Raises:
+            EndpointError: The model failed or did not answer.
+        """
+        self.recalled = None
+        answer = asyncio.run_coroutine_threadsafe(
+            self._conversation.type(text, on_token=on_token, timeout_s=_ANSWER_S), self._loop
+        )
+        reply = None
+        try:
+            try:
+                reply = answer.result()
+            except KeyboardInterrupt:
+                self._wait(self._conversation.interrupt())
+                reply = answer.result(_STOP_S)
+            return reply
+        finally:
+            if reply is None or not reply.text:
+                self._wait(self._fill_in())
+
+    async def _fill_in(self) -> None:
+        """Add a placeholder answer: many models refuse two user messages in a row."""
+        self._conversation.context.add_message({"role": "assistant", "content": NO_ANSWER})
+
+    def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
+
+
+class Chat:
+    """Reads lines: messages for the model, and commands that start with a slash."""
+
+    def __init__(self, console: Console, memory: MemoryEngine, thread: ChatThread) -> None:
+        self._out, self._memory, self._thread = console, memory, thread
+
+    def _prompt(self) -> str:
+        """Return the prompt, coloured where readline knows that colours take no room."""
+        options = self._memory.config.memory
+        called = self._memory.reader(options.user_id, local=True).called
+        name = f"{called[0].now if called else options.user_name}> "
+        coloured = self._out.is_terminal and "readline" in sys.modules
+        return f"\n\001\033[1;32m\002{name}\001\033[0m\002" if coloured else f"\n{name}"
+
+    def run(self) -> None:
+        """Chat until the user leaves. Ctrl-C during an answer stops the answer."""
+        while True:
+            try:
+                line = input(self._prompt())
+            except (EOFError, KeyboardInterrupt):
+                self._out.print()
+                return
+            words = line.encode("utf-8", "replace").decode().strip()
+            if words == "/quit":
+                return
+            if words == "/why":
+                self._why()
+            elif words == "/help":
+                for name, meaning in HELP.items():
+                    self._out.print(Text.assemble((f"  {name}", "bold"), f"  {meaning}"))
+            elif words.startswith("/"):
+                self._out.print(Text(f"There is no {words}. See /help.", "yellow"))
+            elif words:
+                self._ask(words)
+
+    def _ask(self, words: str) -> None:
+        self._out.print(Text(AGENT, "bold magenta"), end="")
+        try:
+            reply = self._thread.ask(words, self._write)
+        except EndpointError as error:
+            why = f"No answer: {short(error.message, 240).rstrip('.')}. {error.hint}".strip()
+            self._out.print(Text(f"\n{why}", "red"), soft_wrap=True)
+            return
+        stopped = " (stopped)" if reply.interrupted else ""
+        if self._thread.recalled and self._thread.recalled[1].hits:
+            found, packed = self._thread.recalled
+            memories, ms = count(len(packed.hits), "memory"), found.timings["wait"]
+            stopped += f"\n↳ {memories} recalled in {ms:.1f} ms, /why"
+        self._out.print(Text(stopped, "dim"))
+
+    def _write(self, text: str) -> None:
+        self._out.print(Text(printable(text)), end="", soft_wrap=True)
+
+    def _why(self) -> None:
+        self._memory.flush(_STOP_S)
+        with self._memory.snapshot() as snapshot:
+            recall = recall_of(self._memory, snapshot) if self._thread.recalled else None
+        if recall is None:
+            self._out.print(Text("No recall yet.", "yellow"))
+            return
+        entry, memories = recall
+        if not entry.offers:
+            self._out.print("Nothing was recalled that is likely enough and not in this chat.")
+        print_recall(entry, memories, self._memory.zone)
+
+
+def _for_user(config: Config, scope: str) -> Config:
+    """Return the options for a user; the name of another one than the configured is their id's."""
+    from slowcat_memory.runtime.conversation.user_names import ANONYMOUS
+    from slowcat_memory.runtime.namespaces.registry import scope_of_user
+
+    known = config.memory
+    name = known.user_name if scope == scope_of_user(known.user_id) else ANONYMOUS
+    return replace(config, memory=replace(known, user_id=scope, user_name=name))
+
+
+def _greet(console: Console, engine: MemoryEngine, server: ModelServer, model: str) -> None:
+    scope = engine.config.memory.user_id
+    with engine.snapshot() as snapshot:
+        sessions = list(snapshot.sessions(scope))
+    turns = sum(session.turns for session in sessions)
+    held = f"{count(turns, 'turn')} from {count(len(sessions), 'session')}" if turns else "empty"
+    report = engine.embedding
+    ready = report.state in ("ready", "endpoint")
+    hint = "is being prepared" if report.state == "needs export" else report.hint
+    embedding = report.source if ready else f"by words alone for now: {report.source} {hint}"
+    for name, value in {
+        "model": f"{model}, {server.name} at {server.url}",
+        "memory": f"of {scope} in {engine.config.folder}: {held}",
+        "recall": embedding,
+        "": "/help shows the commands, Ctrl-D leaves",
+    }.items():
+        console.print(Text.assemble((f"{name:>8}  ", "dim"), value), soft_wrap=True)
+
+
+def _print_how_to_start(console: Console) -> None:
+    console.print("No model server is running on this machine. Start one of these, then try again:")
+    for known in KNOWN:
+        console.print(Text(f"\n{known.name} (port {known.port})", "bold"))
+        for command in known.start:
+            console.print(Text(f"  {command}"), soft_wrap=True)
+    console.print("\nOr name one with --llm-url. Without any: slowcat-memory demo", style="dim")
+
 
 USER = "Nora"
 SCOPE = USER.casefold()
@@ -65,9 +292,7 @@ class Line(Struct, frozen=True):
 
     text: str
     reply: str = ""  # "" to leave it to the LLM or the parrot
-    key: str = ""  # a name by which other lines refer to this one
-    expects: str = ""  # the key of the line that must be recalled, "" for none
-    half: Literal["user", "assistant", "note"] = "user"  # which half of ``expects``, or its note
+    expects: str = ""  # words of the memory that must be recalled, "" for none
     # "words" when the question shares words with its answer; "vectors" when it shares only the
     # meaning, so that lexical search alone cannot find it
     needs: Literal["words", "vectors"] = "words"
@@ -98,54 +323,46 @@ STORY = (
             Line(
                 "We brought our new puppy home today, a spaniel called Biscuit.",
                 "Welcome home, Biscuit! Give him a quiet corner for the first nights.",
-                key="puppy",
             ),
             Line(
                 "I work as a chemistry teacher at the school by the harbour, so he waits until four.",
                 "A walk at lunch time would make the wait shorter for him.",
-                key="school",
             ),
             Line(
                 "I'm allergic to walnuts, by the way: one bite and my throat swells up.",
                 "Understood, I will never suggest anything with walnuts.",
-                key="allergy",
             ),
         ),
     ),
     Evening(
         _at(3, 7, 10, 15),
         (
-            Line("What is my puppy called?", expects="puppy"),
+            Line("What is my puppy called?", expects="our new puppy home today"),
             Line(
                 "My dog loves splashing in the river and chasing tennis balls.",
                 "Then you will both come home wet and happy.",
-                key="joys",
             ),
             Line(
                 "My sister Clara lives in Vienna, so I take the night train to see her soon.",
                 "By night train, what a lovely way to arrive.",
-                key="trip",
             ),
             Line(
                 "I never sleep a wink on the train, though.",
                 "Take the lowest bunk on the night train, it sways the least, and pack earplugs.",
-                key="advice",
             ),
         ),
     ),
     Evening(
         _at(3, 19, 18, 5),
         (
-            Line("What does my animal enjoy?", expects="joys", needs="vectors"),
+            Line("What does my animal enjoy?", expects="splashing in the river", needs="vectors"),
             Line(
                 "Grandma's lentil soup turned out right at last: cumin, lemon, and honey last.",
                 "Honey at the very end, I would never have guessed.",
-                key="soup",
             ),
             Line(
                 "Big news: I quit my job at the school. I work as a guide at the science museum now.",
                 "Congratulations! The visitors will be in good hands.",
-                key="museum",
             ),
         ),
         night=True,
@@ -153,26 +370,24 @@ STORY = (
     Evening(
         _at(4, 11, 21, 30),
         (
-            Line("What is my profession these days?", expects="museum", needs="vectors"),
-            Line("Which nuts make me ill?", expects="allergy", needs="vectors"),
-            Line("What blood group do I have?", unknown=True),
             Line(
-                "Remember that the spare key hangs behind the kitchen clock.",
-                key="spare",
-                command=True,
+                "What is my profession these days?",
+                expects="quit my job at the school",
+                needs="vectors",
             ),
+            Line("Which nuts make me ill?", expects="one bite and my throat", needs="vectors"),
+            Line("What blood group do I have?", unknown=True),
+            Line("Remember that the spare key hangs behind the kitchen clock.", command=True),
         ),
     ),
     Evening(
         _at(5, 6, 20, 20),
         (
-            Line("Where did I put the spare key?", expects="spare", half="note"),
+            Line("Where did I put the spare key?", expects="spare key hangs behind"),
             Line(
-                "What did you suggest I pack for the night train?",
-                expects="advice",
-                half="assistant",
+                "What did you suggest I pack for the night train?", expects="Take the lowest bunk"
             ),
-            Line("What goes into grandma's lentil soup?", expects="soup"),
+            Line("What goes into grandma's lentil soup?", expects="cumin, lemon, and honey"),
             Line("What is my landlord called?", unknown=True),
             Line("Forget what I said about the lentil soup.", command=True),
             Line("Yes.", command=True),
@@ -236,15 +451,13 @@ class DemoExchange(Struct, frozen=True, kw_only=True):
 
     Attributes:
         ms: How long the turn waited for its memories; 0 for a voice command.
-        wanted: The id of the memory that the story expects, "" for none.
-        found: Whether it is in this block or in an earlier one of the session.
+        found: Whether the memory that the story expects is in this block or in an earlier one of the session.
     """
 
     line: Line
     reply: str
     ms: float
     packed: Packed
-    wanted: str
     found: bool
 
 
@@ -262,7 +475,6 @@ class Player:
     def __init__(self, config: Config, console: Console, *, paced: bool = False) -> None:
         """Set the store, and where to show; ``paced`` waits until a part can have been read."""
         self._config, self._out, self._paced = config, console, paced
-        self._memories: dict[tuple[str, str], str] = {}  # by line key and half
         self.vectors = config.embedding.kind != "none"
         self.exchanges: list[DemoExchange] = []
         self.facts: list[Memory] = []
@@ -308,7 +520,7 @@ class Player:
     ) -> None:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE)
         recalled: asyncio.Queue[tuple[Recollection, Packed]] = asyncio.Queue()
-        stored: asyncio.Queue[tuple[Turn, Turn]] = asyncio.Queue()
+        stored: asyncio.Queue[Turn] = asyncio.Queue()
 
         @memory.event_handler("on_memory_recalled")
         async def on_recalled(_: Any, found: Recollection, packed: Packed) -> None:
@@ -316,9 +528,9 @@ class Player:
 
         @memory.event_handler("on_exchange_stored")
         async def on_stored(_: Any, user: Turn, assistant: Turn) -> None:
-            stored.put_nowait((user, assistant))
+            stored.put_nowait(assistant)
 
-        injected: set[str] = set()  # memories that are in the conversation already
+        injected: set[str] = set()  # texts that are in the conversation already
         async with HeadlessConversation(
             llm_url=url, llm_model="parrot", memory=memory, speaker=""
         ) as conversation:
@@ -331,37 +543,23 @@ class Player:
                     async with asyncio.timeout(_STORED_S):
                         if not line.command:
                             found, packed = await recalled.get()
-                        user, assistant = await stored.get()
+                        await stored.get()
                 except TimeoutError:
                     hint = conversation.errors[-1] if conversation.errors else ""
                     raise StoreError(f"no turn stored within {_STORED_S:g} s", hint=hint) from None
-                if line.key:
-                    self._keep_ids(engine, line, user, assistant)
-                wanted = self._memories[line.expects, line.half] if line.expects else ""
-                injected |= {hit.memory.id for hit in packed.hits}
+                injected |= {hit.memory.text for hit in packed.hits}
                 exchange = DemoExchange(
                     line=line,
                     reply=reply.text,
                     ms=found.timings.get("wait", 0.0),
                     packed=packed,
-                    wanted=wanted,
-                    found=wanted in injected,
+                    found=bool(line.expects) and any(line.expects in text for text in injected),
                 )
                 self.exchanges.append(exchange)
                 await self.show(exchange)
                 clock.advance(_TURN_S)
                 # Real speech takes longer than embedding what was said.
                 await asyncio.to_thread(engine.flush, indexed=True)
-
-    def _keep_ids(self, engine: MemoryEngine, line: Line, user: Turn, assistant: Turn) -> None:
-        if line.command:
-            with engine.snapshot() as snapshot:
-                notes = snapshot.memories(SCOPE, f"{NOTE}/")
-                note = next((note.id for note in notes if user.id in note.sources), "")
-            self._memories[line.key, "note"] = note
-        else:
-            self._memories[line.key, "user"] = chunk_id(user.id)
-            self._memories[line.key, "assistant"] = chunk_id(assistant.id)
 
     async def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
         clock.advance(_NIGHT_S)
@@ -412,7 +610,7 @@ class Player:
         """Show an exchange, and the memory that answers; for a statement, the best if likely."""
         line, hits = one.line, one.packed.hits
         await self._line(Text(USER, "bold green"), Text(line.text))
-        expected = [hit for hit in hits if hit.memory.id == one.wanted]
+        expected = [hit for hit in hits if line.expects and line.expects in hit.memory.text]
         likely = [hit for hit in hits if (hit.probability or 0.0) >= LIKELY]
         for hit in expected or likely[:1]:
             memory = hit.memory
@@ -426,7 +624,7 @@ class Player:
             remark = "a voice command: the memory answers, without the LLM"
         elif one.found and not expected:
             remark = "↳ the memory needed is in this conversation already"
-        elif one.wanted and not one.found:
+        elif line.expects and not one.found:
             remark = "↳ the expected memory did not come"
         if remark:
             await self._line(Text(), Text(remark, "dim"))
@@ -437,13 +635,13 @@ class Player:
         return [
             one
             for one in self.exchanges
-            if one.wanted and not one.found
+            if one.line.expects and not one.found
             if self.vectors or one.line.needs == "words"
         ]
 
     def print_result(self) -> bool:
         """Print what was counted, the verdict, and what to do next; return the verdict."""
-        asked = [one for one in self.exchanges if one.wanted]
+        asked = [one for one in self.exchanges if one.line.expects]
         unknown = [one for one in self.exchanges if one.line.unknown]
         admitted = sum(not one.packed.hits or "don't know" in one.reply for one in unknown)
         wait = statistics.median(one.ms for one in self.exchanges if not one.line.command)
