@@ -35,18 +35,17 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store.blocks.reader import BlockCache
-from slowcat_memory.store.care import copy, health
+from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
-from slowcat_memory.store.care.copy import drafting
-from slowcat_memory.store.care.erasure import Erasure, finished
+from slowcat_memory.store.care.backups import back_up, back_up_into_store
+from slowcat_memory.store.care.copy import backups_of, drafting
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica.parts import Replica
-from slowcat_memory.store.rows import bookkeeping, forget_select
+from slowcat_memory.store.rows import bookkeeping, forget
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
 from slowcat_memory.store.snapshot import BeforeRead, Snapshot
@@ -107,8 +106,6 @@ class Store:
             self._writer = Writer(
                 self._env, self._queue, options, on_trouble, on_back, metrics, self._look_around
             )
-            # A reader may have unpacked a block until the rows are deleted.
-            self._erasure = Erasure(self._env, self._writer.call, self._cache.clear)
         self.replica: Replica | None = None
         if self._env.outbox is not None and self._writer is not None:
             self.replica = Replica(self._env, self._env.outbox, self._writer.call)
@@ -238,10 +235,10 @@ class Store:
     ) -> Forgotten:
         """Delete everything that the requests cover, with everything derived from it. Blocks.
 
-        One short transaction hides it: from then on no snapshot shows it, and a kill only puts off
-        the rest. Then the rows are deleted in slices, between which other writes are saved, and
-        ``erase`` removes their bytes, at about 3 s per million rows. Everything appended before is
-        saved first, so it is covered. Several requests cost one pass over the store, as one does.
+        One transaction deletes the rows: from then on no snapshot shows them. It is made beside
+        the other writers, who wait only while it is written. Then ``erase`` removes the bytes, at
+        about 3 s per million rows; a kill only puts that off. Everything appended before is saved
+        first, so it is covered. Several requests cost one pass over the store, as one does.
 
         Args:
             erase: Erase at once; else call ``erase`` soon.
@@ -252,21 +249,24 @@ class Store:
             ValueError: A request has no condition, or there is none.
             StoreError: It could not be deleted; nothing is deleted.
         """
-        requests = forget_select.checked(what)
+        requests = forget.checked(what)
         writer = self._checked_writer()
         writer.call(lambda: None)  # everything appended before is saved
         with self._erasing():
-            gone = self._erasure.forget(requests, keep_backups=keep_backups, on_hidden=on_hidden)
+            gone = forget.forget(self._env, requests, run=writer.call, keep_backups=keep_backups)
+            self._cache.clear()  # a reader may have unpacked a block until now
+            if gone.turns or gone.memories:
+                on_hidden(gone)
             if erase:
-                return finished(gone, self._erasure.finish(), self.path)
-            return replace(gone, erased=not self._erasure.is_due())
+                return erasure.finished(gone, erasure.erase(self._env, writer.call), self.path)
+            return replace(gone, erased=not erasure.is_due(self._env))
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
-        requests = forget_select.checked(what)
+        requests = forget.checked(what)
         self._check_open()
         with reading(self._env) as tx:
-            gone = forget_select.select(requests, tx).result()
+            gone = forget.select(requests, tx).result()
         remains = tuple(map(str, sorted(damaged_folders(self.path))))
         return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
 
@@ -278,9 +278,10 @@ class Store:
         files of damaged stores stay. Does nothing when nothing is due. Returns False when something
         prevented it; it is then tried at the next forget and at the next open.
         """
-        self._checked_writer().call(lambda: None)  # not from the writer's thread
+        writer = self._checked_writer()
+        writer.call(lambda: None)  # not from the writer's thread
         with self._erasing():
-            return not self._erasure.finish().problems
+            return not erasure.erase(self._env, writer.call).problems
 
     @contextmanager
     def _erasing(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.rows import forget_rules
+from slowcat_memory.store.rows import forget
 from slowcat_memory.store.writer import tier_mover
 
 TINY = TierOptions(warm=8, block_exchanges=3)
@@ -93,5 +93,5 @@ def rows_go_first() -> Iterator[None]:
 @contextmanager
 def blocks_stay() -> Iterator[None]:
     """Forget, but keep the blocks that have it."""
-    with mock.patch.object(forget_rules, "remove_events", lambda table, gone, numbers, tx: None):
+    with mock.patch.object(forget, "remove_events", lambda table, gone, numbers, tx: None):
         yield

@@ -100,7 +100,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         PageReader(file) as reader,
         open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
     ):
-        _Salvage(reader, out, state.read_unerased(file.parent).tombstones).run()
+        _Salvage(reader, out, state.read_unerased(file.parent)).run()
         out.sync(True)
 
 

@@ -50,6 +50,11 @@ class Transaction:
         for table, rows in other._rows.items():
             self._rows.setdefault(table, {}).update(rows)
 
+    @property
+    def number(self) -> int:
+        """The number of the LMDB transaction, in its generation of the file."""
+        return int(self._txn.id())
+
     def tables(self) -> list[str]:
         return list(self._handles)
 
@@ -100,9 +105,8 @@ class Transaction:
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
     def forgetting(self) -> list[tuple[bytes, bytes]]:
-        """Return the rows put here that name what is forgotten: tombstones, and the erasure's."""
-        erasure = self._rows.get("meta", {}).get(state.ORDER)
-        rows = (*self._rows.get("tombstones", {}).items(), (state.ORDER, erasure))
+        """Return the tombstones that are put here."""
+        rows = self._rows.get("tombstones", {}).items()
         return [(key, value) for key, value in rows if value is not None]
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -195,7 +199,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     if env.outbox is not None:
                         env.outbox.add_to(tx)
                     tx.write()
-                number, reached = txn.id(), (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
+                number, reached = tx.number, (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
                 txn.commit()
                 undo.pop_all()
             if writes:  # one that changes nothing gets no number of its own

@@ -35,7 +35,7 @@ from slowcat_memory.store.disk.outbox import (
     decode,
     read_state,
 )
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Run, Transaction, reading, transact
 from slowcat_memory.store.options import StoreOptions
 
@@ -271,7 +271,7 @@ def read(folder: Path, options: StoreOptions) -> Ordinary:
         with reading(env) as tx:
             if tx.get("meta", keys.name_key(COPY)) is not None:
                 raise StoreUnsafeError(f"{folder} is a worker's copy of a memory in a database")
-            erasing = bool(tx.meta(ERASE_DUE, False) or tx.meta(PENDING, None))
+            erasing = bool(tx.meta(ERASE_DUE, False))
             epoch = tx.meta(EPOCH, 0)
             contents = list(of_store(tx, env.path))
     rows = Counter(one.table for one in contents if isinstance(one, Rows) for _ in one.rows)
