@@ -30,12 +30,10 @@ from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.fleet import copies
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.records import Cursor, Event, Forget, Memory, Turn, WriteBatch
-from slowcat_memory.store import Ack, Store
+from slowcat_memory.store import Ack, Store, replica
 from slowcat_memory.store.disk import codec, keys, outbox
-from slowcat_memory.store.disk.outbox import OUTBOX, Changes, CopyState, Outbox, Unsent, encode
+from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
 from slowcat_memory.store.disk.tables import EPOCH
-from slowcat_memory.store.replica import seeding
-from slowcat_memory.store.replica.parts import Rows
 from slowcat_memory.store.sharing import if_free
 
 PREFIX = "late/"  # of the names of cursors
@@ -125,11 +123,9 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
-    seed = seeding.Seed(folder, 1.0)
+    seed = replica.Seed(folder)
     try:
-        if sets:
-            seed.add(Rows(OUTBOX, [encode(one) for one in sets]))
-        seed.finish(state)
+        seed.finish(state, unsent=sets)
     except BaseException:
         seed.abandon()
         raise

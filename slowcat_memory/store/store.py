@@ -44,7 +44,7 @@ from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace,
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.replica.parts import Replica
+from slowcat_memory.store.replica import Replica
 from slowcat_memory.store.rows import bookkeeping, forget
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free

@@ -6,7 +6,7 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -252,22 +252,27 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> int:
         StoreDamagedError: It lacks rows; it is removed.
         StoreError: LMDB or the disk refuses; the partial copy is removed.
     """
+    with reading(env) as tx:
+        write_copy(tx, to, larger * env.map_size)
+        return tx.number
+
+
+def write_copy(tx: Transaction, to: Path, map_size: int, omitting: Sequence[str] = ()) -> None:
+    """Write the rows of a transaction to a new file as ``copy_out`` does, but for some tables."""
     os.close(create(to))
-    map_size = larger * int(env.env.info()["map_size"])
     try:
         with open_alone(to, map_size) as out:
-            with env.reading() as (txn, handles):
-                number = txn.id()
-                for name, db in handles.items():
-                    if _copy_table(txn.cursor(db), out, name) != txn.stat(db)["entries"]:
-                        raise StoreDamagedError(f"a copy of {env.path} lacks rows of {name}")
+            for name in tx.tables():
+                if name in omitting:
+                    continue
+                if _copy_table(tx.cursor(name), out, name) != tx.count(name):
+                    raise StoreDamagedError(f"a copy lacks rows of {name}")
             out.sync(True)
     except BaseException as error:
         to.unlink()
         if isinstance(error, lmdb.Error):
             raise StoreFullError(f"cannot copy to {to}: {error}") from error
         raise
-    return number
 
 
 def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb.Environment:
