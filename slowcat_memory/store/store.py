@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from loguru import logger
 from msgspec.structs import replace
@@ -42,7 +43,7 @@ from slowcat_memory.store.care.copy import backups_of, drafting
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
-from slowcat_memory.store.disk.transaction import reading, transact
+from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica import Replica
 from slowcat_memory.store.rows import bookkeeping, forget
@@ -57,6 +58,7 @@ CLOSE_TIMEOUT_S = 2.0
 ERASING_S = 60.0  # how long an erasure waits for that of another process
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
+T = TypeVar("T")
 OnTrouble = Callable[[StoreError], None]
 """Makes a cursor of events once they are numbered."""
 
@@ -96,7 +98,7 @@ class Store:
         take = opened.ids.take if opened.ids else lambda count: 0
         self._queue = WriteQueue(options.queue_limit, take)
         self._cache = BlockCache()
-        self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
+        self._tier_mover = TierMover(self._env, self._commit_beside, self._cache)
         self._thread_erasing, self._is_erasing = threading.RLock(), False
         self.on_others: Callable[[], None] = self._let_go
         self._seen = "", -1
@@ -214,10 +216,18 @@ class Store:
 
     def _write_derived(self, change: Change) -> Ack:
         """Queue a write that can wait until the disk has room."""
+        self._check_room()
+        return self._write(change)
+
+    def _commit_beside(self, change: Callable[[Transaction], T]) -> T:
+        """Make and commit a change that can wait until the disk has room. Blocks."""
+        self._check_room()
+        return change_beside(self._env, self._checked_writer().call, change)
+
+    def _check_room(self) -> None:
         self._checked_writer()
         if self._free_space.scarce():
             raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
-        return self._write(change)
 
     def _write(self, change: Change) -> Ack:
         self._checked_writer()

@@ -25,8 +25,8 @@ from slowcat_memory.runtime.namespaces.loading import write_ids
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import copy, erasure
+from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
-from slowcat_memory.store.rows import forget
 from tests.support.index_oracle import build
 
 SCOPE = "anna"
@@ -37,7 +37,7 @@ READING = DateLocale(zone_of("UTC"), "en")
 
 # Where a child may be killed: a module or class, and the name of the function.
 POINTS: dict[str, tuple[Any, str]] = {
-    "the deletion": (forget, "_commit"),
+    "the deletion": (transaction, "transact"),
     "a copy": (erasure, "remove"),
     "rewriting a backup": (erasure, "delete_forgotten"),
     "a rewritten backup": (erasure, "created"),

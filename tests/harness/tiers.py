@@ -70,22 +70,20 @@ def rows_go_first() -> Iterator[None]:
     By chance a kill seldom falls between the two.
     """
 
-    def first(moves, tx):
-        for made in moves:
-            for key, _ in made.rows:
-                tx.drop("log", key)
+    def first(scope, shares, tx):
+        for id in (id for ids in shares for id in ids):
+            tx.drop("log", keys.id_key(id))
 
-    def derive(store, change):
-        ack = real(store, change)
+    def commit(store, change):
+        result = real(store, change)
         if getattr(change, "func", None) is first:
-            ack.wait(None)
             os.kill(os.getpid(), signal.SIGKILL)
-        return ack
+        return result
 
-    real = Store._write_derived
+    real = Store._commit_beside
     with (
-        mock.patch.object(Store, "_write_derived", derive),
-        mock.patch.object(tier_mover, "move_blocks", first),
+        mock.patch.object(Store, "_commit_beside", commit),
+        mock.patch.object(tier_mover, "pack_warm", first),
     ):
         yield
 

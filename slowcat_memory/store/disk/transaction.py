@@ -8,6 +8,7 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
 
 ROWS = 5000  # in one transaction of a copy
+TRIES = 3  # of a change that is made beside the writers
 
 
 class Transaction:
@@ -211,6 +213,31 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)
+
+
+def change_beside(env: Environment, run: Run, change: Callable[[Transaction], T]) -> T:
+    """Make a change beside the writers, and commit it if nobody else has committed meanwhile.
+
+    So the writers wait for the writing of its rows alone. After ``TRIES`` it is made under the write
+    lock. ``run`` runs what writes on the thread that owns this process's writes.
+    """
+    for _ in range(TRIES):
+        with reading(env) as tx:
+            seen, number = env.env, tx.number
+            result = change(tx)
+        if tx.empty() or run(partial(transact, env, partial(_merge_next, env, seen, number, tx))):
+            return result
+    under_lock: T = run(partial(transact, env, change))
+    return under_lock
+
+
+def _merge_next(
+    env: Environment, seen: object, number: int, made: Transaction, tx: Transaction
+) -> bool:
+    is_next = env.env is seen and tx.number == number + 1
+    if is_next:
+        tx.merge(made)
+    return is_next
 
 
 def copy_and_swap(env: Environment, larger: int = 1) -> None:

@@ -55,11 +55,10 @@ from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Run as OnWriter
-from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact
+from slowcat_memory.store.disk.transaction import Transaction, change_beside, run_here
 from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.bookkeeping import Subject, drop_vectors, fold_session
 
-TRIES = 3  # beside the writers, before one under their lock
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 RECORDS: dict[str, Any] = {
     "memories": Memory,
@@ -85,26 +84,7 @@ def forget(
     Raises:
         StoreError: Nothing is deleted.
     """
-    for _ in range(TRIES):
-        with reading(env) as tx:
-            seen, number = env.env, tx.number
-            gone = delete(requests, keep_backups, tx)
-        if tx.empty() or run(partial(_commit, env, seen, number, tx)):
-            return gone.result()
-    made: Deletion = run(partial(transact, env, partial(delete, requests, keep_backups)))
-    return made.result()
-
-
-def _commit(env: Environment, seen: object, number: int, made: Transaction) -> bool:
-    """Commit changes made beside the writers, if nobody else has committed since."""
-
-    def merge(tx: Transaction) -> bool:
-        is_next = env.env is seen and tx.number == number + 1
-        if is_next:
-            tx.merge(made)
-        return is_next
-
-    return transact(env, merge)
+    return change_beside(env, run, partial(delete, requests, keep_backups)).result()
 
 
 def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "Deletion":

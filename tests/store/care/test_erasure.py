@@ -10,6 +10,7 @@ import pytest
 from slowcat_memory.records import Forget, Manifest, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, backups_of, data_file
 from slowcat_memory.store.care import copy, erasure
+from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import forget
@@ -155,7 +156,7 @@ def test_erasure_what_is_derived_too_late_from_a_forgotten_turn_is_not_written(p
     assert holding(path, 2) == set()
 
 
-@pytest.mark.parametrize("times", [1, forget.TRIES])
+@pytest.mark.parametrize("times", [1, transaction.TRIES])
 def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(
     path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
