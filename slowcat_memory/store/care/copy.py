@@ -103,7 +103,7 @@ def rewrite(env: Environment, run: Run) -> bool:
     without = 0
     if env.outbox is not None:
         run(partial(transact, env, env.outbox.trim))
-        without = env.outbox.dropped
+        without = env.outbox.sent
     for _ in range(COPIES):
         copied = env.env
         with fresh_folder(env.path) as fresh:

@@ -236,10 +236,7 @@ class Environment:
 
     def _read_outbox(self, made: Generation, outbox: Outbox) -> None:
         with made.env.begin() as txn:
-            cursor = txn.cursor(made.handles[OUTBOX])
-            first = keys.id_of(cursor.key()) if cursor.first() else 0
-            row = txn.get(keys.name_key(COPY), db=made.handles["meta"])
-            outbox.read(row, first)
+            outbox.read(txn.get(keys.name_key(COPY), db=made.handles["meta"]))
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
         lock = held.place.with_name(folder.LOCK)

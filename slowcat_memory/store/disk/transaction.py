@@ -199,7 +199,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     undo.callback(state.take_back_unerased, env.folder, size)
                 if writes := not tx.empty():
                     if env.outbox is not None:
-                        env.outbox.add_to(tx)
+                        copy_state = env.outbox.add_to(tx)
                     tx.write()
                 number, reached = tx.number, (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
                 txn.commit()
@@ -207,7 +207,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             if writes:  # one that changes nothing gets no number of its own
                 env.committed(number, *reached)
             if writes and env.outbox is not None:
-                env.outbox.committed()
+                env.outbox.committed(copy_state)
             if tx.erased():
                 state.clear_unerased(env.folder)
             return result
