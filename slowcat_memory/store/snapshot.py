@@ -31,8 +31,8 @@ from slowcat_memory.records import (
     Turn,
     Vector,
 )
-from slowcat_memory.store.blocks import reader
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
+from slowcat_memory.store import blocks as reader
+from slowcat_memory.store.blocks import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn, pages_of

@@ -35,7 +35,7 @@ from slowcat_memory.records import (
     TrustedTime,
     WriteBatch,
 )
-from slowcat_memory.store.blocks.reader import BlockCache
+from slowcat_memory.store.blocks import BlockCache
 from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store
@@ -51,8 +51,7 @@ from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
 from slowcat_memory.store.snapshot import BeforeRead, Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
-from slowcat_memory.store.writer.write_queue import Ack, Change, Write, WriteQueue
-from slowcat_memory.store.writer.writer import Writer, closed_error
+from slowcat_memory.store.writer.writer import Ack, Change, Write, WriteQueue, Writer, closed_error
 
 CLOSE_TIMEOUT_S = 2.0
 ERASING_S = 60.0  # how long an erasure waits for that of another process

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
-from slowcat_memory.store.blocks.reader import EVENTS
+from slowcat_memory.store.blocks import EVENTS
 from slowcat_memory.store.care import canary_process, open
 from slowcat_memory.store.care.copy import (
     Snapshots,

@@ -24,11 +24,11 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreUnsafeError
 from slowcat_memory.records import Session
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import Block
-from slowcat_memory.store.blocks.reader import (
+from slowcat_memory.store import blocks
+from slowcat_memory.store.blocks import (
     EVENTS,
     PLACES,
+    Block,
     BlockReader,
     DamagedRow,
     decode_location,

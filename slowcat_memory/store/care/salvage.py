@@ -41,8 +41,8 @@ from slowcat_memory.records import (
     Run,
     Task,
 )
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.reader import decode_location
+from slowcat_memory.store import blocks
+from slowcat_memory.store.blocks import decode_location
 from slowcat_memory.store.disk import codec, keys, state
 from slowcat_memory.store.disk.envelope import HEADER, intact, trim_to_record
 from slowcat_memory.store.disk.folder import DATA

@@ -23,7 +23,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store.blocks.reader import EVENTS, BlockReader
+from slowcat_memory.store.blocks import EVENTS, BlockReader
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import (
     CLOCK,

@@ -44,7 +44,7 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
-from slowcat_memory.store.blocks.reader import (
+from slowcat_memory.store.blocks import (
     EVENTS,
     BlockReader,
     DamagedRow,

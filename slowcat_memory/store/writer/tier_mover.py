@@ -22,12 +22,15 @@ from slowcat_memory.core.retention.importance import use_score
 from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, Held, LedgerEntry, Memory, Session, Turn
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import COLD, WARM, Head, ZstdPacker
-from slowcat_memory.store.blocks.reader import (
+from slowcat_memory.store import blocks
+from slowcat_memory.store.blocks import (
+    COLD,
     PLACES,
+    WARM,
     BlockCache,
     BlockReader,
+    Head,
+    ZstdPacker,
     block_of,
     encode_location,
 )

@@ -6,7 +6,7 @@ import inspect
 import textwrap
 
 from slowcat_memory import records
-from slowcat_memory.store.blocks.block import Head
+from slowcat_memory.store.blocks import Head
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.disk.tables import TABLES

@@ -25,9 +25,8 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
+from slowcat_memory.store import Store, StoreOptions, blocks
+from slowcat_memory.store.blocks import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction, transact
