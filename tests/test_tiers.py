@@ -10,6 +10,7 @@ import pytest
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
+from slowcat_memory.store import blocks
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 UNPACK = blocks.unpack_zstd
