@@ -10,10 +10,10 @@ import pytest
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.store.blocks import block
+from slowcat_memory.store import blocks
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
-UNPACK = block.unpack_zstd
+UNPACK = blocks.unpack_zstd
 SMALL = {"warm": 30, "block_exchanges": 4}
 THINGS = ("cello", "kayak", "tent", "piano", "lamp", "sofa", "fence", "camera", "radio", "oven")
 
@@ -79,7 +79,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(opened, monkeypatch
     engine.wiring.namespaces.get("anna").reseal()  # so that opening reads none of them
     engine.close()
     monkeypatch.setattr(
-        block, "unpack_zstd", lambda parts: unpacked.append(parts.packed) or UNPACK(parts)
+        blocks, "unpack_zstd", lambda parts: unpacked.append(parts.packed) or UNPACK(parts)
     )
     again = opened()
     again.prepare("anna")

@@ -23,11 +23,11 @@ from pathlib import Path
 from loguru import logger
 
 from slowcat_memory.errors import StoreError
+from slowcat_memory.store import replica
 from slowcat_memory.store.care.canary_process import is_whole
-from slowcat_memory.store.care.recover import is_trusted
+from slowcat_memory.store.care.open import is_trusted
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.replica import seeding
 from slowcat_memory.store.sharing import living
 
 COPY, UNSENT, ASIDE = "copy-", "unsent-", "set-aside-"  # begin the names of stores
@@ -73,7 +73,7 @@ class Copies:
         """
         for path in self.folder.glob("*"):
             if path.is_dir() and not path.name.startswith(ASIDE) and not living(path):
-                if path.suffix in (DOOMED, seeding.NEW) or not data_file(path).is_file():
+                if path.suffix in (DOOMED, replica.NEW) or not data_file(path).is_file():
                     delete(path)
 
     def stores(self) -> list[Path]:
@@ -98,7 +98,7 @@ def state_of(folder: Path) -> tuple[CopyState, list[Unsent]]:
     """
     if not is_trusted(folder) and not is_whole(data_file(folder)):
         raise StoreError("its file is damaged")
-    found = seeding.state_of(folder)
+    found = replica.state_of(folder)
     if found is None:
         raise StoreError("it is nobody's copy")
     return found

@@ -4,8 +4,6 @@ The holder of a lease gets a copy that has everything in the log. ``pull`` makes
 of the same, ``push`` stores such a one.
 """
 
-import asyncio
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
@@ -20,13 +18,12 @@ from slowcat_memory.fleet import unsent as unsent_turns
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import COMMAND_S, Connection, Database
 from slowcat_memory.fleet.leases import Lease, Worker
-from slowcat_memory.store import StoreOptions
+from slowcat_memory.store import StoreOptions, replica
 from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.replica import parts, seeding
-from slowcat_memory.store.replica.parts import Ordinary, Part, Whole
+from slowcat_memory.store.replica import Ordinary, Part, Whole
 
 MOST_S = 900.0  # for one memory that is pushed or pulled; nothing is stored, or made, by halves
 FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
@@ -67,14 +64,14 @@ def _follow_up(
     waiting = not_sent(database, state, unsent)
     if state.epoch >= lease.purged_under:  # else it has what was forgotten since
         if waiting and waiting[0].seq == lease.last_seq + 1:
-            seeding.sign(folder, at)  # nobody has appended since: it is sent under this lease
+            replica.sign(folder, at)  # nobody has appended since: it is sent under this lease
             logger.info("fleet: {} change sets were not sent yet", len(waiting))
             return True
         if not unsent and state.seq == lease.last_seq:
             return True
         if not waiting and (bodies := database.run(person_log.read, lease, state.seq)) is not None:
             tail = map(outbox.unpack_changes, bodies)
-            seeding.top_up(folder, tail, replace(at, seq=lease.last_seq))
+            replica.top_up(folder, tail, replace(at, seq=lease.last_seq))
             return True
     unsent_turns.move(folder, place, state, waiting)
     return False
@@ -95,28 +92,26 @@ def _make(
     store of somebody whom the database must know.
     """
     database, arrived = worker.database, SimpleQueue[list[Part] | None]()
-    seed = seeding.Seed(folder, worker.map_gib)
+    seed = replica.Seed(folder)
     try:
         how = worker.tenant, person, arrived.put
         reading = database.start(_read, *how, timeout_s=timeout_s)
         reading.add_done_callback(lambda _: arrived.put(None))
         while (found := arrived.get()) is not None:
             for part in found:
-                seed.add(parts.unseal(part))
+                seed.add(replica.unseal(part))
         seq, tail = database.result(reading, timeout_s)
         if not seq and epoch is None:
             raise FleetError(
                 f"there is no memory of {person!r} in the database",
                 hint="`slowcat-memory fleet status` lists who is there",
             )
-        seed.apply(map(outbox.unpack_changes, tail))
-        rows = seed.counts()
-        copy = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
-        seed.finish(copy or None)
+        state = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
+        sets = map(outbox.unpack_changes, tail)
+        return seed.finish(state or None, sets, map_gib=worker.map_gib)
     except BaseException:
         seed.abandon()
         raise
-    return rows
 
 
 async def _read(
@@ -170,14 +165,13 @@ class Pulled(Struct, frozen=True, kw_only=True):
 def push(worker: Worker, folder: Path, person: str, options: StoreOptions) -> Pushed:
     """Store a memory of this machine as a person's, in one transaction. Blocks.
 
-    The store is only read, and may be in use. What the database has is read back and counted before
-    it is committed.
+    The store is only read, and may be in use.
 
     Raises:
         FleetError: The person has a memory already.
         StoreError: The store cannot be read, or the database refuses.
     """
-    found = parts.read(folder, options)
+    found = replica.read(folder, options)
     worker.database.run(_store, worker, person, found, timeout_s=MOST_S)
     size = sum(len(part.body) for part in found.parts)
     return Pushed(person=person, rows=found.rows, bytes=size)
@@ -199,11 +193,6 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Ord
             0 if found.erasing else found.forget_epoch,  # the first worker erases the rest
         )
         await person_log.write_snapshot(connection, lease, Whole(FIRST_SEQ, (), found.parts))
-        stored = Counter[str]()
-        lease = replace(lease, snapshot_upto=FIRST_SEQ)
-        async for some in person_log.read_snapshot(connection, lease):
-            stored.update(await asyncio.to_thread(parts.count_rows, some))
-        parts.check_rows(found.rows, dict(stored), "the database")
         await tasks.schedule(connection, *lease.key)
         await leases.release(connection, lease, FIRST_SEQ)
 
@@ -218,8 +207,8 @@ def pull(worker: Worker, person: str, folder: Path) -> Pulled:
         StoreError: The folder is not vacant, or cannot be written.
     """
     folder = folder.absolute()
-    parts.check_vacant(folder)
-    parts.check_vacant(folder.with_name(folder.name + seeding.NEW))
+    replica.check_vacant(folder)
+    replica.check_vacant(folder.with_name(folder.name + replica.NEW))
     rows = _make(worker, person, folder, MOST_S)
     if not is_whole(data_file(folder)):
         raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")

@@ -12,7 +12,7 @@ from slowcat_memory.errors import FleetError, StoreDamagedError
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, has_less, lost
 from slowcat_memory.store.disk.outbox import Unsent
-from slowcat_memory.store.replica.parts import Part, Whole
+from slowcat_memory.store.replica import Part, Whole
 
 CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: each is a new random number
 # Names of the files that have the rows; a table that is rewritten (VACUUM FULL) gets a new one.

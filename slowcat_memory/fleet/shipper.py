@@ -25,7 +25,7 @@ from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.fleet.person_log import Also
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.store.replica.parts import Replica
+from slowcat_memory.store.replica import Replica
 
 BATCH_BYTES = 1 << 20  # of change sets in one statement
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 3.0  # between tries while the database is away

@@ -30,12 +30,10 @@ from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.fleet import copies
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.records import Cursor, Event, Forget, Memory, Turn, WriteBatch
-from slowcat_memory.store import Ack, Store
+from slowcat_memory.store import Ack, Store, replica
 from slowcat_memory.store.disk import codec, keys, outbox
-from slowcat_memory.store.disk.outbox import OUTBOX, Changes, CopyState, Outbox, Unsent, encode
-from slowcat_memory.store.replica import seeding
-from slowcat_memory.store.replica.parts import Rows
-from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
+from slowcat_memory.store.disk.outbox import Changes, CopyState, Outbox, Unsent
+from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.sharing import if_free
 
 PREFIX = "late/"  # of the names of cursors
@@ -79,8 +77,8 @@ def read(state: CopyState, sets: Sequence[Unsent]) -> Left:
             notes.pop(key, None)
             if value is not None and family((note := codec.decode(Memory, key, value)).id) == NOTE:
                 notes[key] = note
-        if pending := changes.get("meta", {}).get(PENDING_KEY):
-            orders += _orders(pending, min(events, default=sys.maxsize))
+        if outbox.forgets(changes):
+            orders += _orders(changes, min(events, default=sys.maxsize))
     in_order = tuple(event for _, event in sorted(events.items()))
     return Left(str(state.epoch), in_order, tuple(notes.values()), tuple(orders), appended)
 
@@ -93,14 +91,20 @@ def _cursors(changes: Changes) -> Iterator[Cursor]:
                 yield cursor
 
 
-def _orders(row: bytes, own: int) -> Iterator[Forget]:
-    """Yield what an erasure was to delete of what the log has; its own turns begin with ``own``."""
-    hidden = hidden_by(row)
-    if turns := tuple(sorted(id_ for id_ in hidden.turns if id_ < own)):
-        yield Forget(turns=turns)
-    for scope in sorted({scope for scope, _ in hidden.memories}):
-        ids = sorted(id_ for other, id_ in hidden.memories if other == scope)
-        yield Forget(scope=scope, memories=tuple(ids))
+def _orders(changes: Changes, own: int) -> Iterator[Forget]:
+    """Yield what a forget has deleted of what the log has; its own turns begin with ``own``."""
+    marks = changes.get("tombstones", {})
+    turns = sorted(keys.id_of(mark) for mark in marks if keys.is_turn_tombstone(mark))
+    if before := tuple(id_ for id_ in turns if id_ < own):
+        yield Forget(turns=before)
+    for key, value in changes.get("memories", {}).items():
+        scope, id_ = keys.split_scope(key)
+        which = scope, id_.decode()
+        if value is None and marks.keys() & {
+            keys.memory_tombstone(*which),
+            keys.epoch_mark(*which),
+        }:
+            yield Forget(scope=scope, memories=(which[1],))
 
 
 # ------------------------------------------------------------------- out of a copy
@@ -119,11 +123,9 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
-    seed = seeding.Seed(folder, 1.0)
+    seed = replica.Seed(folder)
     try:
-        if sets:
-            seed.add(Rows(OUTBOX, [encode(one) for one in sets]))
-        seed.finish(state)
+        seed.finish(state, unsent=sets)
     except BaseException:
         seed.abandon()
         raise
@@ -141,7 +143,8 @@ def _without_derived(body: bytes) -> Changes:
             if value is None or family(codec.decode(Memory, key, value).id) == NOTE
         },
         "cursors": {key: changes["cursors"][key] for key in late},
-        "meta": {k: v for k, v in changes.get("meta", {}).items() if k == PENDING_KEY},
+        "tombstones": changes.get("tombstones", {}),
+        "meta": {k: v for k, v in changes.get("meta", {}).items() if k == keys.name_key(EPOCH)},
     }
     return {table: rows for table, rows in found.items() if rows}
 

@@ -4,17 +4,16 @@ Appends to the log, stores records derived from it, reads both consistently, and
 To find a record by its content, see ``index``.
 """
 
-from slowcat_memory.store.care.backups import backups_of
-from slowcat_memory.store.care.copy import drafting
+from slowcat_memory.store.care.backups import Restored, restore
+from slowcat_memory.store.care.copy import backups_of, drafting
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.open import check_writable
-from slowcat_memory.store.care.restore import Restored, restore
 from slowcat_memory.store.disk.environment import disk_error
 from slowcat_memory.store.disk.folder import damaged_folders, data_file
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.store import Store
-from slowcat_memory.store.writer.write_queue import Ack, new_future
+from slowcat_memory.store.writer.writer import Ack, new_future
 
 __all__ = [
     "Ack",

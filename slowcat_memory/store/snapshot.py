@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, turn_of
-from slowcat_memory.errors import StoreDamagedError, StoreError
+from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CallEntry,
     CommandEntry,
@@ -31,13 +31,12 @@ from slowcat_memory.records import (
     Turn,
     Vector,
 )
-from slowcat_memory.store.blocks import reader
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
+from slowcat_memory.store import blocks as reader
+from slowcat_memory.store.blocks import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn, pages_of
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
-from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 from slowcat_memory.store.writer.tier_mover import tier_sizes
 
 if TYPE_CHECKING:
@@ -51,9 +50,8 @@ BeforeRead = Callable[[], object]
 class Snapshot:
     """The rows that were committed when it was taken. Never held across an ``await``.
 
-    A damaged record is skipped and added to the store's ``quarantined``. What is being erased is
-    skipped although its rows may still exist. Methods that return one record return None when there
-    is none.
+    A damaged record is skipped and added to the store's ``quarantined``. Methods that return one
+    record return None when there is none.
     """
 
     def __init__(
@@ -79,7 +77,6 @@ class Snapshot:
         self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles, before_read)
         self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles, before_read)
         self._blocks = BlockReader(self._row, cache)
-        self._hidden = hidden_by(self._row("meta", PENDING_KEY))
 
     @property
     def number(self) -> int:
@@ -125,14 +122,12 @@ class Snapshot:
     def logged_between(self, scope: str, first: int, last: int) -> int:
         """Return how many events a scope has from one log id to another; reads no event."""
         found = takewhile(lambda id: id <= last, map(keys.id_of, self._ids(scope, first - 1)))
-        return sum(id not in self._hidden.turns for id in found)
+        return sum(1 for _ in found)
 
     def last_id(self) -> int:
         return reader.last_id(self._cursor_of)
 
     def _event(self, key: bytes) -> Event | None:
-        if self._hidden and keys.id_of(key) in self._hidden.turns:
-            return None
         try:
             return self._blocks.event(key)
         except DamagedRow as error:
@@ -189,15 +184,10 @@ class Snapshot:
         return {id for id in ids if not self._has(scope, id)}
 
     def _has(self, scope: str, id: str) -> bool:
-        if self._hidden and self._hidden.names(scope, id):
-            return False
         turn = turn_of(id)
         if turn and any(self._row(table, keys.id_key(turn)) for table in reader.EVENTS):
             return True
-        key = keys.scoped_key(scope, id)
-        if self._hidden:  # it may be made from what is hidden
-            return self._get(Memory, "memories", key) is not None
-        return self._row("memories", key) is not None
+        return self._row("memories", keys.scoped_key(scope, id)) is not None
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         """Yield a namespace's memories by id, only those whose ids start with ``beginning``.
@@ -351,16 +341,6 @@ class Snapshot:
     def forget_epoch(self) -> int:
         return int(self.meta(EPOCH, 0))
 
-    def settled_epoch(self) -> int:
-        """Return the forget epoch.
-
-        Raises:
-            StoreError: Rows are being deleted just now, so a copy could still have them.
-        """
-        if self._hidden:
-            raise StoreError("something is being forgotten just now", hint="Try again soon.")
-        return self.forget_epoch()
-
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""
         key = keys.name_key(name)
@@ -374,8 +354,7 @@ class Snapshot:
         return None if value is None else self._decode(kind, table, key, value)
 
     def _decode(self, kind: Any, table: str, key: bytes, value: bytes) -> Any:
-        record: Any = self._undamaged(partial(codec.decode, kind), table, key, value)
-        return None if self._hidden and self._hidden.covers(record) else record
+        return self._undamaged(partial(codec.decode, kind), table, key, value)
 
     def _undamaged(
         self, decode: Callable[[bytes, bytes], T], table: str, key: bytes, value: bytes

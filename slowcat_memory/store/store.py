@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from loguru import logger
 from msgspec.structs import replace
@@ -34,30 +35,29 @@ from slowcat_memory.records import (
     TrustedTime,
     WriteBatch,
 )
-from slowcat_memory.store.blocks.reader import BlockCache
-from slowcat_memory.store.care import copy, health
+from slowcat_memory.store.blocks import BlockCache
+from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
-from slowcat_memory.store.care.copy import drafting
-from slowcat_memory.store.care.erasure import Erasure, finished
+from slowcat_memory.store.care.backups import back_up, back_up_into_store
+from slowcat_memory.store.care.copy import backups_of, drafting
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
-from slowcat_memory.store.disk.transaction import reading, transact
+from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.replica.parts import Replica
-from slowcat_memory.store.rows import bookkeeping, forget_select
+from slowcat_memory.store.replica import Replica
+from slowcat_memory.store.rows import bookkeeping, forget
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
 from slowcat_memory.store.snapshot import BeforeRead, Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
-from slowcat_memory.store.writer.write_queue import Ack, Change, Write, WriteQueue
-from slowcat_memory.store.writer.writer import Writer, closed_error
+from slowcat_memory.store.writer.writer import Ack, Change, Write, WriteQueue, Writer, closed_error
 
 CLOSE_TIMEOUT_S = 2.0
 ERASING_S = 60.0  # how long an erasure waits for that of another process
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
+T = TypeVar("T")
 OnTrouble = Callable[[StoreError], None]
 """Makes a cursor of events once they are numbered."""
 
@@ -97,7 +97,7 @@ class Store:
         take = opened.ids.take if opened.ids else lambda count: 0
         self._queue = WriteQueue(options.queue_limit, take)
         self._cache = BlockCache()
-        self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
+        self._tier_mover = TierMover(self._env, self._commit_beside, self._cache)
         self._thread_erasing, self._is_erasing = threading.RLock(), False
         self.on_others: Callable[[], None] = self._let_go
         self._seen = "", -1
@@ -107,8 +107,6 @@ class Store:
             self._writer = Writer(
                 self._env, self._queue, options, on_trouble, on_back, metrics, self._look_around
             )
-            # A reader may have unpacked a block until the rows are deleted.
-            self._erasure = Erasure(self._env, self._writer.call, self._cache.clear)
         self.replica: Replica | None = None
         if self._env.outbox is not None and self._writer is not None:
             self.replica = Replica(self._env, self._env.outbox, self._writer.call)
@@ -217,10 +215,18 @@ class Store:
 
     def _write_derived(self, change: Change) -> Ack:
         """Queue a write that can wait until the disk has room."""
+        self._check_room()
+        return self._write(change)
+
+    def _commit_beside(self, change: Callable[[Transaction], T]) -> T:
+        """Make and commit a change that can wait until the disk has room. Blocks."""
+        self._check_room()
+        return change_beside(self._env, self._checked_writer().call, change)
+
+    def _check_room(self) -> None:
         self._checked_writer()
         if self._free_space.scarce():
             raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
-        return self._write(change)
 
     def _write(self, change: Change) -> Ack:
         self._checked_writer()
@@ -238,10 +244,10 @@ class Store:
     ) -> Forgotten:
         """Delete everything that the requests cover, with everything derived from it. Blocks.
 
-        One short transaction hides it: from then on no snapshot shows it, and a kill only puts off
-        the rest. Then the rows are deleted in slices, between which other writes are saved, and
-        ``erase`` removes their bytes, at about 3 s per million rows. Everything appended before is
-        saved first, so it is covered. Several requests cost one pass over the store, as one does.
+        One transaction deletes the rows: from then on no snapshot shows them. It is made beside
+        the other writers, who wait only while it is written. Then ``erase`` removes the bytes, at
+        about 3 s per million rows; a kill only puts that off. Everything appended before is saved
+        first, so it is covered. Several requests cost one pass over the store, as one does.
 
         Args:
             erase: Erase at once; else call ``erase`` soon.
@@ -252,21 +258,24 @@ class Store:
             ValueError: A request has no condition, or there is none.
             StoreError: It could not be deleted; nothing is deleted.
         """
-        requests = forget_select.checked(what)
+        requests = forget.checked(what)
         writer = self._checked_writer()
         writer.call(lambda: None)  # everything appended before is saved
         with self._erasing():
-            gone = self._erasure.forget(requests, keep_backups=keep_backups, on_hidden=on_hidden)
+            gone = forget.forget(self._env, requests, run=writer.call, keep_backups=keep_backups)
+            self._cache.clear()  # a reader may have unpacked a block until now
+            if gone.turns or gone.memories:
+                on_hidden(gone)
             if erase:
-                return finished(gone, self._erasure.finish(), self.path)
-            return replace(gone, erased=not self._erasure.is_due())
+                return erasure.finished(gone, erasure.erase(self._env, writer.call), self.path)
+            return replace(gone, erased=not erasure.is_due(self._env))
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
-        requests = forget_select.checked(what)
+        requests = forget.checked(what)
         self._check_open()
         with reading(self._env) as tx:
-            gone = forget_select.select(requests, tx).result()
+            gone = forget.select(requests, tx).result()
         remains = tuple(map(str, sorted(damaged_folders(self.path))))
         return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
 
@@ -278,9 +287,10 @@ class Store:
         files of damaged stores stay. Does nothing when nothing is due. Returns False when something
         prevented it; it is then tried at the next forget and at the next open.
         """
-        self._checked_writer().call(lambda: None)  # not from the writer's thread
+        writer = self._checked_writer()
+        writer.call(lambda: None)  # not from the writer's thread
         with self._erasing():
-            return not self._erasure.finish().problems
+            return not erasure.erase(self._env, writer.call).problems
 
     @contextmanager
     def _erasing(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store import new_future
 from slowcat_memory.store.sharing import living
-from slowcat_memory.store.writer import write_queue
+from slowcat_memory.store.writer import writer
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
@@ -390,12 +390,12 @@ def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(conf
 
 def test_background_a_full_queue_of_an_open_store_drops_the_oldest_said_live() -> None:
     numbers = itertools.count(1)
-    queue = write_queue.WriteQueue(3, lambda _: next(numbers))
+    queue = writer.WriteQueue(3, lambda _: next(numbers))
     changes = [
-        queue.add_events([turn(f"{n}")], lambda _: write_queue._nothing, quiet=True)[0]
+        queue.add_events([turn(f"{n}")], lambda _: writer._nothing, quiet=True)[0]
         for n in range(5)
     ]
     assert [ack.done() for ack in changes] == [True, True, False, False, False]
     assert queue.dropped == 2 and queue.unsaved() == 3
     with pytest.raises(StoreFullError):
-        queue.add_events([turn("bulk")], lambda _: write_queue._nothing)
+        queue.add_events([turn("bulk")], lambda _: writer._nothing)

@@ -11,8 +11,8 @@ from slowcat_memory.fleet import housekeeping
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.store import replica
 from slowcat_memory.store.disk.outbox import CopyState
-from slowcat_memory.store.replica import seeding
 from tests.fleet.talking import say, talking
 
 Make = Callable[..., Config]
@@ -36,7 +36,7 @@ def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(worker_config: Mak
     with Fleet(worker_config("a")) as fleet:
         held = Holding(fleet.worker, "anna", Metrics())
         name = held.folder.parent.name
-        seeding.sign(held.folder, CopyState(tenant=fleet.worker.tenant, person="anna", epoch=-1))
+        replica.sign(held.folder, CopyState(tenant=fleet.worker.tenant, person="anna", epoch=-1))
         tidying = threading.Thread(target=housekeeping.tidy_person, args=(fleet.worker, name))
         tidying.start()
         tidying.join(0.5)  # it waits; without a lock it has deleted the copy by now

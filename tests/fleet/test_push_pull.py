@@ -14,11 +14,10 @@ from slowcat_memory.config.config import MemoryOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import (
     DatabaseAwayError,
-    StoreDamagedError,
     StoreError,
     StoreUnsafeError,
 )
-from slowcat_memory.fleet import hydration, leases, person_log
+from slowcat_memory.fleet import hydration, leases
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import EmbedderOptions
@@ -121,21 +120,6 @@ def test_a_conversation_goes_on_from_what_was_pushed(
     with Store.open(tmp_path / "meanwhile", readonly=True) as store, store.snapshot() as snapshot:
         texts = [turn.text for turn in snapshot.turns("anna")]
     assert texts == [*SAID[:2], "My cat is called Mimi."]
-
-
-def test_what_arrives_otherwise_than_it_was_sent_is_not_committed(
-    fleet: Fleet, local: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = person_log.write_snapshot
-
-    async def loses(connection: Any, *args: Any, **how: Any) -> None:
-        await written(connection, *args, **how)
-        await connection.execute("DELETE FROM slowcat.snapshot WHERE part = 0")
-
-    monkeypatch.setattr(person_log, "write_snapshot", loses)
-    with pytest.raises(StoreDamagedError, match="the database has other rows"):
-        push(fleet, local)
-    assert rows(fleet, STATE) == []
 
 
 def test_a_push_that_is_cut_off_leaves_nothing(

@@ -16,8 +16,7 @@ from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.shipper import Shipper
 from slowcat_memory.fleet.unsent import WaitingTurns
 from slowcat_memory.records import Cursor, Turn
-from slowcat_memory.store import Ack, new_future
-from slowcat_memory.store.replica import seeding
+from slowcat_memory.store import Ack, new_future, replica
 from tests.fleet.talking import SOON_S, say, talking
 from tests.fleet.test_one_person import expire
 from tests.support.said import said_by_anna
@@ -49,7 +48,7 @@ class Waits:
         self.turns.close()
         found = list[Turn]()
         for folder in self.place.unsent():
-            state = seeding.state_of(folder)
+            state = replica.state_of(folder)
             assert state is not None
             left = unsent.read(*state)
             assert self.cursors[-1].name == f"{unsent.PREFIX}{left.source}"

@@ -22,11 +22,10 @@ from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.care import canary_process, erasure, salvage
+from slowcat_memory.store.care import canary_process, salvage
 from slowcat_memory.store.care.salvage import identify
 from slowcat_memory.store.disk import canary, folder, state
 from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
-from slowcat_memory.store.disk.state import ORDER, Unerased
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 from tests.harness.command import Harness, main
@@ -98,15 +97,15 @@ def contents(path: Path) -> list:
 
 
 TURNS, PER_FLUSH = 2000, 40
-DELETED, HIDDEN = (700, 1234), (333, 1750)
-FORGOTTEN = (*DELETED, *HIDDEN)
+DELETED, LATER = (700, 1234), (333, 1750)
+FORGOTTEN = (*DELETED, *LATER)
 FORGOTTEN_NOTES = ("note/400", "note/720", "note/333", "note/1760")
 MOST_LOST = 0.02
 WORDS = "we went to the lake again and Anna said that the water was too cold for the dog".split()
 
 
 def fill(path: Path, seed: int) -> None:
-    """Fill a store with talk and notes; forget some of it, as a kill at two moments leaves it."""
+    """Fill a store with talk and notes; forget some of it, in two transactions."""
     rng = random.Random(seed)
     store = Store.open(path, options=OPTIONS)
     for n in range(1, TURNS + 1):
@@ -118,13 +117,8 @@ def fill(path: Path, seed: int) -> None:
             store.apply("notes", WriteBatch(memories=(made,)))
     notes = [Forget(scope="anna", memories=(id,)) for id in FORGOTTEN_NOTES if id != "note/333"]
     store.forget([Forget(turns=DELETED), *notes[:2]], erase=False)
-    with mock.patch.object(erasure.Erasure, "_delete", _fail):
-        store.forget([Forget(turns=HIDDEN), *notes[2:]], erase=False)
+    store.forget([Forget(turns=LATER), *notes[2:]], erase=False)
     store.flush()
-
-
-def _fail(*_: object) -> None:
-    raise OSError
 
 
 def turns_in_whole_leaves(data: Path) -> set[int]:
@@ -146,7 +140,7 @@ def _put_ignorantly(real: Any) -> Any:
 
     def put(self: Any, table: str, rows: Iterable[Row]) -> None:
         if table != "tombstones":
-            real(self, table, [row for row in rows if row[0] != ORDER])
+            real(self, table, rows)
 
     return put
 
@@ -164,7 +158,7 @@ def salvaged(path: Path, control: str) -> list[int | str]:
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
             patch(salvage._Salvage, "_put", _put_ignorantly(salvage._Salvage._put))
-            patch(state, "read_unerased", lambda path: Unerased([], None))
+            patch(state, "read_unerased", lambda path: [])
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
             notes = [one.id for one in snapshot.memories("anna")]

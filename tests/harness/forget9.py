@@ -206,7 +206,7 @@ HARNESSES = {
             "tiers": ("residue", 6),  # leave its blocks
             "thoughts": ("undead or half", 6),  # leave contexts, keys and tasks
             "index": ("index", 40), "backups": ("backups", 40), "drafts": ("drafts", 40),
-            "state": ("undead", 6),  # do not continue what was interrupted
+            "state": ("residue", 6),  # do not continue what was interrupted
         },
     )
 }  # fmt: skip

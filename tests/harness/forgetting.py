@@ -24,7 +24,8 @@ from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_d
 from slowcat_memory.runtime.namespaces.loading import write_ids
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
-from slowcat_memory.store.care import backups, copy, erasure
+from slowcat_memory.store.care import copy, erasure
+from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from tests.support.index_oracle import build
 
@@ -36,11 +37,10 @@ READING = DateLocale(zone_of("UTC"), "en")
 
 # Where a child may be killed: a module or class, and the name of the function.
 POINTS: dict[str, tuple[Any, str]] = {
-    "a slice": (erasure.Erasure, "_write"),
+    "the deletion": (transaction, "transact"),
     "a copy": (erasure, "remove"),
-    "a backup": (backups, "remove"),
-    "rewriting a backup": (backups, "delete_forgotten"),
-    "a rewritten backup": (backups, "rewrite"),
+    "rewriting a backup": (erasure, "delete_forgotten"),
+    "a rewritten backup": (erasure, "created"),
     "an unfinished file": (erasure, "remove_drafts"),
     "the new file": (copy, "_swap"),
     "an index": (generation, "finish"),
@@ -171,7 +171,7 @@ def index_stays() -> Iterator[None]:
 
 @contextmanager
 def backups_stay() -> Iterator[None]:
-    with mock.patch.object(backups, "erase", lambda env, found: backups.Erased()):
+    with mock.patch.object(erasure, "erase_backups", lambda env, found: erasure.Erased()):
         yield
 
 
@@ -183,7 +183,7 @@ def drafts_stay() -> Iterator[None]:
 
 @contextmanager
 def state_is_lost() -> Iterator[None]:
-    """Be killed before the first rows go, and do not continue at the next start."""
-    stay = mock.patch.object(erasure.Erasure, "resume", lambda self: None)
-    with stay, death("a slice", 2, before=True):
+    """Be killed before the bytes go, and do not continue at the next start."""
+    stay = mock.patch.object(erasure, "is_due", lambda env: False)
+    with stay, death("the new file", 1, before=True):
         yield

@@ -10,11 +10,10 @@ from unittest import mock
 
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreError
-from slowcat_memory.store import Store
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader, decode_location
+from slowcat_memory.store import Store, blocks
+from slowcat_memory.store.blocks import EVENTS, BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.rows import forget_rules
+from slowcat_memory.store.rows import forget
 from slowcat_memory.store.writer import tier_mover
 
 TINY = TierOptions(warm=8, block_exchanges=3)
@@ -70,22 +69,20 @@ def rows_go_first() -> Iterator[None]:
     By chance a kill seldom falls between the two.
     """
 
-    def first(moves, tx):
-        for made in moves:
-            for key, _ in made.rows:
-                tx.drop("log", key)
+    def first(scope, shares, tx):
+        for id in (id for ids in shares for id in ids):
+            tx.drop("log", keys.id_key(id))
 
-    def derive(store, change):
-        ack = real(store, change)
+    def commit(store, change):
+        result = real(store, change)
         if getattr(change, "func", None) is first:
-            ack.wait(None)
             os.kill(os.getpid(), signal.SIGKILL)
-        return ack
+        return result
 
-    real = Store._write_derived
+    real = Store._commit_beside
     with (
-        mock.patch.object(Store, "_write_derived", derive),
-        mock.patch.object(tier_mover, "move_blocks", first),
+        mock.patch.object(Store, "_commit_beside", commit),
+        mock.patch.object(tier_mover, "pack_warm", first),
     ):
         yield
 
@@ -93,5 +90,5 @@ def rows_go_first() -> Iterator[None]:
 @contextmanager
 def blocks_stay() -> Iterator[None]:
     """Forget, but keep the blocks that have it."""
-    with mock.patch.object(forget_rules, "remove_events", lambda table, gone, numbers, tx: None):
+    with mock.patch.object(forget, "remove_events", lambda table, gone, numbers, tx: None):
         yield

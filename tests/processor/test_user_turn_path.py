@@ -12,7 +12,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 import slowcat_memory
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.records import Turn
-from slowcat_memory.store.writer.write_queue import WriteQueue
+from slowcat_memory.store.writer.writer import WriteQueue
 from tests.support.memories import said
 from tests.support.processors import QUESTION, memory, through, user
 

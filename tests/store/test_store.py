@@ -149,7 +149,7 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
 
 
 def _call(busy, held):
-    from slowcat_memory.store.writer.write_queue import WriterCall
+    from slowcat_memory.store.writer.writer import WriterCall
 
     return WriterCall(lambda: (busy.set(), held.wait(30)))
 

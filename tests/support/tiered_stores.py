@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from slowcat_memory.core.retention.tiering import TierOptions
-from slowcat_memory.store import StoreOptions
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, decode_location
+from slowcat_memory.store import StoreOptions, blocks
+from slowcat_memory.store.blocks import BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import token, turn

@@ -1,79 +1,62 @@
-"""Backups: made, ordered by a counter in their names, deleted, or rewritten without forgotten text.
+"""Backups: made in a folder of the store or elsewhere, and a store replaced by one.
 
-The counter orders them, never the time: a clock may have been wrong when one was made.
+A backup is older than the store, and only the store knows what was forgotten in between: the
+tombstones of turns and memories, and the epoch marks of memories deleted without a name. So a backup
+that is restored is copied into a workshop inside the folder, where everything the store has forgotten
+is deleted; only a copy that has no byte of it any more, and that a canary has read, replaces the
+store, in one rename. Killed at any moment, the folder has the old store or the new one.
+
+Deletions of a store that no longer exists cannot be known: tombstones restored into an empty folder
+are the backup's own.
 """
 
-import os
-import re
-from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import closing
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
-from slowcat_memory.core.memory import turn_of
-from slowcat_memory.errors import StoreDamagedError, StoreError
-from slowcat_memory.records import Forget
-from slowcat_memory.store.care import canary_process
+from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
+from slowcat_memory.records import CommandEntry, Forget
+from slowcat_memory.store.blocks import EVENTS
+from slowcat_memory.store.care import canary_process, open
 from slowcat_memory.store.care.copy import (
     Snapshots,
     backup_name,
+    backups_of,
     copy_file,
     copy_out,
     drafting,
+    put_aside,
     rewrite,
 )
+from slowcat_memory.store.care.erasure import created, delete_forgotten, erase
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
     DATA,
+    ERASING,
     LAST_BACKUP,
+    REPLACED,
+    RESTORING,
     data_file,
-    remove,
+    generation,
     sync_dir,
     write_whole,
 )
-from slowcat_memory.store.disk.state import ORDER, Unerased
-from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact
-from slowcat_memory.store.rows.forget import Forgetting, end
-from slowcat_memory.store.rows.pending import Pending
+from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
+from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact, writing
+from slowcat_memory.store.options import StoreOptions, utc_now
+from slowcat_memory.store.rows.forget import end, forget
+from slowcat_memory.store.sharing import MOST_ID, alone
 
-REWRITING = "rewriting"  # where a backup is rewritten, beside it
-NUMBERED = re.compile(r"(\d{6,})-")
-STAMP = re.compile(r"(\d{8}T\d{6})\.\d+Z")
-
-
-class Backup(Struct, frozen=True):
-    """A backup in a store's own folder.
-
-    Attributes:
-        number: Its position among the backups; 0 for a file with a name of its own.
-        at: When it was made, by the clock of that time.
-    """
-
-    file: Path
-    number: int
-    at: datetime
-
-
-def backups_of(path: Path) -> list[Backup]:
-    """Return the backups in a store's folder, oldest first."""
-    found = [_described(file) for file in (path / BACKUPS).glob("*.mdb")]
-    return sorted(found, key=lambda one: (one.number, one.file.name))
-
-
-def _described(file: Path) -> Backup:
-    number, stamp = NUMBERED.match(file.name), STAMP.search(file.name)
-    if stamp:
-        at = datetime.strptime(stamp[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-    else:
-        at = datetime.fromtimestamp(file.lstat().st_mtime, UTC)
-    return Backup(file, int(number[1]) if number else 0, at)
+OnStep = Callable[[str], None]
+ALONE_S = 60.0  # how long a restoration waits for another process's erasure
 
 
 def next_backup(path: Path, now: datetime) -> Path:
@@ -120,187 +103,189 @@ def back_up_into_store(env: Environment, snapshots: Snapshots, now: datetime, ke
     return made
 
 
-def last_backup(path: Path) -> tuple[datetime, Path] | None:
-    """Return time and file of the latest backup of a store's folder, if it still exists."""
-    try:
-        at, _, made = (path / LAST_BACKUP).read_text().partition(" ")
-        return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
-    except (OSError, ValueError):
-        return None
+# ------------------------------------------------------------------- restoring
 
 
-# ------------------------------------------------------------------- forgetting
-
-
-class Erased(Struct, frozen=True, kw_only=True):
-    """What became of the copies of deleted bytes.
+class Restored(Struct, frozen=True, kw_only=True):
+    """The result of ``restore``.
 
     Attributes:
-        problems: Why some are left, one sentence each; () when all are gone.
-        backups_deleted: How many backups were deleted.
-        backups_rewritten: How many were rewritten without what is forgotten.
+        events: How many turns and session edges the store has now.
+        forgotten: How many turns and memories of the backup were skipped, because they were
+            forgotten since.
+        aside: Path of the store's former file, None if it was empty or is deleted.
     """
 
-    problems: tuple[str, ...] = ()
-    backups_deleted: int = 0
-    backups_rewritten: int = 0
+    events: int
+    forgotten: int
+    aside: Path | None = None
 
 
-def erase(env: Environment, erasure: Pending | None) -> Erased:
-    """Delete the backups in a store's folder, or rewrite them where the erasure says so.
+def restore(
+    path: Path,
+    file: Path,
+    *,
+    keep: bool = True,
+    foreign: bool = False,
+    options: StoreOptions = StoreOptions(),
+    now: Callable[[], datetime] = utc_now,
+    on_step: OnStep = lambda step: None,
+) -> Restored:
+    """Replace a store by a backup. Other processes go on with the restored one.
 
-    Where the folder is a link, the files that it leads to are meant. A backup that cannot be
-    rewritten, because it is damaged or of another format, is deleted.
+    Memories hidden by a voice command are first deleted for good, even those that could still be
+    restored by voice.
+
+    Args:
+        path: The store's folder; made when there is none.
+        file: The backup, or a copy of a store's folder. It stays as it is.
+        keep: Move the store's former file to ``replaced-<utc>`` in its folder, without forgotten
+            data; it is deleted with the next forget, like every older copy.
+        foreign: Accept the backup of another memory, too. Data forgotten here cannot be found in
+            that one.
+        on_step: Called with the name of each step.
+
+    Raises:
+        StoreBusyError: Another process erases, or does not let go of what was forgotten.
+        StoreDamagedError: The backup does not read back; the store is as before.
+        StoreFormatError: It has the format of another version.
+        StoreError: It is not a backup, or one of another memory.
     """
-    folder, keep = env.path / BACKUPS, erasure is not None and erasure.keep_backups
-    if not folder.is_dir():
-        lost = f"{folder} leads to {folder.resolve()}, which is not there"
-        return Erased(problems=(lost,) if folder.is_symlink() else ())
-    remove(folder / REWRITING)
-    rewritten, doomed = 0, []
-    for backup in backups_of(env.path):
-        if keep and erasure is not None and _rewrite(env, backup.file.resolve(), erasure):
-            rewritten += 1
-        else:
-            doomed.append(backup.file)
-    gone = [file for file in doomed if remove(file)]
-    problems = [f"{file} cannot be deleted" for file in doomed if file not in gone]
-    problems += _remove_others(folder)
-    if last_backup(env.path) is None:
-        (env.path / LAST_BACKUP).unlink(missing_ok=True)
-    return Erased(problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten)
-
-
-def _remove_others(folder: Path) -> list[str]:
-    """Delete unfinished backups and, in a folder of our own, whatever else is in it."""
-    others = folder.glob("*.tmp") if folder.is_symlink() else folder.iterdir()
-    left = [file for file in others if file.suffix != ".mdb" and not remove(file)]
-    sync_dir(folder)
-    if not folder.is_symlink() and not any(folder.iterdir()):
-        folder.rmdir()
-    return [f"{file} cannot be deleted" for file in left]
-
-
-def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
-    """Replace a backup by a copy without what is forgotten, in one rename.
-
-    Returns False when that is impossible; the backup is as before then.
-    """
-    if not canary_process.is_usable(file):
-        return False
-    workshop = file.parent / REWRITING
-    remove(workshop)
-    workshop.mkdir(mode=0o700)
+    path, backup = path.absolute(), data_file(file) if file.is_dir() else file
+    on_step("reading the backup")
+    _check(backup, path)
+    opened = open.to_write(path, options, now)
     try:
-        copy_file(file, workshop / DATA)
-        with closing(Environment(workshop)) as made:
-            if not _forget_in(made, env, erasure):
-                return False
-        if not canary_process.is_whole(data_file(workshop)):
-            return False
-        os.replace(data_file(workshop), file)
-        sync_dir(file.parent)
-        return True
+        with errors_of(str(backup)), alone(path / ERASING, ALONE_S):
+            return _restore(opened.env, backup, keep, foreign, now(), on_step)
     finally:
-        remove(workshop)
+        shutil.rmtree(path / RESTORING, ignore_errors=True)
+        opened.leave()
 
 
-def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
-    """Delete from a copy of a backup what is forgotten; return False if it is of another memory."""
-    if created(made) != created(env):
-        return False
-    delete_forgotten(env, made, erasure.requests)
+def _check(backup: Path, path: Path) -> None:
+    if not backup.is_file():
+        raise StoreError(f"there is no backup at {backup}", hint="Check the name.")
+    if data_file(path).exists() and backup.samefile(data_file(path)):
+        raise StoreError(f"{backup} is the store itself", hint="Name a backup of it.")
+    if not canary_process.is_whole(backup):
+        raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
+
+
+def _restore(
+    env: Environment, backup: Path, keep: bool, foreign: bool, now: datetime, on_step: OnStep
+) -> Restored:
+    on_step("copying it")
+    workshop = env.path / RESTORING
+    shutil.rmtree(workshop, ignore_errors=True)
+    workshop.mkdir(mode=0o700)
+    copy_file(backup, workshop / DATA)
+    with closing(Environment(workshop)) as made:
+        check_rows(made, str(backup))
+        related = created(made) == created(env)
+        if not (related or foreign or _is_empty(env)):
+            raise StoreError(
+                "this is the backup of another memory",
+                hint="What was forgotten here cannot be found in it; take it with --other.",
+            )
+        on_step("forgetting what was forgotten since")
+        _finish_commands(env)
+        forgotten = delete_forgotten(env, made) if related else 0
+        with reading(env) as tx:
+            next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
+        transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
+        if not rewrite(made, run_here):
+            raise StoreError("what was forgotten could not be erased from the backup's copy")
+        with reading(made) as tx:
+            events = sum(map(tx.count, EVENTS))
+    on_step("checking the result")
+    fresh = generation(workshop)
+    if not canary_process.is_whole(fresh / DATA):
+        raise StoreDamagedError("the copy of the backup does not read back")
+    aside = None
+    with writing(env):
+        if keep and not _is_empty(env):
+            aside = put_aside(env.path, REPLACED, now)
+        env.swap(fresh)
+    return Restored(events=events, forgotten=forgotten, aside=aside)
+
+
+def _finish_commands(env: Environment) -> None:
+    """Delete hidden memories that are due later: the file moved aside must not have them."""
     with reading(env) as tx:
-        epoch = tx.meta(EPOCH, 0)
-
-    def mark(tx: Transaction) -> None:
-        end(tx)
-        tx.set_meta(EPOCH, epoch)
-
-    transact(made, mark)
-    return rewrite(made, run_here)
-
-
-# ------------------------------------------------------------------- what a copy must not bring back
-# Only the store knows what was forgotten since a copy was made: by the tombstones of turns and
-# memories, and by the epoch marks of memories deleted without a name. When the store is damaged, the
-# file beside it knows (``disk.state``).
-
-
-def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forget] = ()) -> int:
-    """Delete it, and what ``more`` requests cover, from a copy; return how many there were.
-
-    Turns and memories count. The copy has the tombstones of both then.
-    """
-    tombstones = _tombstones(made) | _tombstones(store)
-    return _delete(made, [*_requests(made, tombstones), *more], tombstones)
-
-
-def forget_again(made: Environment, unerased: Unerased) -> None:
-    """Delete from what was recovered of a store what it has forgotten, or was about to delete.
-
-    Its copies are to be erased then: the erasure is due.
-    """
-    tombstones = _tombstones(made) | dict(unerased.tombstones)
-    requests = _requests(made, tombstones)
-    transact(made, partial(_order_again, unerased.order))
-    Forgetting(made).resume()
-    _delete(made, requests, tombstones | _tombstones(made))
-
-
-def _order_again(order: bytes | None, tx: Transaction) -> None:
-    if order is not None:
-        tx.put("meta", ORDER, order)
-    tx.set_meta(ERASE_DUE, True)
-    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-
-
-def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:
-    gone = 0
+        commands = [codec.decode(CommandEntry, *row) for row in tx.rows("commands")]
+    due = [command for command in commands if command.state == "done" and command.due]
+    requests = [Forget(turns=command.turns) for command in due if command.turns]
+    requests += [Forget(scope=s, memories=(id,)) for command in due for s, id in command.all_hidden]
     if requests:
-        deleting = Forgetting(made)
-        found = deleting.forget(requests)
-        deleting.resume()  # it raises what has kept rows from being deleted
-        gone = len(found.turns) + sum(not turn_of(id) for _, id in found.memories)
-    transact(made, partial(_set_tombstones, tombstones))
-    return gone
+        forget(env, requests)
+    if problems := erase(env, sparing=RESTORING).problems:
+        raise StoreBusyError(f"{problems[0]} ({env.path})", hint="Try again.")
 
 
-def created(env: Environment) -> str:
-    """Return when a store was created. It identifies the memory: all copies keep it."""
+def _is_empty(env: Environment) -> bool:
     with reading(env) as tx:
-        return str(tx.meta(CREATED, ""))
+        return not any(map(tx.count, (*EVENTS, "memories", "tombstones")))
 
 
-def _tombstones(env: Environment) -> dict[bytes, bytes]:
-    with reading(env) as tx:
-        return dict(tx.rows("tombstones"))
+def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
+    """Prevent reuse of ids, and have every index rebuilt: none was built from this store."""
+    end(tx)
+    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), next_id))
+    tx.set_meta(EPOCH, max(tx.meta(EPOCH, 0), epoch) + 1)
+    for table in ("manifest", "changes"):
+        for key in tx.keys(table):
+            tx.drop(table, key)
 
 
-def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
-    """Return the requests that delete everything these tombstones and epoch marks name."""
-    turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
-    memories: dict[str, set[str]] = defaultdict(set)
-    with reading(made) as tx:
-        epoch = tx.meta(EPOCH, 0)
-        for key in tx.keys("memories"):
-            scope, rest = keys.split_scope(key)
-            id = rest.decode()
-            mark = keys.epoch_mark(scope, id)
-            if keys.memory_tombstone(scope, id) in tombstones or (
-                mark in tombstones and codec.decode(int, mark, tombstones[mark]) > epoch
-            ):
-                memories[scope].add(id)
-    requests = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
-    return [Forget(turns=turns), *requests] if turns else requests
+# ------------------------------------------------------------------- what a backup must be
+# Checks a backup's tables and counters before it may replace a store.
+#
+# A file with valid checksums may still be crafted, or written by a faulty program: a key of the wrong
+# shape or an id at the end of the numbers would break every later opening or append.
 
 
-def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
-    """Keep exactly the tombstones and marks that the store or its copy had.
+_Number = Annotated[int, Meta(ge=0, le=MOST_ID)]
 
-    Forgetting by name, as done here, would prevent a memory from ever being made again.
+
+class Counters(Struct):
+    """The rows of ``meta`` by their names (see ``disk.tables``), as they must be."""
+
+    schema: str
+    created: str
+    next_id: Annotated[int, Meta(ge=1, le=MOST_ID)]
+    forget_epoch: _Number | None
+    unended: list[str] | None
+    last_change: _Number | None
+    last_run: _Number | None
+    last_call: _Number | None
+    counts: dict[str, int] | None
+    embedders: dict[str, str] | None
+
+
+@contextmanager
+def errors_of(what: str) -> Iterator[None]:
+    """Raise ``StoreDamagedError`` for anything that unexpected content leads to."""
+    try:
+        yield
+    except (StoreError, OSError):
+        raise
+    except Exception as error:
+        hint = "Try an older one."
+        raise StoreDamagedError(f"{what} is no valid store: {error}", hint=hint) from error
+
+
+def check_rows(env: Environment, what: str) -> None:
+    """Check the counters and the keys of every table.
+
+    Raises:
+        StoreDamagedError: One is not as the store writes it.
     """
-    for key in tx.keys("tombstones"):
-        tx.drop("tombstones", key)
-    for key, value in tombstones.items():
-        tx.put("tombstones", key, value)
+    with errors_of(what), reading(env) as tx:
+        found = {name: tx.meta(name, None) for name in Counters.__struct_fields__}
+        msgspec.convert(found, Counters)
+        for table in TABLES:
+            alone = table.key.startswith("u64")
+            for key in tx.keys(table.name) if alone or table.key.endswith(r"\0 u64 id") else ():
+                if (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:
+                    raise ValueError(f"a key of {table.name} is {key!r:.40}")

@@ -8,6 +8,7 @@ So a copy here is made row by row, into an environment of its own.
 
 import fcntl
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,12 +19,15 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import lmdb
+from msgspec import Struct
 
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store.disk.environment import Environment, pages_of
 from slowcat_memory.store.disk.folder import (
+    BACKUPS,
     DATA,
     DRAFTS,
+    LAST_BACKUP,
     append_whole,
     create,
     data_file,
@@ -46,6 +50,8 @@ WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
 ROW_BYTES = 10  # of a page, for each row, besides key and value
 FULL = 0.9  # share of a copy's pages that rows fill
 COPIES = 3  # made beside the writers, before one is made under their lock
+NUMBERED = re.compile(r"(\d{6,})-")
+STAMP = re.compile(r"(\d{8}T\d{6})\.\d+Z")
 READER_TIMEOUT_S = 5.0  # how long a rewrite waits for who still reads the former file
 
 
@@ -97,7 +103,7 @@ def rewrite(env: Environment, run: Run) -> bool:
     without = 0
     if env.outbox is not None:
         run(partial(transact, env, env.outbox.trim))
-        without = env.outbox.dropped
+        without = env.outbox.sent
     for _ in range(COPIES):
         copied = env.env
         with fresh_folder(env.path) as fresh:
@@ -144,6 +150,47 @@ def _saved_share(env: Environment) -> float:
         needed = used / (FULL * held["psize"])
         pages -= max(0.0, held["leaf_pages"] + held["overflow_pages"] - needed)
     return float(1.0 - pages / (env.env.info()["last_pgno"] + 1))
+
+
+# ------------------------------------------------------------------- backups that are there
+# A counter in their names orders them, never the time: a clock may have been wrong.
+
+
+class Backup(Struct, frozen=True):
+    """A backup in a store's own folder.
+
+    Attributes:
+        number: Its position among the backups; 0 for a file with a name of its own.
+        at: When it was made, by the clock of that time.
+    """
+
+    file: Path
+    number: int
+    at: datetime
+
+
+def backups_of(path: Path) -> list[Backup]:
+    """Return the backups in a store's folder, oldest first."""
+    found = [_described(file) for file in (path / BACKUPS).glob("*.mdb")]
+    return sorted(found, key=lambda one: (one.number, one.file.name))
+
+
+def _described(file: Path) -> Backup:
+    number, stamp = NUMBERED.match(file.name), STAMP.search(file.name)
+    if stamp:
+        at = datetime.strptime(stamp[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    else:
+        at = datetime.fromtimestamp(file.lstat().st_mtime, UTC)
+    return Backup(file, int(number[1]) if number else 0, at)
+
+
+def last_backup(path: Path) -> tuple[datetime, Path] | None:
+    """Return time and file of the latest backup of a store's folder, if it still exists."""
+    try:
+        at, _, made = (path / LAST_BACKUP).read_text().partition(" ")
+        return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
+    except (OSError, ValueError):
+        return None
 
 
 # ------------------------------------------------------------------- files outside the folder
@@ -204,7 +251,7 @@ def drafting(folder: Path, snapshots: Snapshots, draft: Path, to: Path) -> Itera
 
 def _epoch(snapshots: Snapshots) -> int:
     with snapshots() as snapshot:
-        return snapshot.settled_epoch()
+        return snapshot.forget_epoch()
 
 
 def remove_drafts(folder: Path, *, running: bool) -> list[Path]:

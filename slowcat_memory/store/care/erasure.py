@@ -1,93 +1,123 @@
-"""Erases: from the row that says what, to the last copy of its bytes.
+"""Erases every copy of the bytes of deleted rows, and deletes from copies what is forgotten.
 
-Theory of operation. One transaction writes the row of the erasure (``rows.pending``), which hides
-what is selected. The rows are deleted in slices, and then every copy of their bytes: sealed
-indexes, backups, files of former stores, unfinished files, and free pages of the store's own file.
-The row is deleted last. Whatever interrupts this, ``Erasure.finish`` continues; the next open for
-writing calls it before anything is read. Every step may be repeated.
+Theory of operation. The transaction that deletes rows (``rows.forget``) records that their bytes are
+to be erased. They may be in sealed indexes, backups, files of former stores, unfinished files, and
+free pages of the store's own file. The record is deleted last: whatever interrupts this, the next
+open for writing does it again before anything is read. Every step may be repeated.
 
-Selecting, copying and deleting files run on the caller's thread. The writer's thread only runs the
-slices, and swaps the file.
+Copying and deleting files run on the caller's thread; the writer's thread only swaps the file.
 """
 
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import lmdb
 from loguru import logger
+from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forgotten, Manifest
-from slowcat_memory.store.care import backups, copy
-from slowcat_memory.store.care.backups import Erased
-from slowcat_memory.store.care.copy import remove_drafts
+from slowcat_memory.records import Forget, Forgotten, Manifest
+from slowcat_memory.store.care import canary_process, copy
+from slowcat_memory.store.care.copy import backups_of, copy_file, last_backup, remove_drafts
+from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
+    BACKUPS,
+    DATA,
     DOOMED,
     FRESH,
     INDEX,
+    LAST_BACKUP,
     REPLACED,
     REPLAYING,
     RESTORING,
     SALVAGING,
     damaged_folders,
+    data_file,
     index_folder,
     remove,
     sync_dir,
 )
 from slowcat_memory.store.disk.state import clear_unerased
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import reading
-from slowcat_memory.store.rows.forget import Forgetting, end
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
+from slowcat_memory.store.disk.transaction import Run, Transaction, reading, run_here, transact
+from slowcat_memory.store.rows.forget import Pending, end, forget, read_pending
 from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
 READER = "a program reads the store and does not stop"
+REWRITING = "rewriting"  # where a backup is rewritten, beside it
 
 
-class Erasure(Forgetting):
-    """Erases in one environment; one thread at a time."""
+class Erased(Struct, frozen=True, kw_only=True):
+    """What became of the copies of deleted bytes.
 
-    def finish(self, sparing: str = "") -> Erased:
-        """Erase what is due: the rest of the rows, and every copy of the bytes.
+    Attributes:
+        problems: Why some are left, one sentence each; () when all are gone.
+        backups_deleted: How many backups were deleted.
+        backups_rewritten: How many were rewritten without what is forgotten.
+    """
 
-        ``sparing`` names a workshop in the folder that is in use and needs no erasure. What cannot
-        be erased now stays due.
-        """
-        if not self.is_due():
-            return Erased()
-        try:
-            self.resume()
-            erased = self._erase_copies(sparing)
-            problems = [*erased.problems]
-            if not copy.rewrite(self._env, self._run):
-                problems.append(READER)
-            epoch = self._read(lambda tx: int(tx.meta(EPOCH, 0)))
-            for one in unconfirmed(self._env.path, epoch, self._env.holding.name, CONFIRM_S):
-                problems.append(f"process {one.pid} ({one.program}) may still hold it")
-            erased = replace(erased, problems=tuple(problems))
-        except (OSError, StoreError, lmdb.Error) as error:
-            erased = Erased(problems=(str(error),))
-        if erased.problems:
-            logger.error("deleted text could not be erased yet: {}", "; ".join(erased.problems))
-        else:
-            self._write(end)
-        return erased
+    problems: tuple[str, ...] = ()
+    backups_deleted: int = 0
+    backups_rewritten: int = 0
 
-    def _erase_copies(self, sparing: str) -> Erased:
-        """Delete every older copy in the folder, but those of damaged stores.
 
-        They are older than the forget. Backups elsewhere are out of reach.
-        """
-        path, found = self._env.path, self.pending()
-        unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
-        indexes = [index_folder(path, scope) for scope in found.scopes] if found else [path / INDEX]
-        former = (entry for name in (REPLACED, DOOMED, FRESH) for entry in path.glob(f"{name}*"))
-        left = [entry for entry in (*indexes, *unfinished, *former) if not remove(entry)]
-        left += remove_drafts(path, running=True)
-        done = backups.erase(self._env, found)
-        sync_dir(path)
-        problems = tuple(f"{entry} cannot be deleted" for entry in left)
-        return replace(done, problems=problems + done.problems)
+def is_due(env: Environment) -> bool:
+    """Return whether deleted text may still be somewhere: from a forget until it is erased."""
+    with reading(env) as tx:
+        return bool(tx.meta(ERASE_DUE, False))
+
+
+def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Erased:
+    """Erase every copy of the bytes that are due.
+
+    ``sparing`` names a workshop in the folder that is in use and needs no erasure. What cannot be
+    erased now stays due.
+    """
+    if not is_due(env):
+        return Erased()
+    try:
+        erased = _erase_copies(env, sparing)
+        problems = [*erased.problems]
+        if not copy.rewrite(env, run):
+            problems.append(READER)
+        with reading(env) as tx:
+            epoch = tx.meta(EPOCH, 0)
+        for one in unconfirmed(env.path, epoch, env.holding.name, CONFIRM_S):
+            problems.append(f"process {one.pid} ({one.program}) may still hold it")
+        erased = replace(erased, problems=tuple(problems))
+    except (OSError, StoreError, lmdb.Error) as error:
+        erased = Erased(problems=(str(error),))
+    if erased.problems:
+        logger.error("deleted text could not be erased yet: {}", "; ".join(erased.problems))
+    else:
+        run(partial(transact, env, end))
+    return erased
+
+
+def _erase_copies(env: Environment, sparing: str) -> Erased:
+    """Delete every older copy in the folder, but those of damaged stores.
+
+    They are older than the forget. Backups elsewhere are out of reach.
+    """
+    path = env.path
+    with reading(env) as tx:
+        found = read_pending(tx)
+    unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
+    indexes = [index_folder(path, scope) for scope in found.scopes] if found else [path / INDEX]
+    former = (entry for name in (REPLACED, DOOMED, FRESH) for entry in path.glob(f"{name}*"))
+    left = [entry for entry in (*indexes, *unfinished, *former) if not remove(entry)]
+    left += remove_drafts(path, running=True)
+    done = erase_backups(env, found)
+    sync_dir(path)
+    problems = tuple(f"{entry} cannot be deleted" for entry in left)
+    return replace(done, problems=problems + done.problems)
 
 
 def finished(gone: Forgotten, erased: Erased, path: Path) -> Forgotten:
@@ -116,7 +146,7 @@ def sweep(env: Environment) -> None:
         epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = list(tx.records(Manifest, "manifest"))
     if not due:
-        clear_unerased(env.folder)  # an order that was never committed
+        clear_unerased(env.folder)  # of a forget that was never committed
     kept = {
         index_folder(env.path, manifest.scope) / manifest.generation
         for manifest in manifests
@@ -125,3 +155,158 @@ def sweep(env: Environment) -> None:
     for entry in (env.path / INDEX).glob("*/*"):
         if entry not in kept:
             remove(entry)
+
+
+# ------------------------------------------------------------------- backups
+
+
+def erase_backups(env: Environment, found: Pending | None) -> Erased:
+    """Delete the backups in a store's folder, or rewrite them where that was asked for.
+
+    Where the folder is a link, the files that it leads to are meant. A backup that cannot be
+    rewritten, because it is damaged or of another format, is deleted.
+    """
+    folder, keep = env.path / BACKUPS, found if found and found.keep_backups else None
+    if not folder.is_dir():
+        lost = f"{folder} leads to {folder.resolve()}, which is not there"
+        return Erased(problems=(lost,) if folder.is_symlink() else ())
+    remove(folder / REWRITING)
+    rewritten, doomed = 0, []
+    for backup in backups_of(env.path):
+        if keep and _rewrite(env, backup.file.resolve(), keep):
+            rewritten += 1
+        else:
+            doomed.append(backup.file)
+    gone = [file for file in doomed if remove(file)]
+    problems = [f"{file} cannot be deleted" for file in doomed if file not in gone]
+    problems += _remove_others(folder)
+    if last_backup(env.path) is None:
+        (env.path / LAST_BACKUP).unlink(missing_ok=True)
+    return Erased(problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten)
+
+
+def _remove_others(folder: Path) -> list[str]:
+    """Delete unfinished backups and, in a folder of our own, whatever else is in it."""
+    others = folder.glob("*.tmp") if folder.is_symlink() else folder.iterdir()
+    left = [file for file in others if file.suffix != ".mdb" and not remove(file)]
+    sync_dir(folder)
+    if not folder.is_symlink() and not any(folder.iterdir()):
+        folder.rmdir()
+    return [f"{file} cannot be deleted" for file in left]
+
+
+def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
+    """Replace a backup by a copy without what is forgotten, in one rename.
+
+    Returns False when that is impossible; the backup is as before then.
+    """
+    if not canary_process.is_usable(file):
+        return False
+    workshop = file.parent / REWRITING
+    remove(workshop)
+    workshop.mkdir(mode=0o700)
+    try:
+        copy_file(file, workshop / DATA)
+        with closing(Environment(workshop)) as made:
+            if not _forget_in(made, env, pending):
+                return False
+        if not canary_process.is_whole(data_file(workshop)):
+            return False
+        os.replace(data_file(workshop), file)
+        sync_dir(file.parent)
+        return True
+    finally:
+        remove(workshop)
+
+
+def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
+    """Delete from a copy of a backup what is forgotten; return False if it is of another memory."""
+    if created(made) != created(env):
+        return False
+    delete_forgotten(env, made, pending.requests)
+    with reading(env) as tx:
+        epoch = tx.meta(EPOCH, 0)
+
+    def mark(tx: Transaction) -> None:
+        end(tx)
+        tx.set_meta(EPOCH, epoch)
+
+    transact(made, mark)
+    return copy.rewrite(made, run_here)
+
+
+# ------------------------------------------------------------------- what a copy must not bring back
+# Only the store knows what was forgotten since a copy was made: by the tombstones of turns and
+# memories, and by the epoch marks of memories deleted without a name. When the store is damaged, the
+# file beside it knows (``disk.state``).
+
+
+def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forget] = ()) -> int:
+    """Delete it, and what ``more`` requests cover, from a copy; return how many there were.
+
+    Turns and memories count. The copy has the tombstones of both then.
+    """
+    tombstones = _tombstones(made) | _tombstones(store)
+    return _delete(made, [*_requests(made, tombstones), *more], tombstones)
+
+
+def forget_again(made: Environment, unerased: Sequence[tuple[bytes, bytes]]) -> None:
+    """Delete from what was recovered of a store what has a tombstone there or beside its file.
+
+    Copies of the recovered store are to be erased then: the erasure is due.
+    """
+    tombstones = _tombstones(made) | dict(unerased)
+    requests = _requests(made, tombstones)
+    transact(made, _mark_due)
+    _delete(made, requests, tombstones)
+
+
+def _mark_due(tx: Transaction) -> None:
+    tx.set_meta(ERASE_DUE, True)
+    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
+
+
+def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:
+    gone = forget(made, requests) if requests else Forgotten()
+    transact(made, partial(_set_tombstones, tombstones))
+    return len(gone.turns) + sum(not turn_of(id) for _, id in gone.memories)
+
+
+def created(env: Environment) -> str:
+    """Return when a store was created. It identifies the memory: all copies keep it."""
+    with reading(env) as tx:
+        return str(tx.meta(CREATED, ""))
+
+
+def _tombstones(env: Environment) -> dict[bytes, bytes]:
+    with reading(env) as tx:
+        return dict(tx.rows("tombstones"))
+
+
+def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
+    """Return the requests that delete everything these tombstones and epoch marks name."""
+    turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
+    memories: dict[str, set[str]] = defaultdict(set)
+    with reading(made) as tx:
+        epoch = tx.meta(EPOCH, 0)
+        for key in tx.keys("memories"):
+            scope, rest = keys.split_scope(key)
+            id = rest.decode()
+            mark = keys.epoch_mark(scope, id)
+            if keys.memory_tombstone(scope, id) in tombstones or (
+                mark in tombstones and codec.decode(int, mark, tombstones[mark]) > epoch
+            ):
+                memories[scope].add(id)
+    requests = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
+    return [Forget(turns=turns), *requests] if turns else requests
+
+
+def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
+    """Keep exactly the tombstones and marks that the store or its copy had.
+
+    Forgetting by name, as done here, would prevent a memory from ever being made again.
+    """
+    for key in tx.keys("tombstones"):
+        tx.drop("tombstones", key)
+    for key, value in tombstones.items():
+        tx.put("tombstones", key, value)

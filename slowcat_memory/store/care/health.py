@@ -15,7 +15,7 @@ from msgspec import Struct
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Manifest
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.care.backups import last_backup
+from slowcat_memory.store.care.copy import last_backup
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment, our_errors, pages_of
@@ -23,7 +23,7 @@ from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, MB, REPLACED, dat
 from slowcat_memory.store.disk.state import distrust, is_unclean
 from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, reading
-from slowcat_memory.store.rows.pending import Subject, embedders, exists
+from slowcat_memory.store.rows.bookkeeping import Subject, embedders, exists
 from slowcat_memory.store.sharing import living
 
 ABOUT_MEMORIES = ("contexts", "keys", "vectors")

@@ -1,14 +1,17 @@
-"""The steps of opening a store, in their order.
+"""Opens a store: for writing or for reading, and first recovers a damaged one.
 
 For writing, if no other process has the store open: folder, leftovers, canary unless the last one
 closed the file or was killed on this boot, running mark, environment, first rows of a new store,
 erasure if one is due. Beside others: the environment alone. For reading: nothing is created or
 changed.
+
+Voice must run: a working store is in the folder afterwards, unless the disk refuses to write it.
+Nothing is deleted; a damaged file is moved to ``corrupt-<utc>/``, and stays there.
 """
 
 import os
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,22 +19,78 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import lmdb
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreUnsafeError
-from slowcat_memory.store.blocks.reader import last_id
-from slowcat_memory.store.care import canary_process, recover
-from slowcat_memory.store.care.erasure import Erasure, sweep
-from slowcat_memory.store.disk import folder, keys
+from slowcat_memory.records import Session
+from slowcat_memory.store import blocks
+from slowcat_memory.store.blocks import (
+    EVENTS,
+    PLACES,
+    Block,
+    BlockReader,
+    DamagedRow,
+    decode_location,
+    encode_location,
+    last_id,
+    unpack_block,
+)
+from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
+from slowcat_memory.store.care.erasure import erase, forget_again, sweep
+from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import ERASING, FRESH, OPENING, data_file
+from slowcat_memory.store.disk.folder import (
+    BACKUPS,
+    CORRUPT,
+    CURRENT,
+    DATA,
+    ERASING,
+    FRESH,
+    LAST_BACKUP,
+    LOCK,
+    OPENING,
+    REPLAYING,
+    RESTORING,
+    SALVAGING,
+    data_file,
+    generation,
+    inspect,
+    name_generation,
+    point_to,
+    prepare,
+    remove,
+    remove_former,
+    require,
+    sync_dir,
+)
 from slowcat_memory.store.disk.outbox import COPY, Outbox, read_state
-from slowcat_memory.store.disk.state import distrust, mark_running, mark_stopped, vouch
-from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
+from slowcat_memory.store.disk.state import (
+    distrust,
+    is_as_left,
+    is_unclean,
+    mark_running,
+    mark_stopped,
+    read_unerased,
+    vouch,
+)
+from slowcat_memory.store.disk.tables import (
+    CREATED,
+    EMBEDDERS,
+    EPOCH,
+    FORMAT_ROW,
+    LAST_CALL,
+    LAST_RUN,
+    NEXT_ID,
+    UNENDED,
+)
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
+from slowcat_memory.store.rows.bookkeeping import fold_session
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
+from slowcat_memory.store.writer.tier_mover import CURSOR
 
 OPENING_S = 10.0  # how long opening waits for a process that opens or leaves the store
 
@@ -75,13 +134,13 @@ def to_write(
 ) -> Opened:
     """Open a folder for writing; raises the errors of ``Store.open``."""
     with our_errors(path), ExitStack() as undo:
-        folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
+        prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
         with alone(path / OPENING, OPENING_S):
             is_first, report = not living(path), OpenReport()
             presence = Presence(path)
             undo.callback(presence.leave)
             if is_first:
-                report = recover.examine(path, now, map_bytes(options.map_size_gib))
+                report = examine(path, now, map_bytes(options.map_size_gib))
                 if not report.unclean_stop:
                     undo.callback(distrust, path)
                 mark_running(path)
@@ -92,16 +151,16 @@ def to_write(
                 others = len(living(path)) > 1
                 if others or report.moved_aside or report.created or outbox is not None:
                     raise
-                found = recover.recover(path, now(), map_bytes(options.map_size_gib))
+                found = recover(path, now(), map_bytes(options.map_size_gib))
                 report = replace(found, unclean_stop=report.unclean_stop)
                 env = make()
             undo.callback(env.close)
             if is_first:
                 vouch(path)
-                folder.sync_dir(path)  # LMDB flushes its files, not their names
+                sync_dir(path)  # LMDB flushes its files, not their names
                 sweep(env)
                 with alone(path / ERASING, 0.0):
-                    Erasure(env).finish()
+                    erase(env)
             with reading(env) as tx:
                 ids = LogIds(path, next_id(tx), is_first=is_first)
         undo.pop_all()
@@ -148,7 +207,7 @@ def next_id(tx: Transaction) -> int:
     counter, last = tx.meta(NEXT_ID, 1), last_id(tx.cursor)
     if type(counter) is int and counter <= MOST_ID:
         return max(counter, last + 1)
-    ids = [last, *recover.forgotten_ids(tx)]
+    ids = [last, *forgotten_ids(tx)]
     return max((id for id in ids if id <= MOST_ID), default=0) + 1
 
 
@@ -158,10 +217,10 @@ def to_read(path: Path, options: StoreOptions) -> Opened:
     Of the options only the rule for file systems matters. A damaged file may kill its reader: a
     canary reads it first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
     """
-    folder.require(path)
+    require(path)
     with our_errors(path):
-        folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
-        trusted = living(path) or recover.is_trusted(path)
+        inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
+        trusted = living(path) or is_trusted(path)
         if not (trusted or canary_process.is_whole(data_file(path))):
             raise StoreDamagedError(
                 f"the store at {path} is damaged",
@@ -188,8 +247,167 @@ def check_writable(path: Path, options: StoreOptions) -> None:
         StoreError: Its folder cannot be used.
         OSError: The disk refuses.
     """
-    folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
+    prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
     with TemporaryFile(prefix=FRESH, dir=path) as out:
         out.write(ROOM)
         out.flush()
         os.fsync(out.fileno())
+
+
+# ------------------------------------------------------------------- recovering a damaged store
+# Salvaging makes the log and the blocks consistent again, so that each event is in exactly one place.
+# A row of ``places`` that was not salvaged is made again from the block of the event; a block is
+# split into rows when one of its events also has a row of its own, or was forgotten.
+
+
+def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenReport:
+    """Make sure that the folder has an intact store or none, before it is opened.
+
+    The caller has the writer lock. ``map_size`` is in bytes of address space, for stores made here.
+    """
+    remove_former(path)
+    workshops = (SALVAGING, RESTORING, REPLAYING, f"{FRESH}*")
+    drafts = (f"{name}*.tmp" for name in (f"{BACKUPS}/", LAST_BACKUP, CURRENT))
+    for leftover in (entry for name in (*workshops, *drafts) for entry in path.glob(name)):
+        remove(leftover)
+    data = data_file(path)
+    report = OpenReport(created=not data.exists(), unclean_stop=is_unclean(path))
+    if report.created or is_trusted(path) or canary_process.is_whole(data):
+        return report
+    return replace(recover(path, now(), map_size), unclean_stop=report.unclean_stop)
+
+
+def is_trusted(path: Path) -> bool:
+    """Return whether the data file is as its last writer left it, so that no canary reads it.
+
+    The writer closed it, or its process was killed and nothing else happened.
+    """
+    return is_as_left(path) and not canary_process.looks_cut(data_file(path))
+
+
+def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
+    """Replace a damaged store in one rename, losing as little as possible.
+
+    The replacement is its readable part or the newest good backup, whichever has more events; else
+    an empty store. ``now`` names the folder that the damaged file moves to.
+    """
+    logger.error("the store at {} is damaged; salvaging", path)
+    workshop = path / SALVAGING
+    workshop.mkdir(mode=0o700)
+    salvaged = _salvage(data_file(path), workshop, map_size, now)
+    backups = (made.file for made in reversed(backups_of(path)))
+    backup = next(filter(canary_process.is_usable, backups), None)
+    if backup and sum(count_rows(backup, table) for table in EVENTS) > salvaged:
+        (workshop / DATA).unlink()
+        copy_file(backup, workshop / DATA)
+        salvaged = 0
+    else:
+        backup = None
+    if forgotten := read_unerased(path):
+        _forget_again(forgotten, workshop)
+    aside = put_aside(path, CORRUPT, now)
+    point_to(path, name_generation(path, generation(workshop)))
+    remove_former(path)
+    remove(workshop)
+    logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
+    return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
+
+
+def _forget_again(forgotten: Sequence[tuple[bytes, bytes]], workshop: Path) -> None:
+    """Delete from the replacement what was forgotten and not erased yet."""
+    with closing(Environment(workshop)) as env:
+        forget_again(env, forgotten)
+    (workshop / LOCK).unlink(missing_ok=True)
+
+
+def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
+    """Make a store of the readable rows; return its number of events."""
+    canary_process.copy_whole_rows(data, workshop, map_size)
+    with closing(Environment(workshop)) as env:
+        transact(env, repair_blocks)
+        return transact(env, lambda tx: _rebuild(tx, now))
+
+
+def repair_blocks(tx: Transaction) -> None:
+    """Make log and blocks of a newly salvaged store consistent."""
+    reader = BlockReader(tx.get)
+    for table in blocks.TABLES:
+        for key in tx.keys(table):
+            try:
+                _repair_block(keys.id_of(key), reader.block(keys.id_of(key)), tx)
+            except StoreDamagedError:
+                tx.drop(table, key)
+    for key in tx.keys("cursors"):
+        if key.startswith(CURSOR.encode()):
+            tx.drop("cursors", key)  # unpacked events are to be packed again
+
+
+def _repair_block(number: int, block: Block, tx: Transaction) -> None:
+    """Write the locations of a block's events, or unpack the block."""
+    missing, elsewhere = [], []
+    for id in block.ids:
+        held = _block_with(id, tx)
+        if held < 0 and tx.get("tombstones", keys.turn_tombstone(id)) is None:
+            missing.append(id)
+        elif held != number:
+            elsewhere.append(id)
+    if elsewhere:
+        mine = [id for id in block.ids if id not in elsewhere]
+        unpack_block(number, block, mine, tx)
+        return
+    for id in missing:
+        key = keys.id_key(id)
+        tx.put(PLACES, key, encode_location(key, number))
+
+
+def _block_with(id: int, tx: Transaction) -> int:
+    """Return the recorded block of an event; 0 for a row of its own, -1 for neither."""
+    key = keys.id_key(id)
+    if tx.get("log", key) is not None:
+        return 0
+    value = tx.get(PLACES, key)
+    return -1 if value is None else decode_location(key, value)
+
+
+def _rebuild(tx: Transaction, now: datetime) -> int:
+    """Derive the rows that are not salvaged from those that are; return the number of events."""
+    last = events = 0
+    lost = []
+    sessions: dict[bytes, Session] = {}
+    for key, event in BlockReader(tx.get).events(tx.cursor):
+        if isinstance(event, DamagedRow):
+            for table in EVENTS:
+                tx.drop(table, key)
+            if event.table != "log":
+                lost.append(keys.id_of(key))
+            continue
+        events, last = events + 1, keys.id_of(key)
+        scoped = keys.scoped_id_key(event.scope, event.id)
+        tx.put("log_by_scope", scoped, codec.seal(scoped))
+        session = keys.name_key(event.session)
+        sessions[session] = fold_session(sessions.get(session), event)
+    for session, row in sessions.items():
+        tx.write_record("sessions", session, row)
+    tx.set_meta(UNENDED, [row.id for row in sessions.values() if row.ended is None])
+    _rebuild_meta(tx, max([last, *lost]), now)
+    if lost:
+        logger.error("{} events of damaged blocks are lost", len(lost))
+    return events
+
+
+def forgotten_ids(tx: Transaction) -> list[int]:
+    """Return the log ids of forgotten turns."""
+    return [keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key)]
+
+
+def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
+    last = max([last, *forgotten_ids(tx)])
+    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
+    tx.set_meta(FORMAT_ROW, FORMAT)
+    tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
+    for name, table in ((LAST_RUN, "runs"), (LAST_CALL, "calls")):
+        tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))
+    known = {bytes.fromhex(digest) for digest in tx.meta(EMBEDDERS, {})}
+    for key in tx.keys("vectors"):
+        if key[: keys.HASH] not in known:  # a forget would not find it
+            tx.drop("vectors", key)

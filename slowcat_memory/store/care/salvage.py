@@ -41,8 +41,8 @@ from slowcat_memory.records import (
     Run,
     Task,
 )
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.reader import decode_location
+from slowcat_memory.store import blocks
+from slowcat_memory.store.blocks import decode_location
 from slowcat_memory.store.disk import codec, keys, state
 from slowcat_memory.store.disk.envelope import HEADER, intact, trim_to_record
 from slowcat_memory.store.disk.folder import DATA
@@ -100,7 +100,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         PageReader(file) as reader,
         open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
     ):
-        _Salvage(reader, out, state.read_unerased(file.parent).tombstones).run()
+        _Salvage(reader, out, state.read_unerased(file.parent)).run()
         out.sync(True)
 
 

@@ -112,6 +112,7 @@ class Environment:
         readonly: bool = False,
         metasync: bool = True,
         outbox: Outbox | None = None,
+        is_copy: bool = False,
     ) -> None:
         """Open it, and create it if missing.
 
@@ -119,6 +120,7 @@ class Environment:
             map_size: Of a generation made here; one that exists keeps its own.
             metasync: Flush the meta page at each commit.
             outbox: Gets the change set of each transaction, where the store is a copy.
+            is_copy: Have a table of change sets in a store made here.
 
         Raises:
             StoreBusyError: This process has it open already.
@@ -131,7 +133,7 @@ class Environment:
         self.readonly = readonly
         self._map_size = map_size
         self._metasync = metasync
-        self.outbox = outbox
+        self.outbox, self._is_copy = outbox, is_copy or outbox is not None
         self._changed = threading.Condition()
         self._shut = False
         self._holding: Generation | None = None
@@ -223,22 +225,18 @@ class Environment:
                 raise StoreFormatError(
                     f"{self.path} has the format of another version of slowcat-memory"
                 )
+        names = (*NAMES, OUTBOX) if self._is_copy or OUTBOX.encode() in present else NAMES
         if self.readonly:
             if not present:
                 raise StoreError(f"no memory at {self.path} yet", hint="Start the agent once.")
-            tables = (*NAMES, OUTBOX) if OUTBOX.encode() in present else NAMES
-            return {name: env.open_db(name.encode(), create=False) for name in tables}
+            return {name: env.open_db(name.encode(), create=False) for name in names}
         # In one transaction, so that a new store has all of them or none.
         with env.begin(write=True) as txn:
-            names = NAMES if self.outbox is None else (*NAMES, OUTBOX)
             return {name: env.open_db(name.encode(), txn=txn) for name in names}
 
     def _read_outbox(self, made: Generation, outbox: Outbox) -> None:
         with made.env.begin() as txn:
-            cursor = txn.cursor(made.handles[OUTBOX])
-            first = keys.id_of(cursor.key()) if cursor.first() else 0
-            row = txn.get(keys.name_key(COPY), db=made.handles["meta"])
-            outbox.read(row, first)
+            outbox.read(txn.get(keys.name_key(COPY), db=made.handles["meta"]))
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
         lock = held.place.with_name(folder.LOCK)
@@ -346,6 +344,11 @@ class Environment:
             del self._written[number]
         ours = all(number in self._written for number in range(after + 1, upto + 1))
         return self._written[upto] if ours else None
+
+    @property
+    def map_size(self) -> int:
+        """Bytes of address space that the generation reserves."""
+        return int(self.env.info()["map_size"])
 
     def last_transaction(self) -> int:
         """Return the number of the last transaction of the generation; 0.4 us."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import zstandard
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk import codec, envelope, keys
@@ -140,41 +141,24 @@ class Outbox:
         """
         self._epoch, self._on_commit = epoch, on_commit
         self._state: CopyState | None = None
-        self._next: CopyState | None = None
-        self._dropped = self._dropping = 0
-        self._sent = 0
-        self._forgot = 0  # number of the last change set that forgets something
+        self.sent = 0  # number of the last change set that is known to be sent
+        self._forgot = 0  # number of the last one that forgets something
         self._clean = 0  # number up to which no byte is left in the file
 
-    def read(self, row: bytes | None, first: int) -> None:
-        """Read the copy's state, as the store is opened.
-
-        Args:
-            row: The row of ``meta``.
-            first: Number of the first change set that is kept; 0 for none.
+    def read(self, row: bytes | None) -> None:
+        """Read the copy's state, a row of ``meta``, as the store is opened.
 
         Raises:
             StoreDamagedError: The store is nobody's copy.
         """
         self._state = read_state(row)
-        state = self._copy
-        self._dropped = first - 1 if first else state.seq
-
-    @property
-    def _copy(self) -> CopyState:
         if self._state is None:
             raise StoreDamagedError("this folder is not the copy of a memory in a database")
-        return self._state
 
     @property
     def seq(self) -> int:
         """Number of the last change set that is committed here."""
         return self._state.seq if self._state else 0
-
-    @property
-    def dropped(self) -> int:
-        """Number up to which change sets are deleted here."""
-        return self._dropped
 
     @property
     def is_scrubbed(self) -> bool:
@@ -190,35 +174,37 @@ class Outbox:
 
     def note_sent(self, upto: int) -> None:
         """Record that change sets were sent; a later transaction deletes them here."""
-        self._sent = max(self._sent, upto)
+        self.sent = max(self.sent, upto)
 
     def trim(self, tx: "Transaction") -> None:
         """Delete what was sent."""
-        self._dropping = max(self._dropped, self._sent)
-        for seq in range(self._dropped + 1, self._dropping + 1):
-            tx.drop(OUTBOX, keys.id_key(seq))
+        for key in tx.keys(OUTBOX):
+            if keys.id_of(key) > self.sent:
+                return
+            tx.drop(OUTBOX, key)
 
-    def add_to(self, tx: "Transaction") -> None:
-        """Add a transaction's own change set to it, and delete what was sent."""
-        state = self._copy
+    def add_to(self, tx: "Transaction") -> CopyState | None:
+        """Add a transaction's own change set to it, and delete what was sent.
+
+        Returns the copy's state after it, for ``committed``.
+        """
+        state, changes = self._state, shared(tx.changes)
         self.trim(tx)
-        self._next = state
-        if changes := shared(tx.changes):
-            self._next = CopyState(
-                tenant=state.tenant, person=state.person, seq=state.seq + 1, epoch=self._epoch
-            )
-            if forgets(changes):
-                self._forgot = self._next.seq
-            body = pack_changes(changes)
-            tx.put(OUTBOX, *encode(Unsent(self._next.seq, self._epoch, _last_event(changes), body)))
-            tx.set_meta(COPY, msgspec.to_builtins(self._next))
+        if state is None or not changes:
+            return state
+        state = replace(state, seq=state.seq + 1, epoch=self._epoch)
+        if forgets(changes):
+            self._forgot = state.seq
+        unsent = Unsent(state.seq, self._epoch, _last_event(changes), pack_changes(changes))
+        tx.put(OUTBOX, *encode(unsent))
+        tx.set_meta(COPY, state)
+        return state
 
-    def committed(self) -> None:
+    def committed(self, state: CopyState | None) -> None:
         """Record that the transaction of the last ``add_to`` is on disk."""
-        before, now = self._copy, self._next or self._copy
-        self._state, self._dropped = now, self._dropping
-        if now.seq > before.seq:
-            self._on_commit(now.seq)
+        before, self._state = self.seq, state
+        if self.seq > before:
+            self._on_commit(self.seq)
 
 
 def read_state(row: bytes | None) -> CopyState | None:

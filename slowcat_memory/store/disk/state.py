@@ -19,10 +19,8 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from slowcat_memory.clock import boot_id
-from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.folder import (
     FORGOTTEN,
@@ -33,7 +31,6 @@ from slowcat_memory.store.disk.folder import (
     data_file,
     sync_dir,
 )
-from slowcat_memory.store.disk.tables import PENDING
 
 RENEW_S = 1.0  # between two renewals of the time of STATE while transactions are written
 LATE_S = 3.0  # a write later than this after the last renewal is not of those who vouched
@@ -108,30 +105,12 @@ def _running(data: os.stat_result) -> str:
 
 # ------------------------------------------------------------------- forgotten, and not erased yet
 # Until an erasure, free pages of the data file hold what was forgotten, and damage may take its
-# tombstones alone, or the row of the erasure that hides what is still to be deleted. With a file
-# beside the data file a salvage knows them all the same. One row a line, key and envelope as hex:
-# numbers and ids, never the text of a turn or a memory.
-
-ORDER = keys.name_key(PENDING)
-
-
-class Unerased(NamedTuple):
-    """What is forgotten and not erased yet.
-
-    Attributes:
-        tombstones: Rows of ``tombstones``.
-        order: The latest row of the erasure under way: its envelope, None without one.
-    """
-
-    tombstones: list[tuple[bytes, bytes]]
-    order: bytes | None
-
-    def __bool__(self) -> bool:
-        return bool(self.tombstones or self.order)
+# tombstones alone. With a file beside the data file a salvage knows them all the same. One row a
+# line, key and envelope as hex: numbers and hashes, never the text of a turn or a memory.
 
 
 def add_unerased(folder: KnownFolder, rows: Iterable[tuple[bytes, bytes]]) -> int:
-    """Add rows before they are committed, flushed; return the size of the file before.
+    """Add tombstones before they are committed, flushed; return the size of the file before.
 
     Raises:
         OSError: The disk refuses.
@@ -159,18 +138,16 @@ def clear_unerased(folder: KnownFolder) -> None:
         os.unlink(FORGOTTEN, dir_fd=folder.fd)
 
 
-def read_unerased(path: Path) -> Unerased:
-    """Read the file in a store's folder; a line that a power loss cut is left out."""
-    tombstones, order = [], None
+def read_unerased(path: Path) -> list[tuple[bytes, bytes]]:
+    """Return the tombstones in a store's folder; a line that a power loss cut is left out."""
+    tombstones = list[tuple[bytes, bytes]]()
     with suppress(OSError):
         for line in (path / FORGOTTEN).read_bytes().split(b"\n")[:-1]:
             with suppress(ValueError):
                 key, value = (bytes.fromhex(part) for part in line.decode("ascii").split())
-                if intact(key, value) and key == ORDER:
-                    order = value
-                elif intact(key, value):
+                if intact(key, value):
                     tombstones.append((key, value))
-    return Unerased(tombstones, order)
+    return tombstones
 
 
 def _line(key: bytes, value: bytes) -> bytes:

@@ -101,8 +101,8 @@ TABLES = (
         "JSON",
         "bookkeeping",
         (NamedBy.NOTHING,),
-        "counters, clocks, keys of embedders; the list of open sessions follows `sessions`; the "
-        "erasure under way is deleted when it is done",
+        "counters, clocks, keys of embedders; the list of open sessions follows `sessions`; what is "
+        "to be erased is deleted when it is",
     ),
 )
 
@@ -118,7 +118,7 @@ LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_CALL = "last_call"  # int: number of the last row of ``calls``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
-PENDING = "erasure"  # rows.pending.Pending: what is to be erased; missing when nothing is
+PENDING = "erasure"  # rows.forget.Pending: what is to be erased; missing when nothing is
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
 CLOCK = "clock"  # TrustedTime; missing while the wall clock was never doubted
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

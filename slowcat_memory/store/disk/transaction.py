@@ -6,8 +6,9 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
 
 ROWS = 5000  # in one transaction of a copy
+TRIES = 3  # of a change that is made beside the writers
 
 
 class Transaction:
@@ -49,6 +51,11 @@ class Transaction:
     def merge(self, other: "Transaction") -> None:
         for table, rows in other._rows.items():
             self._rows.setdefault(table, {}).update(rows)
+
+    @property
+    def number(self) -> int:
+        """The number of the LMDB transaction, in its generation of the file."""
+        return int(self._txn.id())
 
     def tables(self) -> list[str]:
         return list(self._handles)
@@ -100,9 +107,8 @@ class Transaction:
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
     def forgetting(self) -> list[tuple[bytes, bytes]]:
-        """Return the rows put here that name what is forgotten: tombstones, and the erasure's."""
-        erasure = self._rows.get("meta", {}).get(state.ORDER)
-        rows = (*self._rows.get("tombstones", {}).items(), (state.ORDER, erasure))
+        """Return the tombstones that are put here."""
+        rows = self._rows.get("tombstones", {}).items()
         return [(key, value) for key, value in rows if value is not None]
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -193,20 +199,45 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                     undo.callback(state.take_back_unerased, env.folder, size)
                 if writes := not tx.empty():
                     if env.outbox is not None:
-                        env.outbox.add_to(tx)
+                        copy_state = env.outbox.add_to(tx)
                     tx.write()
-                number, reached = txn.id(), (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
+                number, reached = tx.number, (tx.meta(NEXT_ID, 1), tx.meta(LAST_CHANGE, 0))
                 txn.commit()
                 undo.pop_all()
             if writes:  # one that changes nothing gets no number of its own
                 env.committed(number, *reached)
             if writes and env.outbox is not None:
-                env.outbox.committed()
+                env.outbox.committed(copy_state)
             if tx.erased():
                 state.clear_unerased(env.folder)
             return result
         except lmdb.MapFullError:
             copy_and_swap(env, larger=2)
+
+
+def change_beside(env: Environment, run: Run, change: Callable[[Transaction], T]) -> T:
+    """Make a change beside the writers, and commit it if nobody else has committed meanwhile.
+
+    So the writers wait for the writing of its rows alone. After ``TRIES`` it is made under the write
+    lock. ``run`` runs what writes on the thread that owns this process's writes.
+    """
+    for _ in range(TRIES):
+        with reading(env) as tx:
+            seen, number = env.env, tx.number
+            result = change(tx)
+        if tx.empty() or run(partial(transact, env, partial(_merge_next, env, seen, number, tx))):
+            return result
+    under_lock: T = run(partial(transact, env, change))
+    return under_lock
+
+
+def _merge_next(
+    env: Environment, seen: object, number: int, made: Transaction, tx: Transaction
+) -> bool:
+    is_next = env.env is seen and tx.number == number + 1
+    if is_next:
+        tx.merge(made)
+    return is_next
 
 
 def copy_and_swap(env: Environment, larger: int = 1) -> None:
@@ -248,22 +279,27 @@ def copy_out(env: Environment, to: Path, larger: int = 1) -> int:
         StoreDamagedError: It lacks rows; it is removed.
         StoreError: LMDB or the disk refuses; the partial copy is removed.
     """
+    with reading(env) as tx:
+        write_copy(tx, to, larger * env.map_size)
+        return tx.number
+
+
+def write_copy(tx: Transaction, to: Path, map_size: int, omitting: Sequence[str] = ()) -> None:
+    """Write the rows of a transaction to a new file as ``copy_out`` does, but for some tables."""
     os.close(create(to))
-    map_size = larger * int(env.env.info()["map_size"])
     try:
         with open_alone(to, map_size) as out:
-            with env.reading() as (txn, handles):
-                number = txn.id()
-                for name, db in handles.items():
-                    if _copy_table(txn.cursor(db), out, name) != txn.stat(db)["entries"]:
-                        raise StoreDamagedError(f"a copy of {env.path} lacks rows of {name}")
+            for name in tx.tables():
+                if name in omitting:
+                    continue
+                if _copy_table(tx.cursor(name), out, name) != tx.count(name):
+                    raise StoreDamagedError(f"a copy lacks rows of {name}")
             out.sync(True)
     except BaseException as error:
         to.unlink()
         if isinstance(error, lmdb.Error):
             raise StoreFullError(f"cannot copy to {to}: {error}") from error
         raise
-    return number
 
 
 def open_alone(file: Path, map_size: int = 0, *, readonly: bool = False) -> lmdb.Environment:

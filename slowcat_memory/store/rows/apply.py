@@ -2,7 +2,7 @@
 
 Nothing here touches the disk. Forgotten data stays deleted: a memory made from a forgotten turn, or
 a vector of a forgotten memory, is skipped, because the step that made it may have begun before the
-forget (see ``pending``).
+forget (see ``bookkeeping``).
 
 A vector was made of one text, so it is deleted when that text changes; the same batch may have the
 new one. Contexts and keys are deleted with their memory. A memory made from a local-only one is
@@ -48,7 +48,7 @@ from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
-from slowcat_memory.store.rows.pending import (
+from slowcat_memory.store.rows.bookkeeping import (
     any_forgotten,
     drop_vectors,
     exists,

@@ -1,18 +1,21 @@
 """Rows about other rows: sessions, cursors, tasks, runs, the ledger, changes, manifests."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk_id, session_in
-from slowcat_memory.errors import StoreError
+from slowcat_memory.core.memory import chunk, chunk_id, indexed_text, session_in, turn_of
+from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import (
+    Context,
     Cursor,
     Event,
+    Key,
     LedgerEntry,
     Manifest,
+    Memory,
     Session,
     Task,
     TrustedTime,
@@ -20,11 +23,20 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
+from slowcat_memory.store.blocks import EVENTS, BlockReader
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CALL, LAST_CHANGE, LAST_RUN, UNENDED
+from slowcat_memory.store.disk.tables import (
+    CLOCK,
+    EMBEDDERS,
+    EPOCH,
+    LAST_CALL,
+    LAST_CHANGE,
+    LAST_RUN,
+    UNENDED,
+)
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows.pending import any_forgotten, names_forgotten
 
+Subject = tuple[str, str]  # scope, id
 LATEST = 2**64 - 1
 
 
@@ -253,3 +265,78 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
 
 def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
     tx.set_meta(CLOCK, msgspec.to_builtins(time))
+
+
+# ------------------------------------------------------------------- subjects of derived rows
+# Forgotten data stays deleted: the step that made a row may have begun before the forget.
+
+
+def exists(scope: str, memory: str, tx: Transaction) -> bool:
+    """Return whether a memory, or a chunk's turn, exists."""
+    turn = turn_of(memory)
+    if turn and any(tx.get(table, keys.id_key(turn)) is not None for table in EVENTS):
+        return True
+    return tx.get("memories", keys.scoped_key(scope, memory)) is not None
+
+
+def turn_at(id: int, tx: Transaction) -> Turn | None:
+    """Return a turn of the log; None for another event, or a damaged one."""
+    try:
+        event = BlockReader(tx.get).event(keys.id_key(id)) if id else None
+    except StoreDamagedError:
+        return None
+    return event if isinstance(event, Turn) else None
+
+
+def memory_or_chunk(scope: str, id: str, tx: Transaction) -> Memory | None:
+    """Return a memory, or the chunk of a turn that has no row yet; None for a voice command's."""
+    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    if memory is None and (turn := turn_at(turn_of(id), tx)) and turn.scope == scope:
+        return None if turn.aside else chunk(turn)
+    return memory
+
+
+def write_memory(memory: Memory, tx: Transaction) -> None:
+    """Write a memory. A chunk's context has a row of its own, so it is not included."""
+    row = replace(memory, context="") if turn_of(memory.id) else memory
+    tx.write_record("memories", keys.scoped_key(memory.scope, memory.id), row)
+
+
+def text_of(scope: str, id: str, tx: Transaction) -> str:
+    """Return the text of a memory or key to be embedded, its context included.
+
+    "" when there is none, or it is damaged.
+    """
+    row = keys.scoped_key(scope, id)
+    if key := tx.read(Key, "keys", row):
+        return key.text
+    memory = memory_or_chunk(scope, id, tx)
+    if memory is None:
+        return ""
+    context = tx.read(Context, "contexts", row)
+    return indexed_text(replace(memory, context=context.text) if context else memory)
+
+
+def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
+    """Return whether an id is a forgotten memory's, or that of a forgotten turn's chunk."""
+    if tx.get("tombstones", keys.memory_tombstone(scope, memory)) is not None:
+        return True
+    turn = turn_of(memory)
+    return turn > 0 and any_forgotten((turn,), tx)
+
+
+def any_forgotten(turns: Iterable[int], tx: Transaction) -> bool:
+    """Return whether any of the turns is forgotten."""
+    return any(tx.get("tombstones", keys.turn_tombstone(turn)) is not None for turn in turns)
+
+
+def embedders(tx: Transaction) -> list[str]:
+    """Return the key of every embedder that ever made a vector here."""
+    return list(tx.meta(EMBEDDERS, {}).values())
+
+
+def drop_vectors(subjects: Collection[Subject], tx: Transaction) -> None:
+    """Delete all vectors of memories or keys, by every embedder, with those of tokens."""
+    for embedder in embedders(tx) if subjects else ():
+        for scope, id in subjects:
+            tx.drop("vectors", keys.vector_key(embedder, scope, id))

@@ -1,19 +1,18 @@
 """Moves events from tier to tier, in small steps.
 
 Theory of operation. ``core.retention.tiering`` decides the tier of each event. Here a background
-thread reads a slice of the log, packs blocks, and passes them to the writer a few at a time,
-between two of the conversation's own writes. A write checks that every row is unchanged since it
-was packed, and then puts the blocks, deletes the rows and writes the events' locations, all in one
-transaction: so at every moment each event is in exactly one place. If anything was forgotten
-meanwhile, the check fails, and the round ends.
+thread reads a slice of the log, and moves a few blocks at a time: a step packs them beside the
+writers, puts the blocks, deletes the rows and writes the events' locations, all in one transaction:
+so at every moment each event is in exactly one place. If what a step is to move was forgotten
+meanwhile, the round ends.
 """
 
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -23,12 +22,15 @@ from slowcat_memory.core.retention.importance import use_score
 from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, Held, LedgerEntry, Memory, Session, Turn
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import COLD, WARM, Head, ZstdPacker
-from slowcat_memory.store.blocks.reader import (
+from slowcat_memory.store import blocks
+from slowcat_memory.store.blocks import (
+    COLD,
     PLACES,
+    WARM,
     BlockCache,
     BlockReader,
+    Head,
+    ZstdPacker,
     block_of,
     encode_location,
 )
@@ -38,7 +40,6 @@ from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.disk.transaction import Transaction, reading
 from slowcat_memory.store.rows.bookkeeping import move_cursor
-from slowcat_memory.store.writer.write_queue import Ack, Change
 
 SLICE = 2048  # events examined in one snapshot
 EVENTS = 256  # moved in one transaction: about a millisecond of the writer's time
@@ -48,40 +49,26 @@ CURSOR = "tiers/"  # followed by the namespace
 KEY_BYTES = 8
 LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
 
-Submit = Callable[[Change], Ack]
+T = TypeVar("T")
 Stop = Callable[[], bool]
 
 
+class Commit(Protocol):
+    """Makes a change beside the writers and commits it (``transaction.change_beside``)."""
+
+    def __call__(self, change: Callable[[Transaction], T], /) -> T: ...
+
+
 class OvertakenError(StoreError):
-    """Packed rows have changed meanwhile, because of a forget."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlockMove:
-    """A block to be written, and the rows that it replaces.
-
-    Attributes:
-        to: Its table.
-        value: Its row.
-        events: Number of events.
-        rows: Keys and rows of the log that it replaces; none when a block is repacked.
-        before: For a repacked block: its warm row.
-    """
-
-    number: int
-    to: str
-    value: bytes
-    events: int
-    rows: tuple[tuple[bytes, bytes], ...] = ()
-    before: bytes | None = None
+    """What is to be moved is not there any more, because of a forget."""
 
 
 class TierMover:
     """Moves the events of a store's namespaces; one thread at a time."""
 
-    def __init__(self, env: Environment, submit: Submit, cache: BlockCache) -> None:
-        """Read from ``env``; ``submit`` passes a change to the writer."""
-        self._env, self._submit, self._cache = env, submit, cache
+    def __init__(self, env: Environment, commit: Commit, cache: BlockCache) -> None:
+        """Read from ``env``, write by ``commit``."""
+        self._env, self._commit, self._cache = env, commit, cache
         self._lock = threading.Lock()
 
     def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> Aged:
@@ -110,21 +97,18 @@ class TierMover:
                 view = TierView(tx, self._cache)
                 at = view.cursor(scope)
                 rows, upto, last = view.slice(scope, max(upto, at.position), hot, SLICE)
-                values = {id: tx.get("log", keys.id_key(id)) or b"" for id in waiting | rows}
-                rows = {id: row for id, row in (waiting | rows).items() if values[id]}
+                rows = waiting | rows
                 unfinished = view.unfinished({row.session for row in rows.values()}, upto)
             shares, left = policy.share(list(rows.values()), unfinished, options)
             for batch in _batched(shares):
                 if stop():
                     return Aged(warmed=warmed, done=False)
-                moves = [_pack_warm(scope, ids, values) for ids in batch]
-                self._submit(partial(move_blocks, moves)).wait(None)
-                warmed += sum(len(ids) for ids in batch)
+                warmed += self._commit(partial(pack_warm, scope, batch))
             waiting = {id: rows[id] for id in left}
             reached = min(left, default=upto + 1) - 1
             if shares or reached > at.position:
                 cursor = replace(at, position=reached, note="" if shares else at.note)
-                self._submit(partial(move_cursor, cursor)).wait(None)
+                self._commit(partial(move_cursor, cursor))
         return Aged(warmed=warmed)
 
     def _cool(
@@ -140,31 +124,10 @@ class TierMover:
         for first in range(0, len(due), BLOCKS):
             if stop():
                 return replace(aged, done=False)
-            moves = [self._pack_cold(number, packer) for number in due[first : first + BLOCKS]]
-            made = [move for move in moves if move is not None]
-            self._submit(partial(move_blocks, made)).wait(None)
-            aged = replace(aged, cooled=aged.cooled + sum(move.events for move in made))
-        self._submit(partial(move_cursor, replace(at, note=key))).wait(None)
+            cooled = self._commit(partial(pack_cold, due[first : first + BLOCKS], packer))
+            aged = replace(aged, cooled=aged.cooled + cooled)
+        self._commit(partial(move_cursor, replace(at, note=key)))
         return aged
-
-    def _pack_cold(self, number: int, packer: ZstdPacker) -> BlockMove | None:
-        """Pack a block by zstd; None for a damaged one, which is not moved."""
-        key = keys.id_key(number)
-        with reading(self._env) as tx:
-            value = tx.get(WARM, key)
-        if not value:
-            raise OvertakenError("a block was forgotten before it was packed")
-        try:
-            block = BlockReader.unpack(key, value)
-        except StoreDamagedError:
-            return None
-        return BlockMove(
-            number=number,
-            to=COLD,
-            value=packer.row(key, block.head, block.plain),
-            events=len(block.ids),
-            before=value,
-        )
 
 
 def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
@@ -178,47 +141,38 @@ def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
         yield batch
 
 
-def _pack_warm(scope: str, ids: Sequence[int], values: dict[int, bytes]) -> BlockMove:
-    rows = tuple((keys.id_key(id), values[id]) for id in ids)
-    bodies = [codec.unseal(key, value) for key, value in rows]
-    events = [blocks.decode_event(body) for body in bodies]
-    key = keys.id_key(ids[0])
-    head = blocks.make_head(scope, events[0].session, events)
-    plain = blocks.join_events(list(zip(ids, bodies, strict=True)))
-    return BlockMove(
-        number=ids[0],
-        to=WARM,
-        value=blocks.lz4_row(key, head, plain),
-        events=len(ids),
-        rows=rows,
-    )
+def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> int:
+    """Move events from rows of their own into blocks, one for each share; return how many."""
+    for ids in shares:
+        key, bodies = keys.id_key(ids[0]), dict[int, bytes]()
+        for id in ids:
+            row = keys.id_key(id)
+            if (value := tx.get("log", row)) is None:
+                raise OvertakenError("an event was forgotten before it was packed")
+            bodies[id] = codec.unseal(row, value)
+            tx.drop("log", row)
+            tx.put(PLACES, row, encode_location(row, ids[0]))
+        events = [blocks.decode_event(body) for body in bodies.values()]
+        head = blocks.make_head(scope, events[0].session, events)
+        tx.put(WARM, key, blocks.lz4_row(key, head, blocks.join_events(list(bodies.items()))))
+    return sum(map(len, shares))
 
 
-def move_blocks(moves: Sequence[BlockMove], tx: Transaction) -> None:
-    """Write blocks, and delete the rows that they replace.
-
-    Raises:
-        OvertakenError: A row has changed since it was packed; nothing is written.
-    """
-    for move in moves:
-        key = keys.id_key(move.number)
-        _check_unchanged(move, key, tx)
-        if move.before is not None:
-            tx.drop(WARM, key)
-        tx.put(move.to, key, move.value)
-        for at, _ in move.rows:
-            tx.drop("log", at)
-            tx.put(PLACES, at, encode_location(at, move.number))
-
-
-def _check_unchanged(move: BlockMove, key: bytes, tx: Transaction) -> None:
-    same = [tx.get("log", at) == value for at, value in move.rows]
-    if move.before is None:
-        same += [tx.get(table, key) is None for table in blocks.TABLES]
-    else:
-        same.append(tx.get(WARM, key) == move.before)
-    if not all(same):
-        raise OvertakenError("something was forgotten while it was packed")
+def pack_cold(numbers: Sequence[int], packer: ZstdPacker, tx: Transaction) -> int:
+    """Pack warm blocks by zstd; return how many events they hold. A damaged one is not moved."""
+    events = 0
+    for number in numbers:
+        key = keys.id_key(number)
+        if (value := tx.get(WARM, key)) is None:
+            raise OvertakenError("a block was forgotten before it was packed")
+        try:
+            block = BlockReader.unpack(key, value)
+        except StoreDamagedError:
+            continue
+        tx.drop(WARM, key)
+        tx.put(COLD, key, packer.row(key, block.head, block.plain))
+        events += len(block.ids)
+    return events
 
 
 # ------------------------------------------------------------------- what the tiers have

@@ -42,7 +42,7 @@ HALF_WAY = (
 )
 
 DAMAGED = (
-    "from slowcat_memory.store.blocks import reader\n"
+    "from slowcat_memory.store import blocks\n"
     "read = reader.BlockReader.event\n"
     "def once(self, key):\n"
     "    reader.BlockReader.event = read\n"

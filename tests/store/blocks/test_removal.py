@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import Forget
-from slowcat_memory.store import Store
-from slowcat_memory.store.blocks import block as blocks
+from slowcat_memory.store import Store, blocks
 from tests.harness.samples import at, turn
 from tests.support.tiered_stores import (
     SMALL,

@@ -97,7 +97,7 @@ def test_a_store_with_a_poisoned_counter_appends_and_is_healed_by_a_good_backup(
 
 
 def test_what_unexpected_content_leads_to_is_an_error_of_ours() -> None:
-    from slowcat_memory.store.care.restore import errors_of
+    from slowcat_memory.store.care.backups import errors_of
 
     for error in (KeyError("x"), struct.error("x"), TypeError("x"), ValueError("x")):
         with pytest.raises(StoreDamagedError, match=r"kept\.mdb"), errors_of("kept.mdb"):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import lmdb
 import pytest
 
 from slowcat_memory.core.retention.tiering import TierOptions
@@ -14,7 +13,6 @@ from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, data_file
 from slowcat_memory.store.care import canary_process, salvage
-from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk import canary, keys
 from slowcat_memory.store.disk.page_reader import (
     FREE,
@@ -364,10 +362,10 @@ def test_salvage_a_backup_that_is_restored_forgets_what_was_forgotten_since(
 
 
 @pytest.mark.parametrize("lost", ["meta", "main", "log", "whole file"])
-def test_salvage_what_is_hidden_and_not_deleted_yet_does_not_come_back(
-    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(
+    store: Store, path: Path, lost: str
 ) -> None:
-    """A kill comes between the order to forget and the first row that goes; then damage."""
+    """A kill comes between the deletion and the erasure; then damage."""
     for n in range(1, 60):
         store.append(turn(n, text=f"{n}"))
     store.flush()
@@ -375,9 +373,7 @@ def test_salvage_what_is_hidden_and_not_deleted_yet_does_not_come_back(
     store.apply("j", WriteBatch(memories=tuple(made))).wait(30)
     if lost == "whole file":
         store.backup()
-    monkeypatch.setattr(Erasure, "_delete", _cannot)
     store.forget([Forget(turns=(7,)), Forget(scope="anna", memories=("note/2",))], erase=False)
-    monkeypatch.undo()
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
     data = data_file(killed)
@@ -395,36 +391,13 @@ def test_salvage_what_is_hidden_and_not_deleted_yet_does_not_come_back(
     assert not (killed / "forgotten").exists()
 
 
-def _cannot(*_: object) -> None:
-    raise OSError
-
-
 def pages_with(data: Path, key: bytes) -> list[int]:
     with PageReader(data) as reader:
         leaves = [n for n in range(reader.pages) if reader.flags(reader.page(n), n) == LEAF]
         return [n for n in leaves if any(x.key == key for x in reader.leaf(reader.page(n))[0])]
 
 
-def test_salvage_a_damaged_row_of_the_erasure_shows_nothing_again(
-    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for n in range(1, 9):
-        store.append(turn(n))
-    monkeypatch.setattr(Erasure, "_delete", _cannot)
-    store.forget(Forget(turns=(3,)), erase=False)
-    monkeypatch.undo()
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
-    with lmdb.open(str(killed), max_dbs=40, map_size=1 << 26) as env:
-        meta = env.open_db(b"meta")
-        with env.begin(write=True) as txn:
-            value = txn.get(b"erasure", db=meta)
-            txn.put(b"erasure", value[:-1] + bytes([value[-1] ^ 1]), db=meta)
-    with Store.open(killed, options=SMALL) as again:
-        assert set(here(again)) == {1, 2, 4, 5, 6, 7, 8}
-
-
-def test_salvage_an_order_that_was_never_committed_is_not_carried_out(
+def test_salvage_a_forget_that_was_never_committed_is_not_carried_out(
     store: Store, path: Path
 ) -> None:
     for n in range(1, 9):

@@ -6,11 +6,11 @@ import inspect
 import textwrap
 
 from slowcat_memory import records
-from slowcat_memory.store.blocks.block import Head
+from slowcat_memory.store.blocks import Head
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.disk.tables import TABLES
-from slowcat_memory.store.rows.pending import Pending
+from slowcat_memory.store.rows.forget import Pending
 
 ROWS = (
     *(records.Turn, records.SessionEdge, records.Session, records.Memory, records.Made),
@@ -20,7 +20,7 @@ ROWS = (
     *(records.Statement, records.Ending),
     *(Head, CopyState, Unsent),
 )
-DIGESTS = {"slowcat-6": "773fc3aa78331a9f"}
+DIGESTS = {"slowcat-7": "1bdfe7f34416e852"}
 
 
 def fields_of(kind: type) -> list[str]:

@@ -25,13 +25,12 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
+from slowcat_memory.store import Store, StoreOptions, blocks
+from slowcat_memory.store.blocks import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction, transact
-from slowcat_memory.store.rows import forget, forget_select
+from slowcat_memory.store.rows import forget
 from tests.harness.samples import at, edge, memory, token, turn
 
 BASE = 0xA1B2C3  # ids whose bytes occur nowhere else
@@ -170,7 +169,7 @@ def test_forget_tables_every_table_declares_how_its_rows_name_their_sources() ->
             assert ways == {NamedBy.NOTHING} and table.reason, table.name
         else:
             assert ways <= {*forget.TESTS, *forget.RULES}, table.name
-            assert table.name in forget_select.RECORDS or not ways & {*forget.TESTS}, table.name
+            assert table.name in forget.RECORDS or not ways & {*forget.TESTS}, table.name
     assert {*forget.TESTS}.isdisjoint(forget.RULES)
     assert {*forget.TESTS, *forget.RULES, NamedBy.NOTHING} == set(NamedBy)
 

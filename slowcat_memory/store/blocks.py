@@ -1,0 +1,484 @@
+"""Blocks: many events of one session, compressed together: the warm and cold tiers.
+
+One turn alone does not compress; a session's turns do, because they share names, keys and words. A
+block's row is a short header in plain msgpack, so that statistics and policy need not unpack it,
+followed by the packed part: an index of the events, then their bytes one after the other, exactly
+as they were in rows of their own. So one event is read by unpacking one block and decoding that
+event alone. Warm blocks are packed by LZ4, cold ones by zstd, which is imported on first use: a store
+without cold blocks never needs it.
+
+An event is either in ``log`` or in a block; then ``places`` has the block's number: the log id of
+the first event that the block was made of. The number is not a value in ``log``, because LMDB
+reuses the space of deleted rows only, not of values that became smaller.
+"""
+
+import heapq
+import struct
+import threading
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import inf
+from typing import NamedTuple
+
+import lmdb
+import lz4.block
+import msgspec
+from msgspec import Struct
+
+from slowcat_memory.core.retention.importance import importance_of_words
+from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.records import Event, Turn
+from slowcat_memory.store.disk import codec, envelope, keys
+from slowcat_memory.store.disk.envelope import HEADER
+from slowcat_memory.store.disk.transaction import Transaction
+
+WARM, COLD = "warm", "cold"
+TABLES = (COLD, WARM)  # most events are in the first
+LZ4, ZSTD = 1, 2
+MAX_UNPACKED = codec.MAX_BODY + (1 << 20)  # bytes: the largest event, and an index
+
+_SIZE = struct.Struct("<H")
+_INDEX = struct.Struct("<I")
+
+
+class Head(Struct, frozen=True, array_like=True):
+    """A block's header, readable without unpacking the block.
+
+    Attributes:
+        codec: ``LZ4`` or ``ZSTD``.
+        unpacked: Bytes of the packed part, unpacked.
+        events: Number of events.
+        turns: How many of them are turns.
+        last: Time of the last event, seconds since the epoch.
+        words: The importance of its most important words.
+    """
+
+    scope: str
+    session: str
+    codec: int
+    unpacked: int
+    events: int
+    turns: int
+    last: float
+    words: float
+
+
+class _Index(Struct, frozen=True, array_like=True):
+    """Position of each event: the difference of its id to the previous one, and its size."""
+
+    steps: list[int]
+    sizes: list[int]
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_head = msgspec.msgpack.Decoder(Head).decode
+_index = msgspec.msgpack.Decoder(_Index).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An unpacked block.
+
+    Attributes:
+        ids: Log ids of its events, in order.
+        ends: Start of the first event's bytes, then the end of each event's.
+        plain: The unpacked part.
+    """
+
+    head: Head
+    ids: tuple[int, ...]
+    ends: tuple[int, ...]
+    plain: bytes
+
+    def body(self, id: int) -> bytes:
+        """Return an event's bytes, as in a row of its own; ``StoreDamagedError`` if missing."""
+        at = bisect_left(self.ids, id)
+        if at == len(self.ids) or self.ids[at] != id:
+            raise StoreDamagedError("a block lacks an event that it should hold")
+        return self.plain[self.ends[at] : self.ends[at + 1]]
+
+    def bodies(self) -> Iterator[tuple[int, bytes]]:
+        return ((id, self.body(id)) for id in self.ids)
+
+
+def decode_event(body: bytes) -> Event:
+    return codec.decode_body(Event, body)  # type: ignore[arg-type]
+
+
+def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return the bytes to pack: an index, then the events one after the other.
+
+    ``events`` are log ids and bytes, in log order; at least one.
+    """
+    ids = [id for id, _ in events]
+    steps = [ids[0], *(after - before for before, after in pairwise(ids))]
+    index = _pack(_Index(steps, [len(body) for _, body in events]))
+    return b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
+
+
+def make_head(
+    scope: str, session: str, events: Sequence[Event], words_at_most: float = inf
+) -> Head:
+    """Return the header of a block of events in log order, at least one; not packed yet.
+
+    ``words_at_most`` is a known bound of the importance of their words.
+    """
+    turns = [event for event in events if isinstance(event, Turn)]
+    return Head(
+        scope=scope,
+        session=session,
+        codec=0,
+        unpacked=0,
+        events=len(events),
+        turns=len(turns),
+        last=events[-1].at.timestamp(),
+        words=_most_important(turns, words_at_most),
+    )
+
+
+def _most_important(turns: Sequence[Turn], at_most: float) -> float:
+    """Return the importance of the most important words; stops when the bound is reached."""
+    most = 0.0
+    for turn in turns:
+        if most >= at_most:
+            break
+        most = max(most, importance_of_words(turn.text))
+    return most
+
+
+def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
+    packed = lz4.block.compress(plain, store_size=False)
+    return make_row(key, head, LZ4, len(plain), packed)
+
+
+class ZstdPacker:
+    """Packs cold blocks; one thread at a time."""
+
+    def __init__(self, level: int) -> None:
+        import zstandard
+
+        self._zstd = zstandard.ZstdCompressor(
+            level=level,
+            write_checksum=False,  # the envelope has one
+            write_content_size=False,  # the header has it
+        )
+
+    def row(self, key: bytes, head: Head, plain: bytes) -> bytes:
+        return make_row(key, head, ZSTD, len(plain), self._zstd.compress(plain))
+
+
+def make_row(key: bytes, head: Head, codec: int, unpacked: int, packed: bytes) -> bytes:
+    """Return a block's envelope, with codec and unpacked size set in its header."""
+    made = msgspec.structs.replace(head, codec=codec, unpacked=unpacked)
+    front = _pack(made)
+    return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
+
+
+class BlockParts(NamedTuple):
+    """A block's header and packed part, not unpacked."""
+
+    head: Head
+    packed: bytes
+
+
+def read_head(value: bytes) -> Head:
+    """Return the header in an envelope without checking the envelope: to count and to choose.
+
+    Raises:
+        StoreDamagedError: There is none.
+    """
+    try:
+        begin = HEADER.size + _SIZE.size
+        return _head(value[begin : begin + _SIZE.unpack_from(value, HEADER.size)[0]])
+    except (struct.error, msgspec.MsgspecError) as error:
+        raise StoreDamagedError("a block has no head") from error
+
+
+def split_row(key: bytes, value: bytes) -> BlockParts:
+    """Return header and packed part of a block's envelope.
+
+    Raises:
+        StoreDamagedError: It is not as written.
+    """
+    body = codec.unseal(key, value)
+    head = read_head(value)
+    if not 0 <= head.unpacked <= MAX_UNPACKED:
+        raise StoreDamagedError("a block declares an impossible size")
+    return BlockParts(head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :])
+
+
+def unpack_lz4(parts: BlockParts) -> bytes:
+    """Undo the packing of ``join_events``' bytes; ``StoreDamagedError`` if it cannot."""
+    try:
+        return lz4.block.decompress(parts.packed, uncompressed_size=parts.head.unpacked)
+    except lz4.block.LZ4BlockError as error:
+        raise StoreDamagedError("a block does not unpack") from error
+
+
+def unpack_zstd(parts: BlockParts) -> bytes:
+    """Undo the packing of ``join_events``' bytes.
+
+    Raises:
+        StoreDamagedError: It does not unpack, or not to the size in the header.
+    """
+    import zstandard
+
+    try:
+        plain = zstandard.ZstdDecompressor().decompress(
+            parts.packed, max_output_size=parts.head.unpacked, allow_extra_data=False
+        )
+    except zstandard.ZstdError as error:
+        raise StoreDamagedError("a block does not unpack") from error
+    if len(plain) != parts.head.unpacked:
+        raise StoreDamagedError("a block unpacks to another size")
+    return plain
+
+
+def parse_block(head: Head, plain: bytes) -> Block:
+    """Return the block made from ``join_events``' bytes.
+
+    Raises:
+        StoreDamagedError: There is no index, or it does not fit.
+    """
+    try:
+        begin = _INDEX.size + _INDEX.unpack_from(plain)[0]
+        index = _index(plain[_INDEX.size : begin])
+    except (struct.error, msgspec.MsgspecError) as error:
+        raise StoreDamagedError("a block has no index") from error
+    ids = tuple(accumulate(index.steps))
+    ends = tuple(accumulate(index.sizes, initial=begin))
+    if len(ends) != len(ids) + 1 or ends[-1] != len(plain):
+        raise StoreDamagedError("a block's index does not fit")
+    return Block(head, ids, ends, plain)
+
+
+# ------------------------------------------------------------------- reading and removing events
+
+
+PLACES = "places"
+EVENTS = ("log", PLACES)  # an event has a row in one of them
+
+Get = Callable[[str, bytes], bytes | None]
+"""Table and key to the row's envelope, None when there is none."""
+
+GetCursor = Callable[[str], "lmdb.Cursor[bytes]"]
+"""Table to a cursor over it."""
+
+CACHE_BYTES = 4 << 20
+EVENT_OVERHEAD = 120  # bytes that an event's index entry in an unpacked block costs, roughly
+
+_NUMBER = struct.Struct(">Q")
+
+
+class DamagedRow(StoreDamagedError):
+    """Raised for an unreadable row, with its table and key."""
+
+    def __init__(self, table: str, key: bytes, why: str) -> None:
+        super().__init__(why)
+        self.table, self.key = table, key
+
+
+def encode_location(key: bytes, number: int) -> bytes:
+    return codec.seal(key, _NUMBER.pack(number))
+
+
+def decode_location(key: bytes, value: bytes) -> int:
+    """Return the block's number; ``StoreDamagedError`` for a damaged row."""
+    body = codec.unseal(key, value)
+    if len(body) != _NUMBER.size:
+        raise StoreDamagedError("a location of an odd size")
+    return int(_NUMBER.unpack(body)[0])
+
+
+def event_keys(cursor: GetCursor, first: bytes = b"") -> Iterator[bytes]:
+    """Yield the keys of all events in log order from ``first`` on, in rows and in blocks."""
+    return heapq.merge(*(_keys(cursor(table), first) for table in EVENTS))
+
+
+def _keys(cursor: "lmdb.Cursor[bytes]", first: bytes) -> Iterator[bytes]:
+    if cursor.set_range(first):
+        yield from cursor.iternext(values=False)
+
+
+def last_id(cursor: GetCursor) -> int:
+    cursors = map(cursor, EVENTS)
+    return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
+
+
+class BlockCache:
+    """Cache of unpacked blocks, least recently used first out. Safe to use from any thread."""
+
+    def __init__(self, limit: int = CACHE_BYTES) -> None:
+        """Start empty; at most ``limit`` bytes of blocks are kept, but at least one block."""
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._blocks: OrderedDict[tuple[int, bytes], Block] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, number: int, value: bytes) -> Block | None:
+        """Return the block of a row; another row of the same number is another block."""
+        at = number, value[: HEADER.size]
+        with self._lock:
+            block = self._blocks.get(at)
+            if block is not None:
+                self._blocks.move_to_end(at)
+            return block
+
+    def put(self, number: int, value: bytes, block: Block) -> None:
+        """Keep the block of a row, and drop the least recently used ones."""
+        at = number, value[: HEADER.size]
+        with self._lock:
+            known = self._blocks.pop(at, None)
+            self._bytes -= _cost(known) if known else 0
+            self._blocks[at] = block
+            self._bytes += _cost(block)
+            while self._bytes > self._limit and len(self._blocks) > 1:
+                self._bytes -= _cost(self._blocks.popitem(last=False)[1])
+
+    def clear(self) -> None:
+        """Drop everything after a forget."""
+        with self._lock:
+            self._blocks.clear()
+            self._bytes = 0
+
+
+def _cost(block: Block) -> int:
+    return len(block.plain) + EVENT_OVERHEAD * len(block.ids)
+
+
+class BlockReader:
+    """Reads events through one transaction. Every method but ``events`` raises ``DamagedRow``."""
+
+    def __init__(self, get: Get, cache: BlockCache | None = None) -> None:
+        self._get, self._cache = get, cache or BlockCache()
+
+    def events(
+        self, cursor: GetCursor, first: bytes = b""
+    ) -> Iterator[tuple[bytes, Event | DamagedRow]]:
+        """Yield keys and events in log order, from a key on; the error in place of a damaged one."""
+        for key in event_keys(cursor, first):
+            try:
+                event = self.event(key)
+            except DamagedRow as error:
+                yield key, error
+            else:
+                if event is not None:
+                    yield key, event
+
+    def event(self, key: bytes) -> Event | None:
+        value = self._get("log", key)
+        if value is None:
+            return self._in_block(key)
+        try:
+            return codec.decode(Event, key, value)  # type: ignore[arg-type]
+        except StoreDamagedError as error:
+            raise DamagedRow("log", key, str(error)) from error
+
+    def _in_block(self, key: bytes) -> Event | None:
+        number = self.number(key)
+        if not number:
+            return None
+        try:
+            return decode_event(self.block(number).body(keys.id_of(key)))
+        except DamagedRow:
+            raise
+        except StoreDamagedError as error:
+            raise DamagedRow(self.table(number), keys.id_key(number), str(error)) from error
+
+    def number(self, key: bytes) -> int:
+        value = self._get(PLACES, key)
+        try:
+            return 0 if value is None else decode_location(key, value)
+        except StoreDamagedError as error:
+            raise DamagedRow(PLACES, key, str(error)) from error
+
+    def table(self, number: int) -> str:
+        """Return the table of a block; the first table if it is in none."""
+        key = keys.id_key(number)
+        found = (table for table in TABLES if self._get(table, key) is not None)
+        return next(found, TABLES[0])
+
+    def block(self, number: int) -> Block:
+        key = keys.id_key(number)
+        for table in TABLES:
+            value = self._get(table, key)
+            if value is not None:
+                break
+        else:
+            raise DamagedRow(TABLES[0], key, "a block is missing")
+        block = self._cache.get(number, value)
+        if block is None:
+            try:
+                block = self.unpack(key, value)
+            except DamagedRow:
+                raise
+            except StoreDamagedError as error:
+                raise DamagedRow(table, key, str(error)) from error
+            self._cache.put(number, value, block)
+        return block
+
+    @staticmethod
+    def unpack(key: bytes, value: bytes) -> Block:
+        parts = split_row(key, value)
+        unpack = unpack_lz4 if parts.head.codec == LZ4 else unpack_zstd
+        return parse_block(parts.head, unpack(parts))
+
+
+# ------------------------------------------------------------------- events that go
+# Speed matters here, not size: the rest of a block is packed by LZ4 and is warm again, until the tier
+# mover repacks it. A block costs some 30 µs, a thousandth of packing it by zstd.
+
+
+def block_of(key: bytes, tx: Transaction) -> int:
+    """Return the number of an event's block; 0 for none, or an unreadable one."""
+    value = tx.get(PLACES, key)
+    try:
+        return 0 if value is None else decode_location(key, value)
+    except StoreDamagedError:
+        return 0
+
+
+def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transaction) -> None:
+    """Remove all bytes of forgotten events from the blocks of a table, one of ``TABLES``.
+
+    ``gone`` are their log ids; the caller deletes their rows of ``places``. ``numbers`` are their
+    blocks, in this table or in the other.
+    """
+    reader = BlockReader(tx.get)
+    for number in sorted(numbers):
+        if tx.get(table, keys.id_key(number)) is None:
+            continue
+        try:
+            _rewrite(number, reader.block(number), gone, tx)
+        except StoreDamagedError:
+            _drop(number, tx)  # its events cannot be known
+
+
+def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None:
+    kept = [(id, body) for id, body in block.bodies() if id not in gone]
+    _drop(number, tx)
+    if kept:
+        key = keys.id_key(number)
+        events = [decode_event(body) for _, body in kept]
+        head = make_head(
+            block.head.scope, block.head.session, events, words_at_most=block.head.words
+        )
+        tx.put(WARM, key, lz4_row(key, head, join_events(kept)))
+
+
+def _drop(number: int, tx: Transaction) -> None:
+    for table in TABLES:
+        tx.drop(table, keys.id_key(number))
+
+
+def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction) -> None:
+    """Move some events of a block to rows of their own; delete the block and its other events."""
+    for id in block.ids:
+        tx.drop(PLACES, keys.id_key(id))
+    for id in ids:
+        key = keys.id_key(id)
+        tx.put("log", key, codec.seal(key, block.body(id)))
+    _drop(number, tx)

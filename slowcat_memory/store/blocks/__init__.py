@@ -1,1 +1,0 @@
-"""Compressed blocks of old turns: the warm and cold tiers."""

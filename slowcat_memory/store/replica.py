@@ -1,0 +1,395 @@
+"""A copy of a memory that a database shares: what an open one has to send, and how one is made.
+
+A whole store is sent as pieces of its files: a compact copy of its data file, and its sealed
+indexes. A piece is compressed and checked by itself, so that it can be stored and read alone. The
+folder of a new copy is made under another name, flushed once, and renamed: what is there is whole. A
+copy that exists gets the change sets that it lacks in one transaction.
+"""
+
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import zstandard
+from msgspec import Struct
+
+from slowcat_memory.errors import StoreDamagedError, StoreError, StoreUnsafeError
+from slowcat_memory.records import Manifest
+from slowcat_memory.store.care import copy
+from slowcat_memory.store.care import open as opening
+from slowcat_memory.store.disk import keys, outbox
+from slowcat_memory.store.disk.environment import Environment, map_bytes, our_errors
+from slowcat_memory.store.disk.folder import (
+    DATA,
+    INDEX,
+    create,
+    data_file,
+    fresh_folder,
+    index_folder,
+    sync_dir,
+)
+from slowcat_memory.store.disk.outbox import (
+    COPY,
+    OUTBOX,
+    Changes,
+    CopyState,
+    Outbox,
+    Unsent,
+    decode,
+    read_state,
+)
+from slowcat_memory.store.disk.state import mark_stopped
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
+from slowcat_memory.store.disk.transaction import Run, Transaction, reading, transact, write_copy
+from slowcat_memory.store.options import StoreOptions
+
+PART_BYTES = 2 << 20  # of a part before compression
+LEVEL = 1  # of zstd: 400 MB/s, and vectors do not shrink further
+NEW = ".new"  # ends the name of a folder that is being made
+
+
+class FilePiece(Struct, frozen=True, array_like=True):
+    """A piece of a file; ``path`` is relative to the store's folder."""
+
+    path: str
+    offset: int
+    data: bytes
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(FilePiece).decode
+
+
+class Part(Struct, frozen=True):
+    """A part as it is stored.
+
+    Attributes:
+        body: Compressed.
+        crc: CRC-32 of ``body``.
+    """
+
+    body: bytes
+    crc: int
+
+
+def seal(content: FilePiece) -> Part:
+    body = zstandard.compress(_pack(content), LEVEL)
+    return Part(body, zlib.crc32(body))
+
+
+def unseal(part: Part) -> FilePiece:
+    """Return the content of a part.
+
+    Raises:
+        StoreDamagedError: It is not as it was sealed.
+    """
+    if zlib.crc32(part.body) != part.crc:
+        raise StoreDamagedError("a part of a snapshot does not match its checksum")
+    try:
+        return _unpack(zstandard.decompress(part.body))
+    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+        raise StoreDamagedError("a part of a snapshot does not unpack") from error
+
+
+def of_store(tx: Transaction, env: Environment) -> list[Part]:
+    """Return a store's rows, without what is still to be sent, and the sealed indexes.
+
+    An index that is being replaced is left out: it is built again.
+    """
+    folder = env.path
+    with fresh_folder(folder) as fresh:
+        write_copy(tx, fresh / DATA, env.map_size, (OUTBOX,))
+        made = [seal(piece) for piece in _pieces(fresh / DATA, fresh)]
+    for manifest in tx.records(Manifest, "manifest"):
+        root = index_folder(folder, manifest.scope) / manifest.generation
+        try:
+            found = [_pieces(root / file.name, folder) for file in manifest.files]
+            made += [seal(piece) for pieces in found for piece in pieces]
+        except OSError:
+            continue
+    return made
+
+
+def _pieces(file: Path, folder: Path) -> Iterator[FilePiece]:
+    data, path = file.read_bytes(), str(file.relative_to(folder))
+    for offset in range(0, max(1, len(data)), PART_BYTES):
+        yield FilePiece(path, offset, data[offset : offset + PART_BYTES])
+
+
+# ------------------------------------------------------------------- an open copy
+
+
+class Whole(Struct, frozen=True):
+    """A store at one moment.
+
+    Attributes:
+        seq: Number of the last change set in it.
+        generations: Names of the sealed indexes in it.
+        parts: See ``of_store``.
+    """
+
+    seq: int
+    generations: tuple[str, ...]
+    parts: list[Part]
+
+
+class ForgettingState(Struct, frozen=True):
+    """How far forgetting has come here.
+
+    Attributes:
+        epoch: How many deletions there were.
+        under_way: Whether rows or bytes of the last one are still there.
+    """
+
+    epoch: int
+    under_way: bool
+
+
+class Replica:
+    """The replicated side of an open store. Safe to use from any thread but the writer's.
+
+    Attributes:
+        on_closing: Called when the last write is saved, while the store can still be read.
+    """
+
+    def __init__(self, env: Environment, outbox: Outbox, run: Run) -> None:
+        self._env, self._outbox, self._run = env, outbox, run
+        self.on_closing: Callable[[], object] = lambda: None
+
+    @property
+    def seq(self) -> int:
+        """Number of the last change set that is on disk here."""
+        return self._outbox.seq
+
+    def unsent(self, after: int, most_bytes: int) -> list[Unsent]:
+        """Return change sets after a number, in order; at least one if there is any."""
+        found, size = list[Unsent](), 0
+        with reading(self._env) as tx:
+            for key, value in keys.rows_with(tx.cursor(OUTBOX), b"", keys.id_key(after + 1)):
+                size += len(value)
+                if found and size > most_bytes:
+                    break
+                found.append(decode(key, value))
+        return found
+
+    def note_sent(self, upto: int) -> None:
+        """Record that change sets were sent; the next transaction deletes them here."""
+        self._outbox.note_sent(upto)
+
+    def trim(self) -> None:
+        """Delete now what was sent. Blocks."""
+        self._run(partial(transact, self._env, self._outbox.trim))
+
+    def scrub(self) -> bool:
+        """Erase the bytes of what was sent before the last forgetting; return whether that is done.
+
+        Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
+        while somebody reads.
+        """
+        return self._outbox.is_scrubbed or copy.rewrite(self._env, self._run)
+
+    def erased(self) -> ForgettingState:
+        with reading(self._env) as tx:
+            return ForgettingState(tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False)))
+
+    def generations(self) -> tuple[str, ...]:
+        """Return the names of the sealed indexes."""
+        with reading(self._env) as tx:
+            return _generations(tx)
+
+    def whole(self) -> Whole:
+        """Return everything, compressed. Blocks, about 0.1 s for 10,000 memories.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        with reading(self._env) as tx:
+            state = read_state(tx.get("meta", keys.name_key(COPY)))
+            if state is None:
+                raise StoreDamagedError("this folder is not the copy of a memory in a database")
+            return Whole(state.seq, _generations(tx), of_store(tx, self._env))
+
+
+def _generations(tx: Transaction) -> tuple[str, ...]:
+    return tuple(sorted(one.generation for one in tx.records(Manifest, "manifest")))
+
+
+# ------------------------------------------------------------------- an ordinary store
+# An ordinary store to parts: one that is nobody's copy, with nothing to send.
+
+
+class Ordinary(Struct, frozen=True):
+    """A store at one moment.
+
+    Attributes:
+        parts: See ``of_store``.
+        rows: How many rows each table has.
+        forget_epoch: How many deletions there were.
+        erasing: Whether bytes of the last one are still there.
+    """
+
+    parts: list[Part]
+    rows: dict[str, int]
+    forget_epoch: int
+    erasing: bool
+
+
+def read(folder: Path, options: StoreOptions) -> Ordinary:
+    """Read a store, also beside the process that writes to it; changes nothing. Blocks.
+
+    Raises:
+        StoreUnsafeError: It is the copy of a memory in a database.
+        StoreError: It cannot be read.
+    """
+    with closing(opening.to_read(folder.absolute(), options).env) as env, reading(env) as tx:
+        if tx.get("meta", keys.name_key(COPY)) is not None:
+            raise StoreUnsafeError(f"{folder} is a worker's copy of a memory in a database")
+        rows, epoch = count_rows(tx), tx.meta(EPOCH, 0)
+        return Ordinary(of_store(tx, env), rows, epoch, bool(tx.meta(ERASE_DUE, False)))
+
+
+def count_rows(tx: Transaction) -> dict[str, int]:
+    return {table: tx.count(table) for table in tx.tables()}
+
+
+def check_vacant(folder: Path) -> None:
+    """Check that a new store may be made in a folder.
+
+    Raises:
+        StoreError: Something is there.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise StoreError(f"{folder} is not a folder", hint="Choose another")
+    if folder.is_dir() and os.listdir(folder):
+        raise StoreError(f"{folder} is not empty", hint="Choose a new folder")
+
+
+# ------------------------------------------------------------------- a copy that is not open
+
+
+class Seed:
+    """A new copy that is being made. One thread."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin an empty copy, which takes the place ``folder`` at the end."""
+        self._folder, self._made = folder, folder.with_name(folder.name + NEW)
+        shutil.rmtree(self._made, ignore_errors=True)
+        self._made.mkdir(mode=0o700, parents=True)
+
+    def add(self, piece: FilePiece) -> None:
+        """Write a piece; those of a file come in their order.
+
+        Raises:
+            StoreDamagedError: It cannot be a part of a store.
+        """
+        below = Path(piece.path).parts
+        if piece.path != DATA and (below[:1] != (INDEX,) or ".." in below):
+            raise StoreDamagedError(f"a snapshot has a file {piece.path!r}")
+        path = self._made / piece.path
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if piece.offset == 0:
+            os.close(create(path))
+        with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as file:
+            file.seek(piece.offset)
+            file.write(piece.data)
+
+    def finish(
+        self,
+        state: CopyState | None,
+        sets: Iterable[Changes] = (),
+        unsent: Iterable[Unsent] = (),
+        map_gib: float = 1.0,
+    ) -> dict[str, int]:
+        """Write later change sets, flush the copy, and give it its name.
+
+        Args:
+            state: None for an ordinary store.
+            unsent: Change sets that it has to send.
+            map_gib: Address space to reserve for a store without a data file, in GiB.
+
+        Returns:
+            How many rows each table has.
+
+        Raises:
+            StoreFormatError: It is a store of another format.
+        """
+        rows = _write(self._made, state, sets, unsent, map_gib=map_gib)
+        os.rename(self._made, self._folder)
+        sync_dir(self._folder.parent)
+        return rows
+
+    def abandon(self) -> None:
+        """Delete what was made; does nothing after ``finish``."""
+        shutil.rmtree(self._made, ignore_errors=True)
+
+
+def state_of(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
+    """Return whose copy a folder is, and its change sets that may not have been sent.
+
+    None where there is none. It must not be open.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    if not data_file(folder).is_file():
+        return None
+    with closing(Environment(folder, readonly=True)) as env, reading(env) as tx:
+        state = read_state(tx.get("meta", keys.name_key(COPY)))
+        if state is None or OUTBOX not in tx.tables():
+            return None
+        return state, [decode(*row) for row in tx.rows(OUTBOX)]
+
+
+def top_up(folder: Path, sets: Iterable[Changes], state: CopyState) -> None:
+    """Write the change sets that a copy lacks, and drop those of its own, which were all sent.
+
+    It must not be open.
+    """
+    _write(folder, state, sets, ())
+
+
+def sign(folder: Path, state: CopyState) -> None:
+    """Write a copy's state; it must not be open."""
+    _write(folder, state, (), None)
+
+
+def _write(
+    folder: Path,
+    state: CopyState | None,
+    sets: Iterable[Changes],
+    unsent: Iterable[Unsent] | None,
+    map_gib: float = 1.0,
+) -> dict[str, int]:
+    """Write change sets and a state; ``unsent`` replaces what is to be sent, None keeps that."""
+
+    def change(tx: Transaction) -> None:
+        for changes in sets:
+            if outbox.forgets(changes):
+                for table in ("manifest", "changes"):  # of what was built before
+                    for key in tx.keys_with(table, b""):
+                        tx.drop(table, key)
+            for table, rows in changes.items():
+                for key, value in rows.items():
+                    tx.put(table, key, value) if value is not None else tx.drop(table, key)
+        if state is None:
+            return tx.drop("meta", keys.name_key(COPY))
+        tx.set_meta(COPY, state)
+        if unsent is not None:
+            for key in tx.keys_with(OUTBOX, b""):
+                tx.drop(OUTBOX, key)
+            for one in unsent:
+                tx.put(OUTBOX, *outbox.encode(one))
+
+    map_size, is_copy = map_bytes(map_gib), state is not None
+    with our_errors(folder):
+        with closing(Environment(folder, map_size=map_size, is_copy=is_copy)) as env:
+            transact(env, change)
+            with reading(env) as tx:
+                rows = count_rows(tx)
+        mark_stopped(folder)
+    return rows
