@@ -158,12 +158,10 @@ class MemoryEngine:
             note=self.notes.note,
             reader=wiring.reader,
             is_guests=wiring.namespaces.is_guests,
+            keep_local=partial(self.notes.keep_local, on=True),
         )
         self._commands = CommandExecutor(
-            self.command_memory,
-            config.commands,
-            config.memory.language,
-            partial(self.notes.keep_local, on=True),
+            self.command_memory, config.commands, config.memory.language
         )
         if not self.readonly:
             self._start()
