@@ -14,24 +14,24 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple
 
 from loguru import logger
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
-from slowcat_memory.clock import Clock, SystemClock
+from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.availability import Availability, Shared, fresh
 from slowcat_memory.engine.engine import MemoryEngine, acquire
-from slowcat_memory.engine.turns import RecallArguments, prefetch_of
-from slowcat_memory.engine.waiting import Entry, ProvisionalAck, Waiting, is_provisional
+from slowcat_memory.engine.turns import check_events
 from slowcat_memory.errors import (
     SlowcatError,
     StoreBusyError,
@@ -44,28 +44,38 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Event, Turn
-from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.runtime.recall.prefetch import Prefetch
-from slowcat_memory.runtime.recall.query import BlockWriter, Query, Recollection
-from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.store import Ack, check_writable, data_file, disk_error
+from slowcat_memory.runtime.recall.query import BlockWriter, Recollection
+from slowcat_memory.store import Ack, check_writable, data_file, disk_error, new_future
 
 KEPT = "Until then what is said is kept in memory, and saved as soon as that is possible"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
-FULL_PAUSE_S = 0.25  # between tries while too much waits to be saved
 SLOW_S = 20.0  # how long the first try may take before that is reported
 CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words that wait
-READS = frozenset(("embedding", "opened", "reader", "search", "snapshot", "catalogue", "upkeep"))
-"""What an engine which only reads can do as well."""
-PARTS = ("icebreakers", "idle", "upkeep")
+FIRST_ID = -(1 << 40)  # far from an id, and from a relative ``reply_to``
+READING = frozenset(("wiring", "store", "upkeep", "_search", "readonly"))
+COMPONENTS = READING | {
+    *("eraser", "notes", "idle", "icebreakers", "log", "_commands", "events", "undo_log"),
+}
+"""What an engine has only while it is open; ``READING`` are those of one which only reads, too."""
 
 
-class BackgroundEngine:
+class Entry(NamedTuple):
+    """One append that waits: its events, and the future of its receipt."""
+
+    events: tuple[Event, ...]
+    cursor: Cursor | None
+    future: "Future[None]"
+
+
+class BackgroundEngine(MemoryEngine):
     """Opens an engine, and takes what is said until then. Safe to use from any thread.
+
+    An event that waits has a negative id. It is numbered in place once the log has it, so that
+    whoever holds it has its number.
 
     Attributes:
         engine: The engine; None until it is open and has what waited.
-        waiting: What was said meanwhile.
+        waiting: What was said meanwhile, in order; when that is too much, the oldest is dropped.
         availability: Reports that the memory cannot be opened or saved, and that it can be again.
         last_error: Why the memory could not be used; None if it always could.
     """
@@ -77,14 +87,15 @@ class BackgroundEngine:
             ConfigError: The time zone does not exist.
         """
         self.config, self.zone, self.metrics = config, time_zone(config), Metrics()
-        self.availability = Availability()
-        self.clock: Clock = SystemClock()
+        self.availability, self.clock, self.closed = Availability(), SystemClock(), False
+        self.blocks = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
         self.engine: MemoryEngine | None = None
-        self.waiting = Waiting(config.store.queue_limit)
+        self.waiting = deque[Entry]()
         self.last_error: SlowcatError | None = None
         self._pid = os.getpid()
         self._reader: MemoryEngine | None = None  # only reads, while the engine cannot be had
-        self.blocks = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
+        self._next_id, self._dropped = FIRST_ID, 0
+        self._ids = dict[int, int]()  # in the log, of events that waited
         self._scopes: dict[str, None] = {}  # to prepare, in order
         self._busy = set[str]()  # running activities
         self._subscribers: dict[object, Callable[[MemoryEngine], Callable[[], None]]] = {}
@@ -92,7 +103,7 @@ class BackgroundEngine:
         self._order = threading.Lock()  # of appends and subscriptions; never held long
         self._trying = threading.Lock()
         self._tried, self._wake = threading.Event(), threading.Event()
-        self._closing, self._closed = threading.Event(), threading.Event()
+        self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._damaged: object = None  # identity of a file that could not be recovered
         self._gives_up = False
@@ -150,7 +161,7 @@ class BackgroundEngine:
                 self._wake.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
         slow.cancel()
-        if self._closed.is_set():  # it was opening meanwhile
+        if self.closed:  # it was opening meanwhile
             self._let_go()
 
     def _report_slow(self) -> None:
@@ -238,12 +249,17 @@ class BackgroundEngine:
         self._wake.set()
         if self._thread not in (None, threading.current_thread()):
             # It may be in the middle of a recovery.
-            self._thread.join(LAST_TRY_S if len(self.waiting) else CLOSE_S)
-        if len(self.waiting) and not self._trying.locked():
+            self._thread.join(LAST_TRY_S if self.waiting else CLOSE_S)
+        if self.waiting and not self._trying.locked():
             self.attempt()
-        if lost := self.waiting.abandon(StoreClosedError("the memory was closed before this")):
+        with self._order:
+            self.closed = True
+            abandoned, self.waiting = self.waiting, deque()
+            lost, self._dropped = self._dropped + _count(abandoned), 0
+        for entry in abandoned:
+            entry.future.set_exception(StoreClosedError("the memory was closed before this"))
+        if lost:
             self._report_lost(lost)
-        self._closed.set()
         self._let_go()
 
     def _report_lost(self, lost: int) -> None:
@@ -262,71 +278,86 @@ class BackgroundEngine:
     # ---------------------------------------------------------------- events
 
     def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
-        """Append events, or queue them. Neither blocks nor raises because nothing is open.
-
-        Raises:
-            StoreFullError: Too much waits for more than one event.
-        """
+        """Append events, or have them wait. Neither blocks nor raises because nothing is open."""
         self._check_process()
-        for event in events:
-            check_scope(event.scope)
-            check_time(event.at)
         while True:
             if (engine := self.engine) is not None:
                 try:
-                    return self._log(engine, events, cursor)
+                    return engine.append(*map(self._referring, events), cursor=cursor)
                 except StoreClosedError:
                     if self.engine is engine:
                         raise  # it was not given up just now
+            check_events(events)
             with self._order:
                 if self.engine is None:
-                    acks = self.waiting.add(events, cursor)
+                    ack, dropped = self._wait(events, cursor)
                     break
-        if (reader := self._reader) is not None:
-            with suppress(Exception):  # it is being closed, or its index cannot be loaded
-                reader.wiring.indexer.add(acks)
-                reader.wiring.indexer.release()
-        return acks[-1]
+        for entry in dropped:
+            entry.future.set_exception(StoreFullError("too many events wait to be saved"))
+        return ack
 
-    def _log(self, engine: MemoryEngine, events: Sequence[Event], cursor: Cursor | None) -> Ack:
-        if not self.waiting.used:
-            return engine.append(*events, cursor=cursor)
-        numbers = self.waiting.numbers
-        ack = engine.append(*map(numbers.logged_event, events), cursor=cursor)
-        # It can name turns that waited; see ``Ack.logged``.
-        return ProvisionalAck(ack.future, ack.event, numbers=numbers)
+    def _wait(self, events: Sequence[Event], cursor: Cursor | None) -> tuple[Ack, list[Entry]]:
+        """Have events wait; return their receipt, and what was dropped for them."""
+        if self.closed:
+            raise StoreClosedError("the memory was closed before this")
+        first, self._next_id = self._next_id, self._next_id + len(events)
+        numbered = tuple(replace(event, id=first + n) for n, event in enumerate(events))
+        entry = Entry(numbered, cursor, new_future())
+        self.waiting.append(entry)
+        dropped = list[Entry]()
+        while len(self.waiting) > self.config.store.queue_limit:
+            dropped.append(self.waiting.popleft())
+        self._dropped += _count(dropped)
+        return Ack(entry.future, numbered[-1]), dropped
 
     def _hand_over(self, engine: MemoryEngine) -> None:
         """Append what waits, in order; what is said or asked from now on goes to the engine.
 
         Raises:
-            StoreFullError: It takes no more.
-            StoreClosedError: It was closed meanwhile.
+            StoreError: It takes no more.
         """
         while True:
             with self._order:
-                entry = self.waiting.first()
-                if entry is None:
+                if not self.waiting:
                     self.engine = engine
                     for name in self._busy:
                         engine.set_activity(name, True)
                     self._ends = {key: begin(engine) for key, begin in self._subscribers.items()}
                     return
-            self._append_entry(engine, entry)
-
-    def _append_entry(self, engine: MemoryEngine, entry: Entry) -> None:
-        """Append an entry; one that is impossible fails alone."""
-        events = list(map(self.waiting.numbers.logged_event, entry.events))
-        while True:
+                entry = self.waiting[0]
             try:
-                return self.waiting.hand_over(entry, engine.append(*events, cursor=entry.cursor))
-            except StoreFullError:
-                if self._closing.wait(FULL_PAUSE_S):
-                    raise
-            except StoreClosedError:
+                saved = self._append_entry(engine, entry)
+            except StoreError:
                 raise
-            except Exception as error:
-                return self.waiting.fail(entry, error)
+            except Exception as error:  # one that is impossible fails alone
+                saved = new_future()
+                saved.set_exception(error)
+            with self._order:
+                if self.waiting and self.waiting[0] is entry:  # it was not dropped
+                    self.waiting.popleft()
+            saved.add_done_callback(partial(_pass_on, entry.future))
+
+    def _append_entry(self, engine: MemoryEngine, entry: Entry) -> "Future[None]":
+        events = [replace(self._referring(event), id=0) for event in entry.events]
+        ack = engine.append(*events, cursor=entry.cursor)
+        first = ack.id - len(events) + 1
+        for place, (event, logged) in enumerate(zip(entry.events, events, strict=True)):
+            self._ids[event.id] = first + place
+            force_setattr(event, "id", first + place)
+            if isinstance(event, Turn) and isinstance(logged, Turn):
+                force_setattr(event, "reply_to", logged.reply_to)
+                force_setattr(event, "part_of", logged.part_of)
+        return ack.future
+
+    def _referring(self, event: Event) -> Event:
+        """Return an event that refers to others by their ids in the log, or to none of those lost."""
+        if not isinstance(event, Turn) or min(event.reply_to, event.part_of) > FIRST_ID // 2:
+            return event
+        reply_to, part_of = (
+            id_ if id_ > FIRST_ID // 2 else self._ids.get(id_, 0)
+            for id_ in (event.reply_to, event.part_of)
+        )
+        return replace(event, reply_to=reply_to, part_of=part_of)
 
     # ---------------------------------------------------------------- turns
 
@@ -334,20 +365,12 @@ class BackgroundEngine:
     def _reading(self) -> MemoryEngine | None:
         return (self.engine or self._reader) if self._pid == os.getpid() else None
 
-    async def recall(
-        self,
-        text: str,
-        scope: str,
-        *,
-        prefetch: Prefetch | None = None,
-        **known: Unpack[RecallArguments],
-    ) -> Recollection:
+    async def recall(self, *args: Any, **kwargs: Any) -> Recollection:
+        """Recall, or find nothing while nothing is open."""
         if (engine := self._reading) is None:
             return Recollection()
-        if self.waiting.used:
-            known = self.waiting.numbers.logged(known)
         try:
-            return await engine.recall(text, scope, prefetch=prefetch, **known)
+            return await engine.recall(*args, **kwargs)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -358,27 +381,18 @@ class BackgroundEngine:
             logger.debug("memory: no recall while the store is opened: {}", describe_error(error))
         return Recollection()
 
-    def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
-        def retrieval() -> Retrieval | None:
-            return engine.wiring.retrieval if (engine := self._reading) else None
-
-        def logged(text: str) -> Query | None:
-            query = ask(text)
-            return self.waiting.numbers.logged(query) if self.waiting.used else query
-
-        return prefetch_of(self.config, logged, retrieval)
-
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        id_ = self.waiting.numbers.logged(turn.id)
-        if (engine := self.engine) is not None and not is_provisional(id_):
-            with suppress(StoreClosedError):
-                engine.note_recall(replace(turn, id=id_), found, packed)
+        """Write what was injected into the ledger, unless the turn waits."""
+        if turn.id > 0:
+            with suppress(StoreError):
+                super().note_recall(turn, found, packed)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
-        engine = self._reading
-        return engine.session_context(scope, local=local) if engine else ""
+        """Return what stays the same during a session; "" while nothing is open."""
+        return super().session_context(scope, local=local) if self._reading else ""
 
     def prepare(self, scope: str) -> None:
+        """Load a scope now, or as soon as something is open."""
         self._scopes[scope] = None
         if engine := self._reading:
             self._prepare_scope(engine, scope)
@@ -400,26 +414,18 @@ class BackgroundEngine:
     # ---------------------------------------------------------------- the rest
 
     def __getattr__(self, name: str) -> Any:
-        """Return the engine's method or attribute.
+        """Return a component of the engine, by which the inherited methods work.
 
         Raises:
-            StoreError: There is no engine, nor a reader that could do as well.
+            StoreError: There is no engine, nor a reader that has it.
         """
-        if name.startswith("_") or not (hasattr(MemoryEngine, name) or name in PARTS):
+        if name not in COMPONENTS:
             raise AttributeError(name)
-        found = getattr(self._target(name), name)
-        if not (self.waiting.used and callable(found)):
-            return found
-        logged = self.waiting.numbers.logged
-        return lambda *args, **kwargs: found(*logged(args), **logged(kwargs))
-
-    def _target(self, name: str) -> MemoryEngine:
         self._check_process()
-        target = self.engine or (self._reader if name in READS else None)
-        if target is not None:
-            return target
-        if self.waiting.closed is not None:
-            raise fresh(self.waiting.closed)
+        if target := self.engine or (self._reader if name in READING else None):
+            return getattr(target, name)
+        if self.closed:
+            raise StoreClosedError("the memory was closed before this")
         if (trouble := self.availability.trouble) is None:
             raise StoreError("the memory is still being opened", hint="Try again in a moment")
         raise StoreError(f"the memory is not available: {trouble.message}", hint=trouble.hint)
@@ -430,17 +436,18 @@ class BackgroundEngine:
             raise StoreClosedError(message, hint="Open it in this process")
 
     def set_activity(self, name: str, busy: bool) -> None:
+        """Close the gate of idle work while an activity lasts, also that of a later engine."""
         with self._order:
             if busy:
                 self._busy.add(name)
-            elif name.endswith("/"):
-                self._busy = {one for one in self._busy if not one.startswith(name)}
             else:
-                self._busy.discard(name)
+                ended = {one for one in self._busy if one.startswith(name)}
+                self._busy -= ended if name.endswith("/") else {name}
             if self.engine is not None:
                 self.engine.set_activity(name, busy)
 
     def subscribe(self, **callbacks: Callable[..., Any] | None) -> Callable[[], None]:
+        """Register callbacks with the engine, and with a later one."""
         key = object()
         with self._order:
             self._subscribers[key] = lambda engine: engine.subscribe(**callbacks)
@@ -455,11 +462,27 @@ class BackgroundEngine:
                 end()
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
+        """Wait until everything appended so far is durable, also what waits; return whether it is."""
         until = None if timeout_s is None else time.monotonic() + timeout_s
-        if not self.waiting.wait_empty(timeout_s) or (engine := self.engine) is None:
-            return not len(self.waiting)
+        with self._order:
+            unsaved = [entry.future for entry in self.waiting]
+        if wait(unsaved, timeout_s).not_done or (engine := self.engine) is None:
+            return not self.waiting
         rest = None if until is None else max(0.0, until - time.monotonic())
         return engine.flush(rest, indexed=indexed)
+
+
+def _count(entries: Iterable[Entry]) -> int:
+    return sum(len(entry.events) for entry in entries)
+
+
+def _pass_on(waiting: "Future[None]", saved: "Future[None]") -> None:
+    if waiting.done():  # it was dropped while it was saved
+        return
+    if error := saved.exception():
+        waiting.set_exception(error)
+    else:
+        waiting.set_result(None)
 
 
 def _report_damage(engine: MemoryEngine, availability: Availability) -> None:

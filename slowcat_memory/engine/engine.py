@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -60,6 +60,8 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import collect_garbage, compile_patterns, rehearsed
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
+
+T = TypeVar("T")
 
 
 class MemoryEngine:
@@ -145,6 +147,7 @@ class MemoryEngine:
             gate=wiring.gate,
         )
         self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
+        self.undo_log, self.events = wiring.undo_log, wiring.events
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self._search = Search(wiring)
         self.command_memory = CommandMemory(
@@ -155,12 +158,10 @@ class MemoryEngine:
             note=self.notes.note,
             reader=wiring.reader,
             is_guests=wiring.namespaces.is_guests,
+            keep_local=partial(self.notes.keep_local, on=True),
         )
         self._commands = CommandExecutor(
-            self.command_memory,
-            config.commands,
-            config.memory.language,
-            partial(self.notes.keep_local, on=True),
+            self.command_memory, config.commands, config.memory.language
         )
         if not self.readonly:
             self._start()
@@ -216,6 +217,7 @@ class MemoryEngine:
             the others are those before it.
 
         Raises:
+            ValueError: There is no event.
             StoreFullError: Too many writes are pending.
         """
         return self.log.append(events, cursor)
@@ -381,7 +383,7 @@ class MemoryEngine:
         note = self.notes.note(text, scope, speaker=speaker, at=at)
         pinned, local_only = pinned or note.pinned, local_only or note.local_only
         note = replace(note, pinned=pinned, importance=importance, local_only=local_only)
-        return self.notes.put(note)
+        return self._settled(self.notes.put(note))
 
     def edit(
         self,
@@ -424,7 +426,7 @@ class MemoryEngine:
             changed = self.notes.mute(scope, memory_id, muted)
         if text is not None:
             changed = self.notes.correct(scope, memory_id, text)
-        return changed
+        return self._settled(changed)
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
         """Execute a voice command; what the answer confirms is durable on return."""
@@ -435,7 +437,7 @@ class MemoryEngine:
 
         None when it does not exist or cannot be undone.
         """
-        return self.wiring.undo_log.undo(entry)
+        return self._settled(self.undo_log.undo(entry))
 
     def forget(
         self,
@@ -467,8 +469,13 @@ class MemoryEngine:
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         """Write a batch in one transaction and update the indexes; waits for the disk."""
-        self.wiring.events.write(job, batch)
+        self.events.write(job, batch)
         self.wiring.indexer.take(batch)
+        self._settled(batch)
+
+    def _settled(self, changed: T) -> T:
+        """Return the result of a change once it is where it belongs: it is durable here."""
+        return changed
 
     def subscribe(
         self,
@@ -488,7 +495,7 @@ class MemoryEngine:
         Returns:
             Ends the subscription.
         """
-        idle, events = self.idle, self.wiring.events
+        idle, events = self.idle, self.events
         ends = [listen(idle.on_memory, one) for one in (on_memory, on_event) if one is not None]
         if on_pause is not None:
             ends.append(listen(idle.on_pause, on_pause))

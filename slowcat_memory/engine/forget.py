@@ -1,8 +1,10 @@
 """Permanent deletion: on request, when a hidden memory is due, and when a retention period ends."""
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from itertools import chain
 
@@ -15,6 +17,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten
 from slowcat_memory.runtime.commands.undo_log import is_due
 
+LATE_S = 0.05  # behind the time to undo, so that it is over by any clock
 SLICE_S = 0.05  # of the search for what has expired
 
 
@@ -41,6 +44,7 @@ class Eraser:
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
+        wiring.undo_log.on_hidden = self._erase_after
         self.expiry = Expiry(wiring.config, wiring.store, wiring.clock, wiring.clock_guard)
 
     def forget(self, *orders: Forget, keep_backups: bool = False) -> Forgotten:
@@ -89,6 +93,16 @@ class Eraser:
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
             return len(due)
+
+    def _erase_after(self, seconds: float) -> None:
+        """Erase what a command hid when it is due; what ends before is erased at the next start."""
+        timer = threading.Timer(seconds + LATE_S, self._erase_on_worker)
+        timer.daemon = True
+        timer.start()
+
+    def _erase_on_worker(self) -> None:
+        with suppress(RuntimeError):  # it is closed
+            self._wiring.indexer.later(self.erase_due)
 
     def erase_expired(self, stop: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
         """Erase turns of guests and known users past their retention period; return their log ids.

@@ -1,12 +1,18 @@
-"""Notes, pins, local-only marks, and blocks edited by hand."""
+"""Notes, marks, and what a person worded anew."""
 
 import hashlib
-import re
 from datetime import datetime
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
+from slowcat_memory.core.blocks.block import (
+    PROFILE,
+    block,
+    current,
+    history,
+    label_of,
+    revised,
+)
 from slowcat_memory.core.memory import BLOCK, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time
@@ -17,9 +23,7 @@ from slowcat_memory.records import Context, Key, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 
 NOTE_IMPORTANCE = 0.8  # of a note; 0.5 is ordinary
-EDIT = "edit"
 MOST_CHARS = 4000
-_LABEL = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
 def note_id(scope: str, text: str) -> str:
@@ -159,7 +163,7 @@ class Notes:
         with self._wiring.store.snapshot() as snapshot:
             old = snapshot.read(scope, memory_id)
         if old is not None and family(memory_id) == BLOCK:
-            return self.edit_block(scope, memory_id.split("/")[1], text)
+            return self._edit_block(old, text)
         if old is None or old.retired_at is not None or turn_of(memory_id):
             return None
         note = self.note(text, scope, speaker=old.speaker, sources=old.sources, at=old.valid_from)
@@ -176,27 +180,25 @@ class Notes:
         with self._wiring.store.snapshot() as snapshot:
             return snapshot.read(scope, note.id)
 
-    def edit_block(self, scope: str, label: str, text: str) -> Memory | None:
-        """Write a block by hand; jobs do not overwrite it from then on. None when it was removed.
-
-        A new label creates a custom block; an empty text removes it.
+    def _edit_block(self, old: Memory, text: str) -> Memory | None:
+        """Write a block by hand; jobs do not overwrite it from then on.
 
         Raises:
-            ValueError: The label is malformed, or the text too long.
+            ValueError: The text is empty, or too long.
         """
-        wiring = self._wiring
-        if not _LABEL.fullmatch(label):
-            raise ValueError(f"{label!r} is no label: small letters, digits and _")
-        if len(text) > MOST_CHARS:
-            raise ValueError(f"a block holds {MOST_CHARS} characters at most")
+        if not text.strip() or len(text) > MOST_CHARS:
+            raise ValueError(f"a block holds 1 to {MOST_CHARS} characters")
+        wiring, label = self._wiring, label_of(old)
         with wiring.store.snapshot() as snapshot:
-            versions = history(snapshot.memories(check_scope(scope), f"{BLOCK}/"), label)
-        user = wiring.config.memory.user_name
-        new = block(label, text.strip(), scope=scope, speaker=user, now=wiring.clock())
-        if label == PROFILE and (before := current(versions, label)):
+            versions = history(snapshot.memories(old.scope, f"{BLOCK}/"), label)
+        before, user = current(versions, label), wiring.config.memory.user_name
+        new = block(label, text.strip(), scope=old.scope, speaker=user, now=wiring.clock())
+        if before is None:
+            return None
+        if label == PROFILE:
             new = replace(new, facets=before.facets)
-        changed = revised(versions, new, owner="user", limit=MOST_CHARS)
-        batch = WriteBatch(memories=changed)
-        wiring.events.write(EDIT, batch)
-        wiring.indexer.take(batch)
-        return next((one for one in changed if not one.retired_at), current(changed, label))
+        *replaced, new = revised(versions, new, owner="user", limit=MOST_CHARS) or (before,)
+        if not replaced:
+            return before
+        wiring.undo_log.add_memory("correct", new, 0, [one.id for one in replaced])
+        return new

@@ -14,6 +14,7 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Cursor, Event, SessionEdge, Turn
@@ -28,6 +29,20 @@ INDEX_AFTER_S = 0.05  # after a turn: longer than it waits for its recall
 ACTIVITY = "engine/append"  # the activity by which an append closes the idle gate
 
 
+def check_events(events: Sequence[Event]) -> None:
+    """Check what is to be appended.
+
+    Raises:
+        ValueError: There is no event.
+        ConfigError: A scope is not a valid name, or a time has no zone.
+    """
+    if not events:
+        raise ValueError("there is no event to append")
+    for event in events:
+        check_scope(event.scope)
+        check_time(event.at)
+
+
 class EventLog:
     """Appends events; each append also closes the idle gate for its grace period."""
 
@@ -38,10 +53,7 @@ class EventLog:
 
     def append(self, events: Sequence[Event], cursor: Cursor | None = None) -> Ack:
         wiring = self._wiring
-        for event in events:
-            if event.scope not in wiring.namespaces:
-                check_scope(event.scope)
-            check_time(event.at)
+        check_events(events)
         self._gate.busy(ACTIVITY)
         self._gate.free(ACTIVITY)
         wiring.clock_guard.doubt()  # before these turns' dates are the newest ones
@@ -115,15 +127,14 @@ def build_query(clock: Clock, text: str, scope: str, /, **known: Unpack[RecallAr
 def prefetch_of(
     config: Config,
     ask: Callable[[str], Query | None],
-    retrieval: Callable[[], Retrieval | None],
+    retrieval: Callable[[], Retrieval],
 ) -> Prefetch:
-    """Return a prefetcher; ``retrieval`` is asked each time, None for no recall."""
+    """Return a prefetcher; ``retrieval`` is asked each time, and may raise ``StoreError``."""
 
     def with_query(do: Callable[[Retrieval, Query], T], text: str = "") -> T | None:
-        query, found = ask(text), retrieval()
-        if query is not None and found is not None:
-            with suppress(RuntimeError):  # it is being closed
-                return do(found, query)
+        if (query := ask(text)) is not None:
+            with suppress(RuntimeError, StoreError):  # it is being closed, or not open
+                return do(retrieval(), query)
         return None
 
     return Prefetch(

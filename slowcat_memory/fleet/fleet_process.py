@@ -12,7 +12,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,6 @@ COMMITTED_S = 2.0  # how long a change waits for the database
 SPOKEN_S = 0.3  # how long a voice command does
 PURGED_S = 10.0  # how long a forget does
 MOST_WAITING = 50_000  # change sets that may wait for the database: some 15,000 turns
-CHANGES = frozenset({"remember", "edit", "undo", "apply"})
 AWAY = "fleet/away"  # the activity that keeps idle work from growing the queue
 
 
@@ -281,27 +280,20 @@ class SharedMember(BackgroundEngine):
     # ---------------------------------------------------------------- turns
 
     def append(self, *events: Event, cursor: Cursor | None = None) -> Ack:
-        live = len(events) == 1 and cursor is None
-        append, refused = super().append, new_future()
-        try:
-            self._check_room()
-            if self.engine is not None or not live:
-                return self._committed_later(append(*events, cursor=cursor))
-            ack = self._waiting.append(events[0], lambda cursor: append(*events, cursor=cursor))
-        except StoreFullError as error:
-            if not live:
-                raise
-            refused.set_exception(error)
-            return Ack(refused, events[0])
-        return self._committed_later(ack)
-
-    def _check_room(self) -> None:
-        holding = self.holding
+        append, live, holding = super().append, len(events) == 1 and cursor is None, self.holding
         if holding is not None and holding.shipper.waiting >= MOST_WAITING:
             self.metrics.count("fleet_refused")
-            raise StoreFullError(
-                "too much waits for the database", hint="Make the database reachable again"
-            )
+            hint = "Make the database reachable again"
+            full = StoreFullError("too much waits for the database", hint=hint)
+            if not live:
+                raise full
+            refused = new_future()
+            refused.set_exception(full)
+            return Ack(refused, events[0])
+        if self.engine is not None or not live:
+            return self._committed_later(append(*events, cursor=cursor))
+        ack = self._waiting.append(events[0], lambda cursor: append(*events, cursor=cursor))
+        return self._committed_later(ack)
 
     def _committed_later(self, ack: Ack) -> Ack:
         """Return a receipt that is resolved when the event is committed in the database."""
@@ -325,7 +317,7 @@ class SharedMember(BackgroundEngine):
             holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
             if isinstance(engine, CopyEngine):
                 engine.append_unsent()  # which are forgotten too, where they are covered
-        gone: Forgotten = super().__getattr__("forget")(what, **how)
+        gone = super().forget(what, **how)
         if holding is None or not deletes or not (gone.turns or gone.memories):
             return gone
         problems = list(gone.problems)
@@ -343,7 +335,7 @@ class SharedMember(BackgroundEngine):
         return replace(gone, erased=erased, problems=tuple(problems), remains=remains)
 
     def carry_out(self, *args: Any, **kwargs: Any) -> Any:
-        outcome = super().__getattr__("carry_out")(*args, **kwargs)
+        outcome = super().carry_out(*args, **kwargs)
         self._wait_committed(SPOKEN_S)  # what is not sent is on this disk
         return outcome
 
@@ -351,16 +343,11 @@ class SharedMember(BackgroundEngine):
         holding = self.holding
         return holding is None or holding.shipper.wait_sent(timeout_s)
 
-    def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
-        return functools.partial(self._committed, found) if name in CHANGES else found
-
-    def _committed(self, change: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Make a change; return only once it is committed in the database."""
-        result = change(*args, **kwargs)
+    def _settled(self, changed: Any) -> Any:
+        """Return the result of a change only once that is committed in the database."""
         if not self._wait_committed(COMMITTED_S):
             raise DatabaseAwayError(
                 "this is saved on this machine, and not yet in the database",
                 hint="It is sent when the database can be reached",
             )
-        return result
+        return changed

@@ -262,7 +262,8 @@ class WaitingTurns:
             self._count = position
             self._open.add(position)
             with suppress(RuntimeError):  # the process ends
-                self._thread.submit(self._keep, cursor, ack.event or event)
+                # A copy: the event is numbered anew once the memory has it.
+                self._thread.submit(self._keep, cursor, replace(ack.event or event))
         ack.future.add_done_callback(partial(self._settle, cursor))
         return ack
 

@@ -367,11 +367,11 @@ def _words(text: str, name: str) -> str:
 
 def _said_about(agreed: Proposal, seen: Seen) -> list[str]:
     """Return the chunks from the request to forget up to the consent: they repeat its subject."""
-    request, consent, logged = agreed.asked.said, seen.call.said, seen.call.logged
+    request, consent = agreed.asked.said, seen.call.said
     if request is None or consent is None:
         return []
     seen.memory.flush(FLUSH_S)  # from then on ids in the log are known
-    first, end = logged(request).id, logged(consent).id
+    first, end = request.id, consent.id
     with seen.memory.snapshot() as snapshot:
         return [chunk_id(turn.id) for turn in snapshot.turns(seen.scope, first - 1, end - 1)]
 

@@ -97,7 +97,6 @@ class Call(Struct, frozen=True):
         shown: Called, on the handler's thread, with the memories of an answer.
         private: Whether the LLM could read local-only memories for this reply: what it asks to
             remember is local-only then.
-        logged: Returns a turn with its id in the log, once that is known.
     """
 
     engine: MemoryEngine
@@ -110,7 +109,6 @@ class Call(Struct, frozen=True):
     keeps: bool = True
     shown: Callable[[Iterable[MemoryRecord]], object] = lambda memories: None
     private: bool = False
-    logged: Callable[[Turn], Turn] = lambda turn: turn
 
 
 class Seen:
@@ -133,7 +131,7 @@ class Seen:
     def search(self, text: str, k: int, how: SearchArguments) -> list[Hit]:
         asked: SearchArguments = {**how, "local": self.local}
         if self.call.said and "kinds" not in how:  # what was said before it may be the answer
-            asked["exclude"] = frozenset({chunk_id(self.call.logged(self.call.said).id)})
+            asked["exclude"] = frozenset({chunk_id(self.call.said.id)})
         found = self.memory.search(text, self.scope, k, **asked)
         with self._view() as view:
             return [hit for hit in found.hits if view.show(hit.memory)]

@@ -23,8 +23,10 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.records import Turn
-from slowcat_memory.runtime.commands.undo_log import ASKED_S, CommandContext, LLMPlace, Outcome
+from slowcat_memory.runtime.commands.undo_log import CommandContext, LLMPlace, Outcome
 from slowcat_memory.runtime.conversation.off_record import OffRecord
+
+ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
 
 Push = Callable[[Frame], Awaitable[None]]
 OnDone = Callable[[Command, Outcome], None]
@@ -67,6 +69,7 @@ class VoiceCommands:
         self._on_answer = on_answer
         self._engine = engine
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
+        self._question = 0  # id of the command that asked it
         self._meant: Command | None = None  # what the next turn confirms or not
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
         self._heard: Heard | None = None  # the utterance of ``_latest``
@@ -142,7 +145,7 @@ class VoiceCommands:
         self.drop_question(scopes)
         until = time.monotonic() + ASKED_S
         if turn and command.kind in ("forget_about", "forget_span") and outcome.entry:
-            self._asked = (turn.scope, until)
+            self._asked, self._question = (turn.scope, until), outcome.entry
         if meant and not self.refuses(scopes):
             self._asked, self._meant = (scopes[-1], until), meant
         if outcome.rest:
@@ -185,6 +188,7 @@ class VoiceCommands:
             speaker=turn.speaker,
             session=turn.session,
             turn=turn.id,
+            asked=self._question,
             shared=self._shared,
             llm=self._llm(),
         )

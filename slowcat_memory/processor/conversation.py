@@ -24,9 +24,8 @@ from slowcat_memory.engine.turns import build_query
 from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import Message, remove_forgotten
+from slowcat_memory.processor.context_messages import remove_forgotten
 from slowcat_memory.processor.turn import ConversationDeps, Replies, Turns
-from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
@@ -173,7 +172,6 @@ class LiveConversation:
             keeps=not deps.off_record.off,
             shown=self.log.shown,
             private=self.log.is_private,
-            logged=self.log.logged,
         )
 
     def _voice(self, speaks: bool) -> None:
@@ -204,14 +202,10 @@ class LiveConversation:
                 deps.neighbours.messages,
                 outcome.turns,
                 outcome.memories,
-                self._turn_of,
+                deps.messages.turn_of,
                 deps.visible,
             )
         deps.guard.notify("on_command", command, outcome)
-
-    def _turn_of(self, message: Message) -> Turn | None:
-        turn = self._deps.messages.turn_of(message)
-        return self.log.logged(turn) if turn else None
 
 
 def _open_log(deps: ConversationDeps) -> Conversation:

@@ -5,7 +5,7 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec.structs import replace
 
@@ -207,7 +207,7 @@ class EngineHandle:
     @property
     def memory(self) -> MemoryEngine | None:
         """The memory; None before it was opened."""
-        return self._given or cast(MemoryEngine | None, self._opened)
+        return self._given or self._opened
 
     def prefer_llm(self, url: str) -> None:
         """Let idle work look for an LLM at the conversation's server first."""
@@ -226,7 +226,7 @@ class EngineHandle:
             if self._opened is None:  # acquired on a thread: its last user may be closing it
                 self._opened = await asyncio.to_thread(self._acquire)
         await asyncio.to_thread(self._opened.start, 0.0 if self._fleet else wait_s)
-        return cast(MemoryEngine, self._opened)
+        return self._opened
 
     def _acquire(self) -> BackgroundEngine:
         if self._fleet is not None:

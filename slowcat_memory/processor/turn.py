@@ -127,9 +127,7 @@ class Replies:
             if self._availability.trouble is None:  # else it is reported, once for all turns
                 await self._guard.call("on_memory_trouble", error)
             return
-        asked = ack.logged(user_turn) if user_turn else None
-        said = ack.logged(ack.event) if isinstance(ack.event, Turn) else ack.event
-        await self._guard.call("on_exchange_stored", asked, said)
+        await self._guard.call("on_exchange_stored", user_turn, ack.event)
 
 
 class TurnResult(Struct, frozen=True):

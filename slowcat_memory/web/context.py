@@ -5,120 +5,17 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from itertools import count
 from typing import Any, TypeVar
-
-from loguru import logger
-from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import present_name, renamed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import describe_error
+from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Memory as Record
 from slowcat_memory.records import Session
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.replies import Refusal
-
-WINDOW_S = 10.0  # for which an order to forget can be undone
-KEPT = 50  # changes that can be taken back
-
-
-Timer = Callable[[float, Callable[[], None]], Callable[[], None]]
-"""Calls a function after some seconds, and returns what cancels that."""
-
-
-class Undone(Struct, frozen=True):
-    """A change: how it is called, what takes it back, and what completes it, if anything does."""
-
-    words: str
-    back: Callable[[], object]
-    work: Callable[[], object] | None = None
-    cancel: Callable[[], None] = lambda: None  # stops the timer
-
-
-class Undo:
-    """The changes of one page. Safe to use from any thread.
-
-    Attributes:
-        window_s: For how long an order to forget can be undone.
-    """
-
-    def __init__(self, timer: Timer | None = None, window_s: float = WINDOW_S) -> None:
-        """Store the arguments; ``timer`` is for tests."""
-        self._timer, self._lock = timer or _timer, threading.Lock()
-        self._working = threading.Lock()  # held while an order is carried out
-        self.window_s = window_s
-        self._numbers = count(1)
-        self._done: dict[int, Undone] = {}
-
-    def add(
-        self,
-        words: str,
-        back: Callable[[], object],
-        work: Callable[[], object] | None = None,
-    ) -> int:
-        """Keep what takes a change back; return its number.
-
-        Args:
-            work: What completes the change, after ``window_s``.
-        """
-        with self._lock:
-            number, made = next(self._numbers), Undone(words, back, work)
-            if work is not None:
-                cancel = self._timer(self.window_s, lambda: self._carry_out(number))
-                made = replace(made, cancel=cancel)
-            self._done[number] = made
-            for old in [n for n, one in self._done.items() if one.work is None][:-KEPT]:
-                del self._done[old]
-        return number
-
-    def back(self, number: int) -> str:
-        """Take a change back; return its words.
-
-        Raises:
-            Refusal: It is done for good, was taken back before, or never was.
-        """
-        with self._lock:
-            one = self._done.get(number)
-        if one is None:
-            raise Refusal(410, "That cannot be undone any more.")
-        one.back()  # if this fails it can be tried again
-        with self._lock:
-            self._done.pop(number, None)
-        one.cancel()
-        return one.words
-
-    def settle(self) -> None:
-        """Do at once what waits, and wait for what is being done: the page ends. Blocks."""
-        with self._working, self._lock:
-            numbers = [number for number, one in self._done.items() if one.work]
-        for number in numbers:
-            self._carry_out(number)
-
-    def _carry_out(self, number: int) -> None:
-        """Do what waits. If it fails, whoever keeps the memory does it: the order is durable."""
-        with self._working:
-            with self._lock:
-                one = self._done.pop(number, None)
-            if one is None or one.work is None:
-                return
-            one.cancel()
-            try:
-                one.work()
-            except Exception as error:
-                why = describe_error(error)
-                logger.error("the page: hidden, and not yet deleted, which is tried again: {}", why)
-
-
-def _timer(seconds: float, work: Callable[[], None]) -> Callable[[], None]:
-    timer = threading.Timer(seconds, work)
-    timer.daemon = True
-    timer.start()
-    return timer.cancel
-
 
 T = TypeVar("T")
 THREADS = 4  # requests that are answered at once: a browser sends six
@@ -139,7 +36,6 @@ class PageContext:
     Attributes:
         person: The scope that the page opens with.
         everyone: Whether it may show every person's memory.
-        undo: What can be undone, and what is about to be forgotten.
         doctor: Runs the checks of `slowcat-memory doctor`; None when the page has none.
     """
 
@@ -153,7 +49,6 @@ class PageContext:
     ) -> None:
         self.memory, self.person, self.doctor = memory, check_scope(person), doctor
         self.everyone = everyone or memory.config.people.scopes == "one"
-        self.undo = Undo()
         self._thinking, self._stop = threading.Lock(), threading.Event()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="slowcat-page")
         self._viewing = threading.RLock()
@@ -188,8 +83,7 @@ class PageContext:
         self._stop.set()
 
     def close(self) -> None:
-        """Carry out what was to be forgotten, and end what the page began. Blocks."""
-        self.undo.settle()
+        """End what the page began. Blocks."""
         self.stop_thinking()
         if self._thinking.acquire(timeout=STOP_S):
             self._thinking.release()
@@ -231,7 +125,10 @@ class PageContext:
 
     def talks(self, scope: str, snapshot: Snapshot) -> list[Session]:
         """Return a scope's conversations, the latest spoken first; read again when one goes on."""
-        at = snapshot.forget_epoch(), snapshot.last_id()
+        try:
+            at = snapshot.settled_epoch(), snapshot.last_id()
+        except StoreError:  # sessions go just now
+            at = snapshot.number, 0
         with self._viewing:
             if scope not in self._talks or self._talks[scope][0] != at:
                 found = [one for one in snapshot.sessions(scope) if one.turns]

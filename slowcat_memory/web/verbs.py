@@ -1,14 +1,12 @@
-"""What a person may change on the page. Every change can be taken back; see ``undo``."""
+"""What a person may change on the page. Each change answers with the request that takes it back."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.idle.jobs.feedback import JUDGED_QUERY, judgeable
 from slowcat_memory.idle.scheduler.step import second_try
-from slowcat_memory.records import CommandEntry, Forget, Key, Made, Memory, WriteBatch
+from slowcat_memory.records import Forget, Key, Made, WriteBatch
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, moment, text
 from slowcat_memory.web.shapes import memory_row, turn_row
@@ -21,6 +19,7 @@ MARKS = {
 }
 OPPOSITE = {"pinned": "muted", "muted": "pinned"}
 PREVIEWED = 8  # rows of a preview
+WINDOW_S = 10.0  # for which an order to forget can be undone
 WRONG = -1.0  # weight of a memory that does not answer a question
 PAUSE = "page/paused"  # the activity that holds idle work back
 
@@ -44,9 +43,14 @@ def mark(page: PageContext, given: Given) -> dict[str, Any]:
     changed = page.memory.edit(scope, id_, **marks)
     if before is None or changed is None:
         raise Refusal(404, "That is not remembered any more.")
-    words, back = MARKS[name][on], {name: getattr(before, name) for name in marks}
-    undo = page.undo.add(words, lambda: page.memory.edit(scope, id_, **back))
-    return {"memory": memory_row(page, changed), "undo": undo, "words": words}
+    back = {OPPOSITE[name]: True} if len(marks) > 1 else {name: getattr(before, name)}
+    undo = _request(MARKS[name][on], "mark", scope=scope, id=id_, **back)
+    return {"memory": memory_row(page, changed), "undo": undo, "words": MARKS[name][on]}
+
+
+def _request(words: str, path: str, **given: Any) -> dict[str, Any]:
+    """Return the request that takes a change back, and how the change is called."""
+    return {"words": words, "path": path, "given": given}
 
 
 def correct(page: PageContext, given: Given) -> dict[str, Any]:
@@ -59,30 +63,10 @@ def correct(page: PageContext, given: Given) -> dict[str, Any]:
     made = page.memory.edit(scope, id_, text=words)
     if made is None:
         raise Refusal(409, "What was said stays as it was said: mute or forget it instead.")
-    undo = page.undo.add("Corrected", lambda: _restore(page, before, made))
-    return {"memory": memory_row(page, made), "undo": undo, "words": "Corrected"}
-
-
-def _restore(page: PageContext, before: Memory, made: Memory) -> None:
-    """Put a memory back in its place, with the marks that it has by now.
-
-    Raises:
-        Refusal: One of the two was forgotten or replaced meanwhile.
-    """
     with page.memory.snapshot() as snapshot:
-        old = snapshot.memory(before.scope, before.id)
-        new = snapshot.memory(made.scope, made.id)
-    if old is None or new is None or new.retired_at is not None:
-        raise Refusal(410, "That cannot be undone any more: it was changed or forgotten since.")
-    back = replace(
-        before,
-        local_only=old.local_only or new.local_only,
-        local_inherited=old.local_inherited,
-        muted=old.muted or new.muted,
-        muted_inherited=old.muted_inherited,
-    )
-    drop = ((made.scope, made.id),) if made.id != before.id else ()
-    page.memory.apply(JOB, WriteBatch(memories=(back,), drop=drop))
+        row = next((one for one in snapshot.commands(scope) if made.id in one.made), None)
+    undo = _request("Corrected", "undo", scope=scope, undo=row.id) if row else None
+    return {"memory": memory_row(page, made), "undo": undo, "words": "Corrected"}
 
 
 # ------------------------------------------------------------------- forgetting
@@ -101,31 +85,29 @@ def preview(page: PageContext, given: Given) -> dict[str, Any]:
         "memories": len(derived),
         "rows": [turn_row(page, one) for one in turns],
         "made": [memory_row(page, one) for one in made],
-        "seconds": page.undo.window_s,
+        "seconds": WINDOW_S,
     }
 
 
 def forget(page: PageContext, given: Given) -> dict[str, Any]:
     """Hide at once, and delete for good once the time to undo is over. Fields: see ``_order``."""
-    what, memory = _order(page, given), page.memory
-    order = memory.forget(what, undo_s=page.undo.window_s).order
+    order = page.memory.forget(_order(page, given), undo_s=WINDOW_S).order
     if order is None:
         raise Refusal(404, "That is not remembered any more.")
-    undo = page.undo.add("Kept", lambda: _keep(page, order), lambda: _erase(page, what, order))
-    return {"undo": undo, "words": "Forgetting", "seconds": page.undo.window_s}
+    undo = _request("Kept", "undo", scope=order.scope, undo=order.id)
+    return {"undo": undo, "words": "Forgetting", "seconds": WINDOW_S}
 
 
-def _keep(page: PageContext, order: CommandEntry) -> None:
-    if page.memory.undo(order) is None:
-        raise Refusal(410, "That cannot be undone any more.")
-
-
-def _erase(page: PageContext, what: Forget, order: CommandEntry) -> None:
-    """Delete what is hidden, unless another door took the order back."""
+def undo(page: PageContext, given: Given) -> dict[str, Any]:
+    """Take back a correction or an order to forget. Fields: ``undo`` (its number)."""
+    scope, number = page.scope(given), given.get("undo")
+    if not isinstance(number, int):
+        raise Refusal(400, "undo is not a number.")
     with page.memory.snapshot() as snapshot:
-        latest = snapshot.commands(order.scope)
-    if any(one.id == order.id and one.state == "done" for one in latest):
-        page.memory.forget(what)
+        row = next((one for one in snapshot.commands(scope) if one.id == number), None)
+    if row is None or page.memory.undo(row) is None:
+        raise Refusal(410, "That cannot be undone any more.")
+    return {}
 
 
 def _order(page: PageContext, given: Given) -> Forget:
@@ -153,10 +135,14 @@ def _order(page: PageContext, given: Given) -> Forget:
 def wrong(page: PageContext, given: Given) -> dict[str, Any]:
     """Note that a memory did not answer a turn; later recalls rank it lower for such questions.
 
-    Fields: ``turn``, ``id``.
+    Fields: ``turn``, ``id``; with ``right`` it is taken back.
     """
     scope, id_ = page.scope(given), text(given, "id")
     number = given.get("turn")
+    key_id = f"{id_}?a{number}"
+    if given.get("right"):
+        page.memory.apply(JOB, WriteBatch(drop_keys=((scope, key_id),)))
+        return {}
     with page.memory.snapshot() as snapshot:
         turn = snapshot.turn(number) if isinstance(number, int) else None
         memory = judgeable(snapshot, scope, id_)
@@ -165,7 +151,7 @@ def wrong(page: PageContext, given: Given) -> dict[str, Any]:
     key = Key(
         scope=scope,
         memory=id_,
-        id=f"{id_}?a{turn.id}",
+        id=key_id,
         kind=JUDGED_QUERY,
         text=turn.text,
         weight=WRONG,
@@ -173,17 +159,8 @@ def wrong(page: PageContext, given: Given) -> dict[str, Any]:
         made=Made(job=JOB),
     )
     page.memory.apply(JOB, WriteBatch(keys=(key,)))
-    back = WriteBatch(drop_keys=((scope, key.id),))
-    undo = page.undo.add("Noted as wrong", lambda: page.memory.apply(JOB, back))
+    undo = _request("Noted as wrong", "wrong", scope=scope, turn=turn.id, id=id_, right=True)
     return {"undo": undo, "words": "Noted as wrong"}
-
-
-def undo(page: PageContext, given: Given) -> dict[str, Any]:
-    """Take a change back. Fields: ``undo`` (its number)."""
-    number = given.get("undo")
-    if not isinstance(number, int):
-        raise Refusal(400, "undo is not a number.")
-    return {"words": page.undo.back(number)}
 
 
 def think(page: PageContext, given: Given) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(confi
         done = client.done("mark", id=cello["id"], muted=True)
         assert events.until("marked")["ids"] == [cello["id"]]
         assert [r["id"] for r in client.read("know/facts?mark=muted")["rows"]] == [cello["id"]]
-        client.done("undo", undo=done["undo"])
+        assert client.undo(done).status == 200
         fixed = client.done("correct", id=cello["id"], text="Anna plays the viola.")
         assert fixed["memory"]["text"] == "Anna plays the viola."
         assert client.done("forget/preview", session="anna-0")["turns"] == 6

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, Statement, Turn, WriteBatch
-from slowcat_memory.web.context import Undo
+from slowcat_memory.web import verbs
 from tests.support.page_memory import ANNA, MONDAY, RULE, Running, page_of
 from tests.support.page_store import page_store
 from tests.support.stores import configured
@@ -46,9 +46,9 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Running]:
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    monkeypatch.setattr(verbs, "WINDOW_S", 600.0)  # however slow this is
     with page_of(configured(tmp_path / "memory")) as running:
-        running.page.undo = Undo(lambda seconds, work: lambda: None, 600)  # however slow this is
         yield running
 
 

@@ -10,39 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget
-from slowcat_memory.web import PageContext, context
-from slowcat_memory.web.context import Undo
+from slowcat_memory.web import PageContext, verbs
 from tests.support.page_client import Client, Events, entered
 from tests.support.page_memory import ANNA, MONDAY, Running, page_of
+from tests.support.said import until
 from tests.support.stores import configured
 
 
-class Waits:
-    """A timer whose time passes when a test says so."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
-
-    def __call__(self, seconds: float, work: Callable[[], None]) -> Callable[[], None]:
-        self.waiting.append(work)
-        return lambda: self.waiting.remove(work) if work in self.waiting else None
-
-    def pass_(self) -> None:
-        for work in list(self.waiting):
-            work()
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order to forget is due at once."""
+    monkeypatch.setattr(verbs, "WINDOW_S", 0.05)
 
 
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
-    made = Waits()
-    monkeypatch.setattr(context, "Undo", lambda: Undo(made))
-    return made
-
-
-@pytest.fixture
-def running(tmp_path: Path, waits: Waits) -> Iterator[Running]:
+def running(tmp_path: Path) -> Iterator[Running]:
     with page_of(configured(tmp_path / "memory", recall={"floor": 0.005})) as made:
         yield made
 
@@ -67,7 +50,7 @@ def test_a_mark_is_set_and_taken_back(client: Client, name: str) -> None:
     done = client.done("mark", id=one["id"], **{name: True})
     assert done["memory"][name]
     assert fact(client, "cello")[name]
-    client.done("undo", undo=done["undo"])
+    assert client.undo(done).status == 200
     assert not fact(client, "cello")[name]
 
 
@@ -76,7 +59,7 @@ def test_what_is_muted_is_not_pinned_until_that_is_taken_back(client: Client) ->
     client.done("mark", id=id_, pinned=True)
     muted = client.done("mark", id=id_, muted=True)
     assert not muted["memory"]["pinned"]
-    client.done("undo", undo=muted["undo"])
+    assert client.undo(muted).status == 200
     now = fact(client, "cello")
     assert now["pinned"] and not now["muted"]
 
@@ -88,7 +71,7 @@ def test_what_is_muted_is_listed_and_not_recalled(client: Client, running: Runni
     done = client.done("mark", id=turn["id"], muted=True)
     assert words not in recalled(running.page, "Who plays the cello?")
     assert words in json.dumps(client.read("said/turns?session=anna-1"))
-    client.done("undo", undo=done["undo"])
+    assert client.undo(done).status == 200
     assert words in recalled(running.page, "Who plays the cello?")
 
 
@@ -99,10 +82,9 @@ def test_a_correction_takes_the_place_of_a_fact_and_can_be_taken_back(client: Cl
     assert one["text"] not in now
     assert done["memory"]["text"] == "Anna sees the dentist on 28 March."
     assert done["memory"]["how"] == "yours"
-    client.done("undo", undo=done["undo"])
+    assert client.undo(done).status == 200
     now = [row["text"] for row in client.read("know/facts")["rows"]]
-    assert one["text"] in now
-    assert client.ask("GET", f"/api/know/memory?id={done['memory']['id']}").status == 404
+    assert one["text"] in now and done["memory"]["text"] not in now
 
 
 def test_a_block_is_rewritten_by_hand(client: Client) -> None:
@@ -110,63 +92,65 @@ def test_a_block_is_rewritten_by_hand(client: Client) -> None:
     done = client.done("correct", id=block["id"], text="Anna is a cellist.")
     shown = {r["label"]: r for r in client.read("know/blocks")["rows"]}
     assert (shown["human"]["text"], shown["human"]["owner"]) == ("Anna is a cellist.", "user")
-    client.done("undo", undo=done["undo"])
+    assert client.undo(done).status == 200
     shown = {r["label"]: r for r in client.read("know/blocks")["rows"]}
     assert shown["human"]["text"] == block["text"]
 
 
 def test_what_is_to_be_forgotten_is_hidden_at_once_until_that_is_undone(
-    client: Client, running: Running, waits: Waits
+    client: Client, running: Running
 ) -> None:
     words = "I play the cello on Thursdays."
     done = client.done("forget", session="anna-1")
     assert words not in recalled(running.page, "Who plays the cello?")
     assert "cello" not in json.dumps(client.read("know/facts"))
-    client.done("undo", undo=done["undo"])
-    waits.pass_()
+    assert client.undo(done).status == 200
     assert words in recalled(running.page, "Who plays the cello?")
     assert "cello" in json.dumps(client.read("know/facts"))
-    assert client.change("undo", undo=done["undo"]).status == 410
+    assert client.undo(done).status == 410
 
 
 def test_what_was_replaced_is_forgotten_by_its_id_and_comes_back_as_it_was(
-    client: Client, waits: Waits
+    client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = next(row for row in client.read("know/facts?past=1")["rows"] if row["retired"])
-    client.done("undo", undo=client.done("forget", id=old["id"])["undo"])
+    assert client.undo(client.done("forget", id=old["id"])).status == 200
     assert old in client.read("know/facts?past=1")["rows"]
+    monkeypatch.setattr(verbs, "WINDOW_S", 0.05)
     client.done("forget", id=old["id"])
-    waits.pass_()
-    assert client.ask("GET", f"/api/know/memory?id={old['id']}").status == 404
+    assert until(lambda: client.ask("GET", f"/api/know/memory?id={old['id']}").status == 404)
     assert client.change("forget", id=old["id"]).status == 404
 
 
 def test_an_order_that_another_door_took_back_is_not_carried_out(
-    client: Client, running: Running, waits: Waits
+    client: Client, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(verbs, "WINDOW_S", 1.0)
     client.done("forget", session="anna-0")
     with running.page.memory.snapshot() as snapshot:
         (order,) = snapshot.commands(ANNA)
     assert running.page.memory.undo(order)
-    waits.pass_()
+    time.sleep(1.2)
     assert client.ask("GET", "/api/said/turns?session=anna-0").status == 200
 
 
-def test_what_is_forgotten_is_gone(client: Client, waits: Waits) -> None:
+def test_what_is_forgotten_is_gone(client: Client, soon: None) -> None:
     done = client.done("forget", session="anna-0")
-    waits.pass_()
-    assert client.ask("GET", "/api/said/turns?session=anna-0").status == 404
+    assert until(lambda: client.ask("GET", "/api/said/turns?session=anna-0").status == 404)
     assert "York" not in json.dumps(client.read("know/facts?past=1"))
-    assert client.change("undo", undo=done["undo"]).status == 410
+    assert client.undo(done).status == 410
 
 
-def test_a_range_is_forgotten(client: Client, waits: Waits) -> None:
-    since, until = MONDAY + timedelta(days=6), MONDAY + timedelta(days=8)
-    order = {"since": since.isoformat(), "until": until.isoformat()}
+def test_a_range_is_forgotten(client: Client, soon: None) -> None:
+    since, until_ = MONDAY + timedelta(days=6), MONDAY + timedelta(days=8)
+    order = {"since": since.isoformat(), "until": until_.isoformat()}
     assert client.done("forget/preview", **order)["turns"] == 6
     client.done("forget", **order)
-    waits.pass_()
-    assert [row["id"] for row in client.read("said/conversations")["rows"]] == ["anna-2", "anna-0"]
+    assert until(lambda: conversations(client) == ["anna-2", "anna-0"])
+
+
+def conversations(client: Client) -> list[str]:
+    return [row["id"] for row in client.read("said/conversations")["rows"]]
 
 
 @pytest.mark.parametrize(
@@ -178,15 +162,17 @@ def test_nothing_is_forgotten_without_saying_what(client: Client, order: dict) -
     assert client.change("forget", **order).status == 400
 
 
-def test_what_waits_to_be_forgotten_is_forgotten_when_the_page_ends(
-    tmp_path: Path, waits: Waits
+def test_what_is_hidden_when_the_page_ends_is_forgotten_by_who_opens_the_memory_next(
+    tmp_path: Path, soon: None
 ) -> None:
     config = configured(tmp_path / "memory")
     with page_of(config) as running:
-        entered(running).done("forget", session="anna-0")
+        done = entered(running).done("forget", session="anna-0")
+    time.sleep(0.1)
     with page_of(config, furnished=False) as running:
-        rows = entered(running).read("said/conversations")["rows"]
-    assert [row["id"] for row in rows] == ["anna-2", "anna-1"]
+        client = entered(running)
+        assert until(lambda: client.undo(done).status == 410)
+        assert until(lambda: conversations(client) == ["anna-2", "anna-1"])
 
 
 def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(
@@ -201,7 +187,7 @@ def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(
 
     done = client.done("wrong", turn=turn, id=offered)
     assert judged() == [-1.0]
-    client.done("undo", undo=done["undo"])
+    assert client.undo(done).status == 200
     assert judged() == []
 
 
@@ -240,7 +226,7 @@ def test_a_correction_is_not_taken_back_once_it_was_forgotten(
     one = fact(client, "27 March")
     done = client.done("correct", id=one["id"], text="Anna sees the dentist on 28 March.")
     running.page.memory.forget(Forget(scope=ANNA, memories=(one["id"], done["memory"]["id"])))
-    assert client.change("undo", undo=done["undo"]).status == 410
+    assert client.undo(done).status == 410
     assert client.ask("GET", f"/api/know/memory?id={one['id']}").status == 404, "it is gone"
 
 
@@ -248,37 +234,5 @@ def test_what_was_muted_since_its_correction_stays_muted(client: Client) -> None
     one = fact(client, "27 March")
     done = client.done("correct", id=one["id"], text="Anna sees the dentist on 28 March.")
     client.done("mark", id=done["memory"]["id"], muted=True)
-    client.done("undo", undo=done["undo"])
+    assert client.undo(done).status == 200
     assert fact(client, "27 March")["muted"]
-
-
-def test_the_page_does_not_end_while_something_is_being_forgotten(waits: Waits) -> None:
-    undo, begun, go_on, done = Undo(waits), threading.Event(), threading.Event(), list[str]()
-
-    def work() -> None:
-        begun.set()
-        assert go_on.wait(30)
-        done.append("forgotten")
-
-    undo.add("Kept", lambda: None, work)
-    with ThreadPoolExecutor(2) as threads:
-        threads.submit(waits.pass_)
-        assert begun.wait(30)
-        ended = threads.submit(lambda: (undo.settle(), done.append("ended")))
-        go_on.set()
-        ended.result(30)
-    assert done == ["forgotten", "ended"]
-
-
-def test_an_undo_that_failed_can_be_tried_again(waits: Waits) -> None:
-    undo, tried = Undo(waits), list[int]()
-
-    def back() -> None:
-        tried.append(1)
-        if len(tried) == 1:
-            raise StoreError("the process that keeps the memory ended")
-
-    number = undo.add("Pinned", back)
-    with pytest.raises(StoreError):
-        undo.back(number)
-    assert undo.back(number) == "Pinned"

@@ -29,13 +29,11 @@ from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.records import CommandEntry, Disclosed, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import (
-    ASKED_S,
     LATEST,
     UNDOABLE,
     CommandContext,
     CommandMemory,
     CommandOptions,
-    KeepLocal,
     Outcome,
     last_exchange,
 )
@@ -45,22 +43,10 @@ from slowcat_memory.store import Snapshot
 class CommandExecutor:
     """Executes commands. Safe to use from several threads; blocks."""
 
-    def __init__(
-        self,
-        engine: CommandMemory,
-        options: CommandOptions,
-        language: str,
-        keep_local: KeepLocal | None = None,
-    ) -> None:
-        """Set the memory and the language.
-
-        Args:
-            language: Of the answers, by its Snowball name.
-            keep_local: Marks a memory as local-only; None if that is not possible.
-        """
+    def __init__(self, engine: CommandMemory, options: CommandOptions, language: str) -> None:
+        """Set the memory, and the language of the answers by its Snowball name."""
         self._engine, self._options, self._language = engine, options, language_of(language)
         self._tokenize = Tokenizer("none" if language == "none" else language)
-        self._keep_local = keep_local
         self._methods: dict[CommandKind, Callable[[Command, CommandContext], Outcome]] = {
             "remember": self._remember,
             "forget_that": self._forget_that,
@@ -264,22 +250,15 @@ class CommandExecutor:
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
-            entry = self._pending(snapshot, context.scope)
+            asked = (one for one in snapshot.commands(context.scope) if one.state == "asked")
+            entry = next((one for one in asked if one.id == context.asked), None)
         if entry is None:
             return self._outcome(command, "nothing_to_undo", done=False)
-        yes = command.kind == "yes"
-        entry = self._engine.undo_log.answer(entry, yes, self._options.undo_s)
-        return (
-            self._gone(command, "forgotten_many", entry) if yes else self._outcome(command, "kept")
-        )
-
-    def _pending(self, snapshot: Snapshot, scope: str) -> CommandEntry | None:
-        """Return the pending question: the latest command, if it was asked just now."""
-        latest = next(iter(snapshot.commands(scope, 1)), None)
-        if latest is None or latest.state != "asked":
-            return None
-        waited = abs((self._engine.clock() - latest.at).total_seconds())  # it may have gone back
-        return latest if waited <= ASKED_S else None
+        if command.kind == "no":
+            self._engine.undo_log.undo(entry)
+            return self._outcome(command, "kept")
+        entry = self._engine.undo_log.confirm(entry, self._options.undo_s)
+        return self._gone(command, "forgotten_many", entry)
 
     def _gone(self, command: Command, name: str, entry: CommandEntry) -> Outcome:
         outcome = self._outcome(
@@ -299,12 +278,11 @@ class CommandExecutor:
             entry = self._latest(snapshot, context)
         if entry is None:
             return self._outcome(command, "nothing_to_undo", done=False)
-        if entry.state == "asked":
-            self._engine.undo_log.answer(entry, False, self._options.undo_s)
-            return self._outcome(command, "kept")
         undone = self._engine.undo_log.undo(entry)
         if undone is None:
             return self._outcome(command, "too_late", done=False)
+        if entry.state == "asked":
+            return self._outcome(command, "kept")
         return self._outcome(command, "brought_back" if undone.hidden else "undone", entry=undone)
 
     def _latest(self, snapshot: Snapshot, context: CommandContext) -> CommandEntry | None:
@@ -372,9 +350,7 @@ class CommandExecutor:
 
     def _local(self, command: Command, context: CommandContext) -> Outcome:
         """Keep what mentions a topic, or the last exchange, on this machine."""
-        keep = self._keep_local
-        if keep is None:
-            return self._outcome(command, "failed", done=False)
+        keep = self._engine.keep_local
         memories, turns = self._mentioning(command, context) if command.argument else ([], [])
         if memories:
             for memory in memories:

@@ -27,7 +27,11 @@ ANSWERS = 8  # turns behind a command that are searched for its answer
 
 
 class UndoLog:
-    """Applies and undoes the changes of commands. Safe to use from several threads; blocks."""
+    """Applies and undoes the changes of commands. Safe to use from several threads; blocks.
+
+    Attributes:
+        on_hidden: Called when something was hidden, with the seconds until it is to be erased.
+    """
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class UndoLog:
         self._store, self._write, self._index, self._clock = store, write, index, clock
         self._doubt = doubt
         self._lock = threading.Lock()
+        self.on_hidden: Callable[[float], object] = lambda undo_s: None
 
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
@@ -78,7 +83,7 @@ class UndoLog:
         Args:
             memories: Ids of memories of the scope.
             turns: Log ids of the turns to erase, of any scope.
-            undo_s: Seconds until then; None to hide nothing before ``answer`` says yes.
+            undo_s: Seconds until then; None to hide nothing before ``confirm``.
             others: (scope, id) of memories of other scopes.
 
         Returns:
@@ -92,7 +97,9 @@ class UndoLog:
     def _hide(self, entry: CommandEntry, undo_s: float) -> CommandEntry:
         now = self._clock()
         done = replace(entry, state="done", at=now, due=now + timedelta(seconds=undo_s))
-        return self._apply(self._retired(entry.all_hidden, now), done)
+        self._apply(self._retired(entry.all_hidden, now), done)
+        self.on_hidden(undo_s)
+        return done
 
     def hide_covered(self, covered: Forgotten, scope: str, undo_s: float) -> Forgotten:
         """Hide what an order to forget covers; return it with the command's row, if it is anything."""
@@ -103,30 +110,34 @@ class UndoLog:
         order = self.hide("forget_about", scope, own, covered.turns, 0, undo_s, others)
         return replace(covered, order=order)
 
-    def answer(self, entry: CommandEntry, yes: bool, undo_s: float) -> CommandEntry:
-        """Hide what was asked about, or drop the question; return the updated row."""
+    def confirm(self, entry: CommandEntry, undo_s: float) -> CommandEntry:
+        """Hide what was asked about; return the updated row."""
         with self._alone():
-            if yes:
-                return self._hide(entry, undo_s)
-            return self._apply([], replace(entry, state="undone"))
+            return self._hide(entry, undo_s)
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         """Undo a command: restore what it hid, retire what it made; return its updated row.
 
-        None when it does not exist, or cannot be undone.
+        A question is dropped. What was corrected keeps the marks of its correction. None when it does not exist, or cannot
+        be undone: what it made was replaced since.
         """
         with self._alone():
             now = self._clock()
             with self._store.snapshot() as snapshot:
                 present = next((e for e in snapshot.commands() if e.id == entry.id), None)
+                if present is not None and present.state == "asked":
+                    return self._apply([], replace(present, state="undone"))
                 if present is None or present.state != "done" or present.kind not in UNDOABLE:
                     return None
                 found = [snapshot.read(scope, id_) for scope, id_ in present.all_hidden]
+                made = [snapshot.read(present.scope, id_) for id_ in present.made]
+            if any(memory is None or memory.retired_at for memory in made):
+                return None
             # The others were retired before, and are erased with them.
-            back = [_restored(m) for m in found if m and m.retired_at == present.at]
+            back = [_restored(m, made) for m in found if m and m.retired_at == present.at]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
-            made = self._retired(((present.scope, id_) for id_ in present.made), now)
-            return self._apply([*in_order, *made], replace(present, state="undone", due=None))
+            over = self._retired(((present.scope, id_) for id_ in present.made), now)
+            return self._apply([*in_order, *over], replace(present, state="undone", due=None))
 
     @contextmanager
     def due(self) -> Iterator[dict[int, list[Forget]]]:
@@ -198,9 +209,15 @@ def _end(memory: Memory, now: datetime) -> datetime:
     return now if memory.valid_to is None else min(memory.valid_to, now)
 
 
-def _restored(memory: Memory) -> Memory:
+def _restored(memory: Memory, made: Iterable[Memory | None]) -> Memory:
     ended = memory.valid_to != memory.retired_at  # before it was retired
-    return replace(memory, retired_at=None, valid_to=memory.valid_to if ended else None)
+    return replace(
+        memory,
+        retired_at=None,
+        valid_to=memory.valid_to if ended else None,
+        muted=memory.muted or any(one.muted for one in made if one),
+        local_only=memory.local_only or any(one.local_only for one in made if one),
+    )
 
 
 def is_due(entry: CommandEntry, now: datetime) -> bool:
@@ -227,8 +244,6 @@ def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     return [*erasures, *(Forget(scope=scope, memories=(id_,)) for scope, id_ in rest)]
 
 
-ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
-
 LLMPlace = Literal["local", "remote", "unknown"]
 
 
@@ -237,9 +252,9 @@ class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     Attributes:
         enabled: Recognise voice commands, in the language of ``memory.language``.
-        undo_s: Seconds in which "forget that" can be undone; what it hid is erased when the next
-            session ends, or the store is opened, after that. 300 is five minutes: the pause after
-            which a session ends.
+        undo_s: Seconds in which "forget that" can be undone; then what it hid is erased, or
+            when the store is next opened. 300 is five minutes: the pause after which a session
+            ends.
         wait_s: Seconds that a command may take before the agent says that it is still busy. A
             command takes two commits, 20 ms on a slow disk.
         tell: How many memories are read out to "what do you know about me?"; five take half a
@@ -257,6 +272,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
 
     Attributes:
         turn: Log id of the command's turn, which is in the log already.
+        asked: Id of the command that asked this conversation something; 0 for none.
         shared: The household namespace, "" for none.
     """
 
@@ -264,6 +280,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     speaker: str
     session: str
     turn: int
+    asked: int = 0
     shared: str = ""
     llm: LLMPlace = "unknown"
 
@@ -297,6 +314,7 @@ class CommandMemory:
         note: Makes a note of a text and a scope without storing it; ``sources`` are log ids.
         reader: Returns who is answered: see ``audience.reader_of``.
         is_guests: Returns whether a scope is that of guests, whose commands are refused.
+        keep_local: Marks a memory, by scope and id, as one that never leaves this machine.
     """
 
     store: Store
@@ -306,10 +324,7 @@ class CommandMemory:
     note: Callable[..., Memory]
     reader: Callable[..., Reader]
     is_guests: Callable[[str], bool]
-
-
-KeepLocal = Callable[[str, str], object]
-"""Marks a memory, by scope and id, as one that never leaves this machine."""
+    keep_local: Callable[[str, str], object]
 
 
 LATEST = 50  # commands among which the one to undo is searched

@@ -69,12 +69,11 @@ class ScopeLog:
         """Start with no turn; ``append`` logs an event, and returns it numbered."""
         self.tracker, self._append = tracker, append
         self._latest: deque[Turn] = deque(maxlen=LATEST)
-        self._receipt: Ack | None = None  # the latest
 
     def append(self, events: Iterable[Event]) -> Ack | None:
         ack = None
         for event in events:
-            ack = self._receipt = self._append(event)
+            ack = self._append(event)
             if isinstance(ack.event, Turn):
                 if not ack.event.aside:
                     self._latest.append(ack.event)
@@ -93,11 +92,8 @@ class ScopeLog:
         return [DialogueTurn(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
 
     def forget(self, turns: Collection[int]) -> None:
-        kept = [turn for turn in self._latest if self.logged(turn).id not in turns]
+        kept = [turn for turn in self._latest if turn.id not in turns]
         self._latest = deque(kept, maxlen=LATEST)
-
-    def logged(self, turn: Turn) -> Turn:
-        return self._receipt.logged(turn) if self._receipt else turn
 
 
 class Exchange(Struct):
@@ -184,14 +180,6 @@ class Conversation:
         """Drop forgotten turns, by log id, so that they add no words to the next query."""
         for log in self._logs.values():
             log.forget(turns)
-
-    def logged(self, turn: Turn) -> Turn:
-        """Return a turn of this conversation with its id in the log, once that is known.
-
-        ``user_turn`` and what ``user_said`` returned may have provisional ids: those of turns that
-        were said before the store was open.
-        """
-        return self._logs[turn.scope].logged(turn)
 
     def scope_of(self, speaker: str) -> str:
         """Return the scope of an STT speaker id, unless the application has set the speaker."""

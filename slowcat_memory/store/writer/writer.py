@@ -69,10 +69,6 @@ class Ack:
         """The event's position in the log, 0 for other writes."""
         return self.event.id if self.event else 0
 
-    def logged(self, turn: Turn) -> Turn:
-        """Return a turn that was accepted before, with its id in the log."""
-        return turn
-
     def done(self) -> bool:
         return self.future.done()
 

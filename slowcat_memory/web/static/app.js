@@ -66,7 +66,7 @@ class Page extends Component {
     }
   }
 
-  notify(words, undo = 0, seconds = 0) {
+  notify(words, undo = null, seconds = 0) {
     clearTimeout(this.fading);
     if (!words) return this.setState({ notice: null });
     this.setState({ notice: { words, undo, seconds } });
@@ -74,9 +74,9 @@ class Page extends Component {
     if (seconds) this.fading = setTimeout(() => this.notify(t("Forgotten.")), seconds * 1000);
   }
 
-  async undo(number) {
+  async undo({ path, given, words }) {
     try {
-      const { words } = await change("undo", { undo: number });
+      await change(path, given);
       this.notify(t("Undone: {0}.", t(words).toLowerCase()));
     } catch (error) {
       this.notify(error.message);
@@ -119,7 +119,7 @@ class Page extends Component {
     return html`<div class="notice" role="status" aria-live="polite">
       ${notice && html`<p>
         <span>${notice.seconds ? t("{0} in {1} seconds.", notice.words, notice.seconds) : notice.words}</span>
-        ${notice.undo > 0 && html`<button onClick=${() => this.undo(notice.undo)}>Undo</button>`}
+        ${notice.undo && html`<button onClick=${() => this.undo(notice.undo)}>Undo</button>`}
         <button aria-label="Close this message" onClick=${() => this.notify("")}>×</button>
       </p>`}
     </div>`;

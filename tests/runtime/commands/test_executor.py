@@ -1,5 +1,7 @@
 """Orders carried out on an engine, without a pipeline."""
 
+from dataclasses import replace
+
 import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
@@ -18,10 +20,9 @@ class Talk:
     def __init__(self, engine, scope: str = "anna", **how) -> None:
         self.engine, self.scope, self.how = engine, scope, how
         self.local: list[tuple[str, str]] = []
-        keep_local = how.pop("keep_local", True) and (lambda *what: self.local.append(what))
-        self.commands = CommandExecutor(
-            engine.command_memory, engine.config.commands, "english", keep_local or None
-        )
+        self.asked = 0
+        memory = replace(engine.command_memory, keep_local=lambda *what: self.local.append(what))
+        self.commands = CommandExecutor(memory, engine.config.commands, "english")
 
     def order(self, command: str | Command, *, asked: bool = False) -> Outcome:
         text = command if isinstance(command, str) else command.kind
@@ -33,9 +34,16 @@ class Talk:
         )  # fmt: skip
         id_ = self.engine.append(turn).id
         where = CommandContext(
-            scope=self.scope, speaker=turn.speaker, session="s", turn=id_, **self.how
+            scope=self.scope,
+            speaker=turn.speaker,
+            session="s",
+            turn=id_,
+            asked=self.asked,
+            **self.how,
         )
-        return self.commands.execute(known, where)
+        outcome = self.commands.execute(known, where)
+        self.asked = outcome.entry
+        return outcome
 
 
 @pytest.fixture
@@ -92,6 +100,15 @@ def test_executor_execute_forget_everything_about_a_person(engine):
     assert not anna.order("yes", asked=True).done
 
 
+def test_executor_execute_a_yes_answers_the_question_of_its_own_conversation(engine):
+    talk(engine, "Ben came by", "nice", "Ruth as well", "ok")
+    kitchen, hall = Talk(engine), Talk(engine)
+    kitchen.order("forget everything about Ben")
+    hall.order("forget everything about Ruth")
+    assert kitchen.order("yes", asked=True).done
+    assert "Ruth as well" in found(engine, "Ruth") and "Ben came by" not in found(engine, "Ben")
+
+
 def test_executor_execute_question_is_taken_back_by_undo(engine):
     talk(engine, "Ben came by", "nice")
     anna = Talk(engine)
@@ -146,7 +163,6 @@ def test_executor_execute_keep_that_local(engine):
     anna = Talk(engine)
     assert anna.order("keep that between us").said == "That stays on this machine."
     assert anna.local == [("anna", f"chunk/{first}"), ("anna", f"chunk/{reply}")]
-    assert not Talk(engine, keep_local=False).order("keep that between us").done
 
 
 def test_executor_execute_what_is_read_out_is_harmless(engine):

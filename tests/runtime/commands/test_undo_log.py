@@ -148,9 +148,9 @@ def test_undo_log_question_changes_nothing_until_it_is_answered(open_engine):
     )
     open_engine.clock.now += timedelta(days=1)
     assert engine.eraser.erase_due() == 0 and found(engine, WORD)
-    assert engine.wiring.undo_log.answer(asked, False, UNDO_S).state == "undone"
+    assert engine.wiring.undo_log.undo(asked).state == "undone"
     assert found(engine, WORD)
-    assert engine.wiring.undo_log.answer(asked, True, UNDO_S).state == "done"
+    assert engine.wiring.undo_log.confirm(asked, UNDO_S).state == "done"
     assert found(engine, WORD) == []
 
 
