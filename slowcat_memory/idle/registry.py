@@ -20,7 +20,6 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import (
     Job,
     JobContext,
-    JobOptions,
     Needs,
     NoOptions,
     Plan,
@@ -36,6 +35,7 @@ from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
 from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
+from slowcat_memory.idle.scheduler.options import JobOptions
 from slowcat_memory.records import Task, WriteBatch
 
 Stop = Callable[[], bool]

@@ -30,9 +30,8 @@ from slowcat_memory.core.ranking.grades import (
     judgement,
 )
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, new_task
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, names_of, new_task
 from slowcat_memory.idle.jobs.options import CorrectionsOptions, RerankOptions
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Cursor,

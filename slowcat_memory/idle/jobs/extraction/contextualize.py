@@ -28,7 +28,7 @@ from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, payload_of
+from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, names_of, payload_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     Asked,
@@ -38,7 +38,6 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
 )
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.idle.jobs.session_log import Progress, SessionsCursor
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Context,

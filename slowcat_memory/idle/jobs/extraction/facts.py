@@ -38,6 +38,7 @@ from slowcat_memory.idle.job import (
     Trigger,
     cursor_at,
     llm_of,
+    names_of,
     new_task,
     payload_of,
 )
@@ -50,7 +51,6 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, is_remote, may_see, plan_changed
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot

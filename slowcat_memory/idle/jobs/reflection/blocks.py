@@ -64,6 +64,7 @@ from slowcat_memory.idle.job import (
     Trigger,
     cursor_at,
     llm_of,
+    names_of,
     payload_of,
 )
 from slowcat_memory.idle.jobs.session_log import (
@@ -72,7 +73,6 @@ from slowcat_memory.idle.jobs.session_log import (
     recent_sessions,
     user_of,
 )
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot

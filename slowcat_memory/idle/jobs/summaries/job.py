@@ -48,6 +48,7 @@ from slowcat_memory.idle.job import (
     cursor_at,
     encode,
     llm_of,
+    names_of,
     payload_of,
 )
 from slowcat_memory.idle.jobs.options import SummariesOptions
@@ -67,7 +68,6 @@ from slowcat_memory.idle.jobs.summaries.purposes import (
     periods_due,
 )
 from slowcat_memory.idle.jobs.summaries.topics import group_sessions
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
