@@ -152,7 +152,7 @@ def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
     house.mind.clock.now = house.mind.clock.now.replace(hour=2)
     house.think(BLOCKED["outside the hours"])
     # merge only asks about doubtful pairs, and meta summaries need a longer session
-    assert ASKING - {"merge", "meta_summary"} <= house.prompts.keys()
+    assert ASKING - {"merge"} <= house.prompts.keys()
     with house.mind.engine.store.snapshot() as snapshot:
         facts = [m for m in snapshot.memories("anna", "fact/") if not m.retired_at and m.made]
     assert any(fact.made.model for fact in facts)

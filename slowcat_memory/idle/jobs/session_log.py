@@ -15,7 +15,16 @@ from slowcat_memory.core.disclosure import is_derived_local, is_withheld
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.memory import NOTE, chunk_id
-from slowcat_memory.idle.job import JobContext, Plan, new_task
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    NoOptions,
+    Plan,
+    Trigger,
+    cursor_at,
+    new_task,
+    payload_of,
+)
 from slowcat_memory.records import Cursor, Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 
@@ -41,6 +50,18 @@ class SessionsCursor(Struct, frozen=True, omit_defaults=True):
 
     version: str = ""
     open: dict[str, int] = {}
+
+
+def progress_of(cursor: Cursor | None, mark: str) -> Progress:
+    """Return how far a job has read the log; nothing if it did so under another mark."""
+    note = payload_of(cursor, SessionsCursor)
+    if cursor is None or note is None or note.version != mark:
+        return Progress()
+    return Progress(cursor.position, note.open)
+
+
+def progress_cursor(job: str, progress: Progress, mark: str) -> Cursor:
+    return cursor_at(job, progress.upto, SessionsCursor(mark, progress.open))
 
 
 def visible_turns(
@@ -248,27 +269,49 @@ def cursor_of(job: str, snapshot: Snapshot, mark: str = "") -> Cursor:
     return Cursor(name=job, position=snapshot.last_id(), note=f"{snapshot.last_change()} {mark}")
 
 
-def plan_changed(
-    job: str, mark: str, writes: str, keys: Sequence[str], rank: int, snapshot: Snapshot,
-    context: JobContext,
-) -> Plan | None:  # fmt: skip
-    """Plan a task for each key in each namespace that changed; None if nothing did.
+class ScopeJob:
+    """Base of the jobs that work on a namespace as a whole, once it changed; see ``Job``.
 
-    Args:
-        mark: As in ``cursor_of``.
-        writes: As ``ignoring`` in ``touched``.
+    Attributes:
+        rank: Of its tasks.
+        writes: Prefix of the ids that it writes; they count as a change only if the user wrote them.
     """
-    scopes = touched(snapshot, job, mark, context.scopes(), writes)
-    cursor = cursor_of(job, snapshot, mark)
-    if snapshot.cursor(job) == cursor:
-        return None
-    tasks = (new_task(job, scope, key, context.now, rank) for scope in scopes for key in keys)
-    return Plan(tasks=tuple(tasks), cursor=cursor)
 
+    name: str
+    version: int
+    rank: int
+    writes: str
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=600.0)
+    Options: type[Struct] = NoOptions
 
-def epoch_and_day(snapshot: Snapshot, context: JobContext) -> str:
-    """Return a mark that changes with a forget, and daily: statements hold from or until a day."""
-    return f"{snapshot.forget_epoch()} {context.now.astimezone(context.zone).date()}"
+    def keys(self, context: JobContext) -> Sequence[str]:
+        """Return the keys of a namespace's tasks."""
+        return (self.name,)
+
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes all namespaces due when it changes.
+
+        With a forget, and daily: statements hold from or until a day.
+        """
+        day = context.now.astimezone(context.zone).date()
+        return f"{self.version}.{snapshot.forget_epoch()} {day}"
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan tasks for each namespace that changed."""
+        with context.snapshot() as snapshot:
+            mark = self.mark(snapshot, context)
+            scopes = touched(snapshot, self.name, mark, context.scopes(), self.writes)
+            cursor = cursor_of(self.name, snapshot, mark)
+            if snapshot.cursor(self.name) == cursor:
+                return None
+        keys = self.keys(context)
+        tasks = (
+            new_task(self.name, scope, key, context.now, self.rank)
+            for scope in scopes
+            for key in keys
+        )
+        return Plan(tasks=tuple(tasks), cursor=cursor)
 
 
 def touched(

@@ -28,7 +28,7 @@ from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, names_of, payload_of
+from slowcat_memory.idle.job import JobContext, Needs, llm_of, names_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     Asked,
@@ -37,11 +37,9 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     SessionExtractor,
 )
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
-from slowcat_memory.idle.jobs.session_log import Progress, SessionsCursor
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Context,
-    Cursor,
     Key,
     Made,
     Session,
@@ -67,22 +65,6 @@ class Contextualize(SessionExtractor):
     version = VERSION
     needs: Needs = "llm"
     Options: type[Struct] = ContextualizeOptions
-
-    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Describe everything again with another prompt, and after a forget."""
-        note = payload_of(cursor, SessionsCursor)
-        if cursor is None or note is None or note.version != self._version(snapshot):
-            return Progress()
-        return Progress(cursor.position, note.open)
-
-    def cursor(
-        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
-    ) -> Cursor:
-        payload = SessionsCursor(self._version(snapshot), progress.open)
-        return cursor_at(NAME, progress.upto, payload)
-
-    def _version(self, snapshot: Snapshot) -> str:
-        return f"{self.version}.{snapshot.forget_epoch()}"
 
     def prompt_overhead(self, context: JobContext) -> int:
         return estimate_tokens(SYSTEM)

@@ -33,8 +33,6 @@ from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
-    NoOptions,
-    Plan,
     Trigger,
     cursor_at,
     llm_of,
@@ -50,7 +48,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     SessionExtractor,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
-from slowcat_memory.idle.jobs.session_log import Progress, is_remote, may_see, plan_changed
+from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, is_remote, may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -345,25 +343,18 @@ MOST_WORDS = 40  # of a note that is tried in the first person
 NOTES, NOTES_VERSION, NOTES_RANK = "note_facts", 1, 46
 
 
-class NoteFacts:
+class NoteFacts(ScopeJob):
     """Facts of notes: what a user asked to keep, or another program wrote down, read by rule.
 
     Notes are in no session, so `Facts` does not meet them. A fact of a note names the note as its
     origin: forgetting the note deletes it, and recall finds the note, not the fact.
     """
 
-    name = NOTES
-    version = NOTES_VERSION
-    needs: Needs = "nothing"
+    name, version, rank, writes = NOTES, NOTES_VERSION, NOTES_RANK, f"{FACT}/"
     trigger = Trigger(session_end=True, every_s=300.0)
-    Options: type[Struct] = NoOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each namespace that changed."""
-        with context.snapshot() as snapshot:
-            return plan_changed(
-                NOTES, str(NOTES_VERSION), f"{FACT}/", (NOTE,), NOTES_RANK, snapshot, context
-            )
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        return str(NOTES_VERSION)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the facts of current notes that are not there yet; retire those of former notes."""

@@ -39,6 +39,8 @@ from slowcat_memory.idle.job import (
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
     known_before,
+    progress_cursor,
+    progress_of,
     read_sessions,
     turns_around,
 )
@@ -98,8 +100,8 @@ class Request(Struct, frozen=True):
 class SessionExtractor:
     """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
 
-    A subclass sets the attributes, and implements at least ``read_by_llm``, ``prompt_overhead``,
-    ``progress`` and ``cursor``. Its options have ``turns`` (asked about by a call).
+    A subclass sets the attributes, and implements at least ``read_by_llm`` and
+    ``prompt_overhead``. Its options have ``turns`` (asked about by a call).
 
     Attributes:
         rank: Of its tasks.
@@ -127,14 +129,17 @@ class SessionExtractor:
         raise NotImplementedError
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Return what has been read; nothing where everything is to be read again."""
-        raise NotImplementedError
+        """Return what has been read; nothing with another prompt, or after a forget."""
+        return progress_of(cursor, self._mark(snapshot))
 
     def cursor(
         self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
     ) -> Cursor:
         """Return the cursor to write."""
-        raise NotImplementedError
+        return progress_cursor(self.name, progress, self._mark(snapshot))
+
+    def _mark(self, snapshot: Snapshot) -> str:
+        return f"{self.version}.{snapshot.forget_epoch()}"
 
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
