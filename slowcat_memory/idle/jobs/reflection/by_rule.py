@@ -57,9 +57,9 @@ from slowcat_memory.idle.jobs.session_log import (
     progress_cursor,
     progress_of,
     read_sessions,
-    readable_turns,
     recent_sessions,
     user_of,
+    visible_turns,
 )
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 
@@ -241,7 +241,7 @@ class Episodes:
             session = snapshot.session(task.key)
             if session is None:
                 return WriteBatch()
-            turns = readable_turns(snapshot, session, session.first_turn, session.last_turn)
+            turns = visible_turns(snapshot, session, None)
             known = list(snapshot.memories(task.scope, f"{EPISODE}/"))
         made = [one for one in known if one.made is not None and one.made.job == EPISODES]
         earlier = [one.facets["day"] for one in made if one.sources[0] < session.first_turn]
