@@ -59,13 +59,6 @@ PIECES = 4  # that a task is divided into when it is given up
 Rank = Callable[[Session, Sequence[int]], int]
 
 
-class OverlookedError(BadAnswerError):
-    """The LLM's reply is empty, though rules find something in these turns."""
-
-    def __init__(self) -> None:
-        super().__init__("it is empty, though something is said in these turns")
-
-
 class Asked(Struct, frozen=True, omit_defaults=True):
     """The task's payload, as JSON: the log ids asked about, and whether this is the last attempt.
 
@@ -195,11 +188,6 @@ class SessionExtractor:
             batch = await self.read_by_rule(request, context)
             later = replace(task, not_before=context.now + RETRY_AFTER)
             return replace(batch, tasks=(*batch.tasks, later), retask=True)
-        except OverlookedError as error:
-            batch = await self.read_by_rule(request, context)
-            if task.attempts:  # asked twice
-                return batch
-            raise RuleStandsInError(error, batch) from None
         except BadAnswerError as error:
             if self.needs == "llm":
                 raise
