@@ -36,6 +36,7 @@ from slowcat_memory.core.summaries.summary import (
     Subject,
     SummaryText,
     archived,
+    current,
     digest_of,
     is_stale,
     of_turns,
@@ -44,7 +45,6 @@ from slowcat_memory.core.summaries.summary import (
     text_of,
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
-from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import (
     JobContext,
@@ -183,7 +183,7 @@ class TurnsSummary(SummaryJob):
             before, mark = snapshot.cursor(self.name), summaries_mark(snapshot, context)
             progress = progress_of(before, mark)
             sessions, progress = read_sessions(
-                snapshot, progress, context, wait=self.wait, whole=self.wait
+                snapshot, progress, context, wait=self.wait, whole=True
             )
             tasks = [
                 task
@@ -247,48 +247,27 @@ class WindowSummary(TurnsSummary):
     def due(
         self, snapshot: Snapshot, session: Session, new: range, context: JobContext
     ) -> Iterator[Task]:
-        size = context.options.window_turns
-        if session.turns <= size:
-            return
-        start = _first_uncovered(snapshot, session, new.start)
-        turns = visible_turns(snapshot, session, context, start, new.stop - 1)
-        found = (_window_at(snapshot, session, turn.id) for turn in turns)
-        windows = [memory for memory in found if memory is not None]
-        covered = {id for memory in windows for id in memory.sources}
-        parts = due_runs([turn.id for turn in turns], covered, size)
-        if context.llm is not None:
-            parts += [m.sources for m in windows if m.made is not None and not m.made.model]
-        for part in parts:
-            key = f"{session.id}/{part[0]}"
-            yield self.task(session.scope, key, session.last, self.rank, part)
+        size, beginning = context.options.window_turns, f"{WINDOW}/{session.id}/"
+        turns = visible_turns(snapshot, session, context, last=new.stop - 1)
+        stored = {m.id: m for m in current(snapshot.memories(session.scope, beginning))}
+        for at in range(0, len(turns) - size + 1, size):
+            part = turns[at : at + size]
+            old = stored.pop(f"{beginning}{part[0].id}", None)
+            digest = digest_of(VERSION, of_turns(part))
+            if is_stale(old, digest, llm=context.llm is not None):
+                key, sources = f"{session.id}/{part[0].id}", tuple(turn.id for turn in part)
+                yield self.task(session.scope, key, session.last, self.rank, sources)
+        for id in stored:  # a turn was forgotten, and later windows begin elsewhere
+            key = id.removeprefix(f"{WINDOW}/")
+            yield self.task(session.scope, key, session.last, self.rank)
 
     def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
         session = snapshot.session(task.key.rpartition("/")[0])
         if session is None or not task.sources:
-            return None
+            return SummaryInput(None, [], snapshot.memory(task.scope, f"{WINDOW}/{task.key}"))
         seen = visible_turns(snapshot, session, context, min(task.sources), max(task.sources))
         turns = [turn for turn in seen if turn.id in task.sources]
         return self._input(snapshot, task, turns) if turns else None
-
-
-def _first_uncovered(snapshot: Snapshot, session: Session, new: int) -> int:
-    """Return the log id of the first turn before ``new`` that no window covers.
-
-    Walks back from the new turns: a window, which has few turns, is met soon.
-    """
-    first = new
-    while before := snapshot.turn_before(session.scope, session.id, first):
-        window = _window_at(snapshot, session, before)
-        if window is not None:
-            return max(before, *(id for id in window.sources if id < new)) + 1
-        first = before
-    return first
-
-
-def _window_at(snapshot: Snapshot, session: Session, turn: int) -> Memory | None:
-    """Return the current window that begins with a turn."""
-    memory = snapshot.memory(session.scope, f"{WINDOW}/{session.id}/{turn}")
-    return None if memory is None or memory.retired_at is not None else memory
 
 
 # ------------------------------------------------------------------- one summary

@@ -8,7 +8,7 @@ task that is too long for the LLM is split. Sessions that continue stay in the c
 first turn that was not planned for.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -55,8 +55,6 @@ CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt 
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
 SHARED_TURNS = 12  # that two spans of a long session have in common
 PIECES = 4  # that a task is divided into when it is given up
-
-Rank = Callable[[Session, Sequence[int]], int]
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
@@ -150,9 +148,9 @@ class SessionExtractor:
         """Return whether a turn of a task is still unread when the task's step begins."""
         return True
 
-    def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
-        """Return the function that ranks tasks; called once per plan."""
-        return lambda session, asked: self.rank
+    def rank_of(self, session: Session, context: JobContext) -> int:
+        """Return the rank of a session's tasks."""
+        return self.rank
 
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext
@@ -247,9 +245,6 @@ class SessionExtractor:
         upto: int,
         context: JobContext,
     ) -> Iterator[Task]:
-        if not sessions:
-            return
-        rank = self.ranking(snapshot, context)
         for session, first in sessions:
             new = range(first, upto + 1)
             turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
@@ -261,7 +256,7 @@ class SessionExtractor:
                 seen = [turns[place].id for place in span]
                 yield self.task(
                     session.scope, session.id, Asked(asked), seen, session.last,
-                    rank(session, asked),
+                    self.rank_of(session, context),
                 )  # fmt: skip
 
     def _room(self, context: JobContext) -> int:
