@@ -9,31 +9,33 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime, tzinfo
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import is_derived_local
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import (
     BadAnswerError,
     EndpointError,
     EndpointRefusedError,
+    PromptRefusedError,
     ProviderError,
 )
-from slowcat_memory.idle.prompt_gate import LLMBehind, PromptGate
+from slowcat_memory.idle.scheduler.options import Budget, IdleOptions, JobOptions, Model
 from slowcat_memory.idle.working_set import V, WorkingSet
-from slowcat_memory.providers import LLM, Answer, Embedded, Prompt
+from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.records import Cursor, Task, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
-Model = Literal["llm", "embedder"]
 Needs = Literal["nothing", "llm", "llm or rules", "llm if any"]
 T = TypeVar("T", bound=Struct)
 
@@ -85,29 +87,6 @@ class Trigger(Struct, frozen=True):
     session_end: bool = False
     every_s: float = 0.0
     at_hour: int | None = None
-
-
-class JobOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set for any job, in ``[jobs.NAME]``; what is left out is the job's own choice.
-
-    Attributes:
-        enabled: Run it. Off, its waiting tasks stay until it is on again.
-        every_s: Least seconds between two looks for work (1 to 2,592,000), in place of the job's
-            own interval if it has one; more keeps a slow machine free.
-        at_hour: Look for work once a day after this local hour (0 to 23), and at no other time.
-        timeout_s: Seconds that one step may take before it fails, in place of ``idle.step_s``.
-        model: LLM model for this job; "" for that of ``[idle_llm]``. The server must offer it.
-        max_tokens: Longest answer in tokens (1 to 100,000), in place of the job's own limit.
-        temperature: Sampling temperature (0 to 2), in place of ``[idle_llm] temperature``.
-    """
-
-    enabled: bool | None = None
-    every_s: Annotated[float, Meta(ge=1, le=2_592_000)] | None = None
-    at_hour: Annotated[int, Meta(ge=0, le=23)] | None = None
-    timeout_s: Annotated[float, Meta(gt=0, le=86_400)] | None = None
-    model: str = ""
-    max_tokens: Annotated[int, Meta(ge=1, le=100_000)] | None = None
-    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
 
 
 class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -225,64 +204,44 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     language: str = "english"
 
 
-class Budget(Protocol):
-    """Limits the use of models; the scheduler's is ``scheduler.options.Budget``."""
+class JobLLM:
+    """The LLM of one step: within the budget, with a job's options; it counts tokens.
 
-    def blocks(self, model: Model, now: datetime, zone: tzinfo) -> str:
-        """Return the limit that forbids a model; "" if it may be used."""
+    It refuses prompts with muted memories, and, on another machine, with local-only ones. They are
+    looked up when a prompt is sent: one may have been marked since it was written.
 
-    def spend(self, tokens: int, now: datetime) -> None:
-        """Count the tokens of a call."""
-
-
-class NoLimit:
-    """A budget without limits, for tests and benchmarks of single jobs."""
-
-    def blocks(self, model: Model, now: datetime, zone: tzinfo) -> str:
-        return ""
-
-    def spend(self, tokens: int, now: datetime) -> None:
-        """Count nothing."""
-
-
-class BudgetGate:
-    """Admits one step to the LLM and the embedding model, as far as the budget allows."""
-
-    def __init__(self, budget: Budget, clock: Callable[[], datetime], zone: tzinfo) -> None:
-        self._budget, self._clock, self._zone = budget, clock, zone
-
-    def is_open(self, model: Model) -> bool:
-        return not self._budget.blocks(model, self._clock(), self._zone)
-
-    def check(self, model: Model) -> None:
-        """Raise ``OverBudgetError`` unless a model may be used now."""
-        if limit := self._budget.blocks(model, self._clock(), self._zone):
-            raise OverBudgetError(f"[idle] does not allow it now ({limit})", model)
-
-    def spend(self, tokens: int) -> None:
-        self._budget.spend(tokens, self._clock())
-
-
-class CountingLLM(LLMBehind):
-    """An LLM within the budget, with a job's options; it counts tokens.
-
-    ``model`` is the fingerprint of the model that answered last.
+    Attributes:
+        model: The fingerprint of the model that answered last.
+        items_lost: Items of answers that could not be used.
+        answered: Whether the server did, at the last call; None if none.
     """
 
-    def __init__(self, llm: LLM, gate: BudgetGate, options: JobOptions = JobOptions()) -> None:
-        super().__init__(llm)
-        self._gate, self._options = gate, options
-        self.model, self.tokens_in, self.tokens_out = "", 0, 0
-        self.items_lost = 0  # of answers: they could not be used
-        self.answered: bool | None = None  # whether the server did, at the last call; None if none
+    def __init__(
+        self, llm: LLM, deps: "JobDeps", budget: Budget, options: JobOptions = JobOptions()
+    ) -> None:
+        self._llm, self._deps, self._budget, self._options = llm, deps, budget, options
+        self.model, self.tokens_in, self.tokens_out, self.items_lost = "", 0, 0, 0
+        self.answered: bool | None = None
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self._llm.prompt_tokens
+
+    @property
+    def remote(self) -> bool:
+        return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``. A prompt without a usable answer counts, by estimate.
 
         Raises:
             OverBudgetError: Nothing was sent.
+            PromptRefusedError: It holds such a memory, or an LLM on another machine is not given
+                the names of its memories.
         """
-        self._gate.check("llm")
+        if limit := self._budget.blocks("llm", self._deps.clock(), self._deps.zone):
+            raise OverBudgetError(f"[idle] does not allow it now ({limit})", "llm")
+        self._check(prompt)
         own = replace(
             prompt,
             model=self._options.model or prompt.model,
@@ -302,14 +261,52 @@ class CountingLLM(LLMBehind):
         self._count(answer.tokens_in, answer.tokens_out)
         return answer
 
+    def _check(self, prompt: Prompt) -> None:
+        remote = self.remote
+        if prompt.made_from is None and remote:
+            raise PromptRefusedError(
+                f"a prompt of {prompt.job} does not name the memories in it, and the LLM is remote",
+                hint="Set made_from",
+            )
+        with self._deps.store.snapshot() as snapshot:
+            for scope, id in prompt.made_from or ():
+                memory = snapshot.memory(scope, id)
+                if memory and memory.muted:
+                    raise PromptRefusedError(f"a prompt of {prompt.job} holds a muted memory")
+                memory = snapshot.read(scope, id) if remote else None
+                if memory and (memory.local_only or is_derived_local(memory, snapshot.memory)):
+                    raise PromptRefusedError(f"a prompt of {prompt.job} holds a local-only memory")
+
     def _count(self, tokens_in: int, tokens_out: int) -> None:
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
-        self._gate.spend(tokens_in + tokens_out)
+        self._budget.spend(tokens_in + tokens_out, self._deps.clock())
+
+
+def names_of(
+    scope: str, turns: Iterable[int] = (), memories: Iterable[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Return (scope, id) of what a prompt holds, for ``Prompt.made_from``.
+
+    Args:
+        turns: Log ids of turns.
+        memories: Ids of memories; "" is skipped.
+    """
+    ids = (*map(chunk_id, turns), *memories)
+    return tuple(dict.fromkeys((scope, id) for id in ids if id))
 
 
 class JobContext:
-    """The services for one plan or step of a job. Across an ``await``, keep only the LLM."""
+    """The services for one plan or step of a job. Across an ``await``, keep only the LLM.
+
+    Attributes:
+        zone: The user's time zone.
+        language: Name of the language that is written by rule.
+        upkeep: Maintenance of indexes and files.
+        options: The job's own options.
+        llm: The LLM; None if none is configured, or the job needs "nothing". Its ``complete``
+            counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
+    """
 
     def __init__(
         self,
@@ -320,46 +317,22 @@ class JobContext:
         budget: Budget,
         closing: threading.Event,
     ) -> None:
-        self._deps, self._pool, self._views = deps, pool, views
-        self._gate = BudgetGate(budget, deps.clock, deps.zone)
+        self._deps, self._pool, self._views, self._budget = deps, pool, views, budget
         self._interrupted, self._closing = threading.Event(), closing
-        self._options = deps.options.get(job.name)
-        if self._options is None:
-            self._options = job.Options()
-        self.counting_llm: CountingLLM | None = None
+        self.zone, self.language, self.upkeep = deps.zone, deps.language, deps.upkeep
+        self.options: Any = deps.options.get(job.name)
+        if self.options is None:
+            self.options = job.Options()
+        self.llm: JobLLM | None = None
         found = getattr(deps.llm, "found", True)  # False while one is looked for
         if deps.llm is not None and found and job.needs != "nothing":
-            job_options = deps.jobs.get(job.name, JobOptions())
-            checked = PromptGate(deps.llm, deps.store)
-            self.counting_llm = CountingLLM(checked, self._gate, job_options)
-
-    @property
-    def llm(self) -> LLM | None:
-        """The LLM; None if none is configured, or the job needs "nothing".
-
-        Its ``complete`` counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
-        """
-        return self.counting_llm
+            own = deps.jobs.get(job.name, JobOptions())
+            self.llm = JobLLM(deps.llm, deps, budget, own)
 
     @property
     def now(self) -> datetime:
         """The current time, timezone-aware."""
         return self._deps.clock()
-
-    @property
-    def zone(self) -> tzinfo:
-        """The user's time zone."""
-        return self._deps.zone
-
-    @property
-    def language(self) -> str:
-        """Name of the language that is written by rule."""
-        return self._deps.language
-
-    @property
-    def options(self) -> Any:
-        """The job's own options."""
-        return self._options
 
     @property
     def space(self) -> str:
@@ -370,11 +343,6 @@ class JobContext:
     def token_space(self) -> str:
         """Key of the space of token vectors, "" without any."""
         return self._deps.token_space()
-
-    @property
-    def upkeep(self) -> Upkeep:
-        """Maintenance of indexes and files."""
-        return self._deps.upkeep
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
@@ -398,7 +366,7 @@ class JobContext:
         gets it when it is indexed.
         """
         embed = self._deps.embed
-        if embed is None or not texts or not self._gate.is_open("embedder"):
+        if not (embed and texts) or self._budget.blocks("embedder", self.now, self.zone):
             return Embedded(np.zeros((0, 0), np.float32), [])
         slices = [texts[at : at + SLICE] for at in range(0, len(texts), SLICE)]
         made = [await self.blocking(embed, slice_) for slice_ in slices]
@@ -425,7 +393,7 @@ class JobContext:
         self._interrupted.set()
 
 
-def llm_of(context: JobContext) -> LLM:
+def llm_of(context: JobContext) -> JobLLM:
     """Return the LLM that a step is about to ask.
 
     Raises:
@@ -492,8 +460,9 @@ class Contexts:
         self._views = WorkingSet()
         self._closing = threading.Event()
 
-    def __call__(self, job: Job, budget: Budget = NoLimit()) -> JobContext:
+    def __call__(self, job: Job, budget: Budget | None = None) -> JobContext:
         """Return the context of a plan or step, whose uses of models the budget limits."""
+        budget = budget or Budget(IdleOptions(on_battery=True))  # none
         return JobContext(self._deps, job, self._pool, self._views, budget, self._closing)
 
     def rest(self) -> None:

@@ -20,7 +20,6 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import (
     Job,
     JobContext,
-    JobOptions,
     Needs,
     NoOptions,
     Plan,
@@ -34,8 +33,10 @@ from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.feedback import Corrections, Rerank
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
+from slowcat_memory.idle.jobs.rollups import Rollups, Topics
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
-from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
+from slowcat_memory.idle.jobs.summaries import SessionSummary, WindowSummary
+from slowcat_memory.idle.scheduler.options import JobOptions
 from slowcat_memory.records import Task, WriteBatch
 
 Stop = Callable[[], bool]
@@ -131,7 +132,8 @@ UPKEEP: tuple[Job, ...] = (
 
 READERS: tuple[Job, ...] = (Contextualize(), Facts(), NoteFacts(), Merge())
 REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks(), Corrections(), Rerank())
-BUILT_IN: tuple[Job, ...] = (*UPKEEP, *READERS, *SUMMARY_JOBS.values(), *REFLECTION)
+SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), Rollups(), Topics())
+BUILT_IN: tuple[Job, ...] = (*UPKEEP, *READERS, *SUMMARIES, *REFLECTION)
 GROUP = "slowcat_memory.jobs"
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 import slowcat_memory.idle.jobs
 from slowcat_memory.engine.idle import job_parts
-from slowcat_memory.idle.job import Contexts, CountingLLM, OverBudgetError
+from slowcat_memory.idle.job import Contexts, JobLLM, OverBudgetError
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
@@ -152,7 +152,7 @@ def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
     house.mind.clock.now = house.mind.clock.now.replace(hour=2)
     house.think(BLOCKED["outside the hours"])
     # merge only asks about doubtful pairs, and meta summaries need a longer session
-    assert ASKING - {"merge", "meta_summary"} <= house.prompts.keys()
+    assert ASKING - {"merge"} <= house.prompts.keys()
     with house.mind.engine.store.snapshot() as snapshot:
         facts = [m for m in snapshot.memories("anna", "fact/") if not m.retired_at and m.made]
     assert any(fact.made.model for fact in facts)
@@ -164,7 +164,7 @@ def test_budget_a_job_without_a_need_of_the_llm_has_none(house) -> None:
         for job in BUILT_IN:
             llm = contexts(job).llm
             wants = job.needs.startswith("llm")
-            assert isinstance(llm, CountingLLM) if wants else llm is None, job.name
+            assert isinstance(llm, JobLLM) if wants else llm is None, job.name
     finally:
         contexts.close()
 

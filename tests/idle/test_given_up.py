@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,11 @@ from msgspec import Struct
 
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply
 from slowcat_memory.core.memory import family
-from slowcat_memory.idle.job import BudgetGate, CountingLLM, NoLimit
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
-from slowcat_memory.testing import FixedClock, ScriptedLLM
+from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
+from tests.support.idle_doubles import job_llm
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.replies import good
 
@@ -202,11 +201,9 @@ def test_given_up_the_turns_that_a_cut_reply_does_not_reach_are_asked_about_agai
         mind.close()
 
 
-def test_given_up_items_that_are_lost_are_counted() -> None:
+def test_given_up_items_that_are_lost_are_counted(rig: Any) -> None:
     items = [{"turn": "?"}, good(FactReply), {"content": "no turn"}]
-    llm = CountingLLM(
-        ScriptedLLM(lambda prompt: {"facts": items}), BudgetGate(NoLimit(), FixedClock(), UTC)
-    )
+    llm = job_llm(ScriptedLLM(lambda prompt: {"facts": items}), rig().store)
     prompt = Prompt(job="facts", version=1, system="", user="")
     answer = asyncio.run(llm.complete(prompt, FactsReply))
     assert len(answer.value.facts) == 1 and llm.items_lost == 2

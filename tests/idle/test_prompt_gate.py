@@ -7,12 +7,13 @@ import pytest
 from msgspec import Struct
 
 from slowcat_memory.errors import PromptRefusedError
-from slowcat_memory.idle.prompt_gate import PromptGate, names_of
+from slowcat_memory.idle.job import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.testing import ScriptedLLM
 from tests.harness.samples import memory, turn
+from tests.support.idle_doubles import job_llm
 from tests.support.parroting_llm import Remote
 
 
@@ -35,7 +36,7 @@ def store(tmp_path: Path):
 def send(store: Store, llm: ScriptedLLM, made_from: tuple[tuple[str, str], ...] | None) -> bool:
     prompt = Prompt(job="test", version=1, system="", user="…", made_from=made_from)
     try:
-        asyncio.run(PromptGate(llm, store).complete(prompt, Said))
+        asyncio.run(job_llm(llm, store).complete(prompt, Said))
     except PromptRefusedError:
         assert not llm.prompts
         return False
@@ -80,4 +81,4 @@ class Foreign:
 
 
 def test_prompt_gate_an_llm_that_does_not_say_where_it_is_is_remote(store: Store) -> None:
-    assert PromptGate(Foreign(), store).remote  # type: ignore[arg-type]
+    assert job_llm(Foreign(), store).remote

@@ -6,7 +6,7 @@ from tests.support.parroting_llm import Mind
 
 ASKING = {
     *("contextualize", "facts", "merge", "session_summary", "window_summary"),
-    *("meta_summary", "rollups", "blocks", "rerank"),
+    *("rollups", "blocks", "rerank"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from slowcat_memory.core.summaries.summary import current
 from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
-from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
+from slowcat_memory.idle.registry import SUMMARIES
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
@@ -22,7 +22,7 @@ from tests.support.sessions import hold
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
 SMALL = StoreOptions(map_size_gib=1 / 16)
 AT_ONCE = IdleOptions(grace_s=0.0, rest_s=0.01, backoff_s=0.01)
-JOBS = tuple(SUMMARY_JOBS.values())
+JOBS = SUMMARIES
 
 
 def reflection(prompt: Prompt) -> dict[str, Any]:

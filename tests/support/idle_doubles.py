@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, NoOptions, Plan, Trigger
+from slowcat_memory.idle.job import (
+    Contexts,
+    JobContext,
+    JobDeps,
+    JobLLM,
+    NoOptions,
+    Plan,
+    Trigger,
+)
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
@@ -68,6 +76,12 @@ class Fake:
         if made is not None:
             return made
         return WriteBatch(memories=(memory(f"{self.name}-{task.key}"),))
+
+
+def job_llm(llm: Any, store: Any = None) -> JobLLM:
+    """An LLM as jobs are given it, without a limit."""
+    parts = {"store": store, "clock": FixedClock(NOW), "zone": UTC, "upkeep": None, "scopes": list}
+    return JobLLM(llm, JobDeps(**parts), Budget(IdleOptions(on_battery=True)))  # type: ignore[arg-type]
 
 
 class Rig:

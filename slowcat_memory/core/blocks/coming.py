@@ -35,11 +35,11 @@ def coming_lines(
     """
     today = in_zone(now, zone).date()
     dated = _standing(memories, now)
-    open_ = [m for m in dated if m.kind == THREAD and _days(m) is None]
+    open_ = [m for m in dated if m.kind == THREAD and days_of(m) is None]
     past = [
         m
         for m in dated
-        if m.kind == EVENT and (days := _days(m)) and today - BEHIND <= days[1] < today
+        if m.kind == EVENT and (days := days_of(m)) and today - BEHIND <= days[1] < today
     ]
     weighed = (
         *((memory, AHEAD_WEIGHT) for memory in coming_facts(memories, now, zone)),
@@ -67,14 +67,14 @@ def coming_facts(memories: Sequence[Memory], now: datetime, zone: tzinfo) -> lis
     near = [
         (days[0], m.id, m)
         for m in _standing(memories, now)
-        if (days := _days(m)) and days[1] >= today and days[0] <= today + AHEAD
+        if (days := days_of(m)) and days[1] >= today and days[0] <= today + AHEAD
     ]
     return [memory for _, _, memory in sorted(near, key=lambda one: one[:2])]
 
 
 def may_have_line(row: Memory, now: datetime, zone: tzinfo) -> bool:
     """Return whether a fact's kind and day allow a line; the rest depends on its words."""
-    days, today = _days(row), in_zone(now, zone).date()
+    days, today = days_of(row), in_zone(now, zone).date()
     if days is None:
         return row.kind == THREAD
     return row.kind in DATED and days[1] >= today - BEHIND and days[0] <= today + AHEAD
@@ -94,7 +94,7 @@ def _stands(memory: Memory) -> bool:
 
 def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> SourcedLine:
     text = neutralise(memory.text).rstrip(".")
-    days = _days(memory)
+    days = days_of(memory)
     when = ""
     if days is None:
         when = full_date(memory.valid_from, zone, language.dates)
@@ -111,7 +111,7 @@ def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> So
     )
 
 
-def _days(memory: Memory) -> tuple[date, date] | None:
+def days_of(memory: Memory) -> tuple[date, date] | None:
     """Return the first and last day of a fact's own date; None without one, or for a whole year."""
     parts = list(_numbers(memory.statement.date))
     if len(parts) < 2:

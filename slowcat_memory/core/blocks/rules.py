@@ -16,6 +16,7 @@ from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date, spoken_day
+from slowcat_memory.core.summaries.extractive import is_advice
 from slowcat_memory.core.summaries.summary import DAY, WEEK, until, without_repeats
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time.calendar import in_zone
@@ -138,11 +139,6 @@ LEAST_SPACES = 2  # in advice: "You should." answers a question that is not ther
 MOST_STEPS = 3  # of the tone line
 TONE_WEIGHT = 2.0  # of the tone line: more than any single session
 _PART = re.compile(r"[,;.:(]| - ")  # of a tone by an LLM: "disappointed, worried about the dog"
-_ADVICE = re.compile(
-    rf"\b(?:{'|'.join(one.summary.advice for one in LANGUAGES)})\b"
-    rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
-    re.IGNORECASE,
-)
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
@@ -219,7 +215,7 @@ def advice(
     for turn in turns:
         for sentence in sentences(turn.text):
             usable = sentence.count(" ") >= LEAST_SPACES and not sentence.endswith("?")
-            if usable and _ADVICE.search(sentence) and keepable(sentence):
+            if usable and is_advice(sentence) and keepable(sentence):
                 text = language.blocks.advised.format(
                     day=full_date(turn.at, zone, language.dates),
                     text=shorten_to_chars(neutralise(sentence), ADVICE_CHARS),

@@ -8,12 +8,12 @@ or called off is not brought up (``closing``).
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, time, timedelta, tzinfo
 from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.blocks.coming import EVENT, THREAD
+from slowcat_memory.core.blocks.coming import EVENT, THREAD, days_of
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.checks.quoted import reads_aloud
@@ -32,7 +32,6 @@ from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time import expressions
-from slowcat_memory.core.time.calendar import add_months
 from slowcat_memory.core.time.expressions import Interval, WhenOptions
 from slowcat_memory.records import Made, Memory, Turn
 
@@ -187,22 +186,12 @@ def _open_thread(
 
 
 def _days(memory: Memory, zone: tzinfo) -> tuple[datetime, datetime] | None:
-    """Return the beginning and end of a fact's days; None if it has no date.
-
-    A date may be a day, a month or a year, or have a last day of its own.
-    """
-    parts = memory.statement.date.split("-")
-    try:
-        year, month, day = (int(part) for part in (*parts, "1", "1")[:3])
-        first = datetime(year, month, day, tzinfo=zone)
-        last = datetime.fromisoformat(memory.statement.last or first.date().isoformat())
-    except ValueError:
+    """Return the beginning and end of a fact's days; None if it has no date, or only a year."""
+    days = days_of(memory)
+    if days is None:
         return None
-    end = last.replace(tzinfo=zone) + timedelta(days=1)
-    if len(parts) < 3:
-        months = 1 if len(parts) == 2 else 12
-        end = add_months(first.replace(tzinfo=None), months).replace(tzinfo=zone)
-    return first, end
+    first, last = (datetime.combine(day, time(), zone) for day in days)
+    return first, last + timedelta(days=1)
 
 
 def _ranked(found: Iterable[OpenThread], now: datetime) -> list[OpenThread]:

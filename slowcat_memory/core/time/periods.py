@@ -1,13 +1,12 @@
-"""Days and weeks in the user's time zone, and runs of sessions that are summarised together.
+"""Days and weeks in the user's time zone.
 
 Somebody who talks at one in the morning still means the previous day, so a day ends in the small
 hours. It has 23 or 25 hours when the clocks change. Weeks begin on Monday, numbered by ISO 8601.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import groupby
-from typing import Literal, TypeVar
+from typing import Literal
 
 from msgspec import Struct
 
@@ -17,7 +16,6 @@ DAY_BEGINS = 4  # o'clock, local time
 MOST_DAYS = 62  # of a period that is searched by day
 
 PeriodKind = Literal["day", "week"]
-Item = TypeVar("Item", int, str)
 
 
 class Period(Struct, frozen=True, order=True):
@@ -54,29 +52,6 @@ def _day(day: date, zone: tzinfo, begins: int) -> Period:
         for one in (day, day + timedelta(days=1))
     )
     return Period(start, end, day.isoformat(), "day")
-
-
-def due_runs(
-    row: Sequence[Item], covered: Collection[Item], length: int, least: int = 1
-) -> list[tuple[Item, ...]]:
-    """Divide uncovered items into runs to summarise; return the due ones in order.
-
-    The end of ``row`` waits until it is a whole run. Elsewhere (between covered runs, after some
-    were
-    forgotten) shorter runs of at least ``least`` items are due as well.
-    """
-    runs: list[tuple[Item, ...]] = []
-    done = set(covered)
-    for is_covered, group in groupby(row, key=lambda one: one in done):
-        items = tuple(group)
-        if is_covered:
-            continue
-        is_end = items[-1] == row[-1]
-        for start in range(0, len(items), length):
-            run = items[start : start + length]
-            if len(run) == length or (not is_end and len(run) >= least):
-                runs.append(run)
-    return runs
 
 
 def periods_of(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterator[str]:

@@ -6,7 +6,7 @@ text, and changes its score for similar queries (``core.ranking.score``).
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Literal
 
@@ -30,9 +30,8 @@ from slowcat_memory.core.ranking.grades import (
     judgement,
 )
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, new_task
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, names_of, new_task
 from slowcat_memory.idle.jobs.options import CorrectionsOptions, RerankOptions
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Cursor,
@@ -109,10 +108,32 @@ REACTION_WORDS = 12  # "no, I meant the one we booked" is understood only with w
 NOT_JUDGED = frozenset(("heard", "duplicate", "over", "gone"))
 
 
-def turns_since(snapshot: Snapshot, after: int) -> tuple[list[Turn], int]:
-    """Return some turns behind a log id, in order, and the log id up to which they are complete."""
-    turns = list(islice(snapshot.turns(after=after), LOOKED_AT))
-    return turns, turns[-1].id if turns else after
+class TurnsJob:
+    """Base of the jobs that judge turn by turn, in the order of the log; see ``Job``."""
+
+    name: str
+    Options: type[Struct]
+
+    def begin(self, snapshot: Snapshot) -> int:
+        """Return the log id behind which the job begins in a store that it never read."""
+        return 0
+
+    def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
+        """Return the task for a turn, if there is anything to judge."""
+        raise NotImplementedError
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan the tasks of the turns behind the cursor."""
+        scopes = frozenset(context.scopes())
+        with context.snapshot() as snapshot:
+            cursor = snapshot.cursor(self.name)
+            after = cursor.position if cursor else self.begin(snapshot)
+            turns = list(islice(snapshot.turns(after=after), LOOKED_AT))
+            own = (turn for turn in turns if turn.scope in scopes and is_query(turn))
+            tasks = [task for turn in own if (task := self.task(snapshot, turn, context.now))]
+        if not turns:
+            return None
+        return Plan(tasks=tuple(tasks), cursor=Cursor(name=self.name, position=turns[-1].id))
 
 
 def is_query(turn: Turn) -> bool:
@@ -223,7 +244,7 @@ MISSES, MEANT, LATER, CONFIRMED = -0.5, 0.5, 0.5, 0.25  # weight of a judgement
 USED_WORDS = 2  # shared by a memory and a reply, and not in the query: the reply used the memory
 
 
-class Corrections:
+class Corrections(TurnsJob):
     """A user's reaction to a reply judges the memories recalled for it. No LLM.
 
     "No, I meant the dentist in Porto": the offered memories did not answer, except those with the
@@ -239,32 +260,14 @@ class Corrections:
     trigger = Trigger(turns=10, session_end=True)
     Options: type[Struct] = CorrectionsOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each reaction behind the cursor."""
-        scopes = frozenset(context.scopes())
-        with context.snapshot() as snapshot:
-            cursor = snapshot.cursor(self.name)
-            after = cursor.position if cursor else 0
-            turns, upto = turns_since(snapshot, after)
-            tasks = []
-            for turn in turns:
-                if turn.scope not in scopes or not is_query(turn) or not reaction(turn.text):
-                    continue
-                if asked := query_before(snapshot, turn):
-                    tasks.append(
-                        new_task(
-                            self.name,
-                            turn.scope,
-                            str(turn.id),
-                            context.now,
-                            30,
-                            sources=(asked[0].id, turn.id),
-                            not_before=turn.at + SETTLED,
-                        )
-                    )
-        if upto == after:
+    def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
+        asked = query_before(snapshot, turn) if reaction(turn.text) else None
+        if asked is None:
             return None
-        return Plan(tasks=tuple(tasks), cursor=Cursor(name=self.name, position=upto))
+        sources, settled = (asked[0].id, turn.id), turn.at + SETTLED
+        return new_task(
+            self.name, turn.scope, str(turn.id), now, 30, sources=sources, not_before=settled
+        )
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: CorrectionsOptions = context.options
@@ -344,10 +347,10 @@ NEWEST = 2000  # log entries back, judging starts in a store that was never judg
 def _is_judged(turn: Turn) -> bool:
     """Return whether a query may ask for a memory: no memory answers a long statement."""
     asks = "?" in turn.text or len(turn.text.split()) <= REACTION_WORDS
-    return is_query(turn) and (asks or reaction(turn.text) is not None)
+    return asks or reaction(turn.text) is not None
 
 
-class Rerank:
+class Rerank(TurnsJob):
     """An LLM judges which of the memories ranked for a query answer it: of a question, or of a few words.
 
     A memory that was offered and does not answer is a hard negative; for one that was rejected,
@@ -360,29 +363,14 @@ class Rerank:
     trigger = Trigger(turns=20, session_end=True)
     Options: type[Struct] = RerankOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each query behind the cursor with ranked memories."""
-        scopes = frozenset(context.scopes())
-        with context.snapshot() as snapshot:
-            cursor = snapshot.cursor(self.name)
-            after = cursor.position if cursor else max(0, snapshot.last_id() - NEWEST)
-            turns, upto = turns_since(snapshot, after)
-            queries = [turn for turn in turns if turn.scope in scopes and _is_judged(turn)]
-            tasks = tuple(
-                new_task(
-                    self.name,
-                    turn.scope,
-                    str(turn.id),
-                    context.now,
-                    RANK,
-                    sources=(turn.id,),
-                )
-                for turn in queries
-                if (entry := snapshot.ledger(turn.id)) and len(entry.told) > 1
-            )
-        if upto == after:
+    def begin(self, snapshot: Snapshot) -> int:
+        return max(0, snapshot.last_id() - NEWEST)
+
+    def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
+        entry = snapshot.ledger(turn.id) if _is_judged(turn) else None
+        if entry is None or len(entry.told) < 2:
             return None
-        return Plan(tasks=tasks, cursor=Cursor(name=self.name, position=upto))
+        return new_task(self.name, turn.scope, str(turn.id), now, RANK, sources=(turn.id,))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: RerankOptions = context.options

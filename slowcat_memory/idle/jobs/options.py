@@ -10,7 +10,7 @@ from slowcat_memory.core.graph.options import DedupOptions
 from slowcat_memory.core.summaries.options import ExtractiveOptions
 
 # Jobs that share the options section [summaries]; any other job's section has its name.
-SHARED_SECTION = ("session_summary", "window_summary", "meta_summary", "rollups")
+SHARED_SECTION = ("session_summary", "window_summary", "rollups")
 
 
 class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -15,7 +15,16 @@ from slowcat_memory.core.disclosure import is_derived_local, is_withheld
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.memory import NOTE, chunk_id
-from slowcat_memory.idle.job import JobContext, Plan, new_task
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    NoOptions,
+    Plan,
+    Trigger,
+    cursor_at,
+    new_task,
+    payload_of,
+)
 from slowcat_memory.records import Cursor, Memory, Session, Turn
 from slowcat_memory.store import Snapshot
 
@@ -43,18 +52,31 @@ class SessionsCursor(Struct, frozen=True, omit_defaults=True):
     open: dict[str, int] = {}
 
 
+def progress_of(cursor: Cursor | None, mark: str) -> Progress:
+    """Return how far a job has read the log; nothing if it did so under another mark."""
+    note = payload_of(cursor, SessionsCursor)
+    if cursor is None or note is None or note.version != mark:
+        return Progress()
+    return Progress(cursor.position, note.open)
+
+
+def progress_cursor(job: str, progress: Progress, mark: str) -> Cursor:
+    return cursor_at(job, progress.upto, SessionsCursor(mark, progress.open))
+
+
 def visible_turns(
     snapshot: Snapshot,
     session: Session,
-    context: JobContext,
+    context: JobContext | None,
     first: int = 0,
     last: int | None = None,
 ) -> list[Turn]:
     """Return the turns of a session that the LLM may see, in order.
 
-    Excluded are voice commands, retired and muted turns, and local-only turns when the LLM runs on another
-    machine. A step passes ``first`` and ``last``, log ids: reading all of a long session in each
-    of its steps would take the square of its length.
+    Excluded are voice commands, retired and muted turns, and local-only turns when the LLM runs on
+    another machine, or ``context`` is None: what is made of them is sent to any LLM. A step passes
+    ``first`` and ``last``, log ids: reading all of a long session in each of its steps would take
+    the square of its length.
     """
     after = max(first, session.first_turn) - 1
     upto = session.last_turn if last is None else min(last, session.last_turn)
@@ -75,22 +97,19 @@ def turns_around(
 
 
 def _visible(
-    snapshot: Snapshot, session: Session, context: JobContext, after: int, upto: int
+    snapshot: Snapshot, session: Session, context: JobContext | None, after: int, upto: int
 ) -> Iterator[Turn]:
     for turn in snapshot.turns(session.scope, after, upto):
         if turn.session == session.id and _is_visible(snapshot, turn, context):
             yield turn
 
 
-def _is_visible(snapshot: Snapshot, turn: Turn, context: JobContext) -> bool:
-    return not turn.aside and not _withheld(snapshot, turn, is_remote(context))
-
-
-def _withheld(snapshot: Snapshot, turn: Turn, remote: bool) -> bool:
+def _is_visible(snapshot: Snapshot, turn: Turn, context: JobContext | None) -> bool:
     memory = snapshot.memory(turn.scope, chunk_id(turn.id))
-    if memory is None:
-        return False
-    return memory.retired_at is not None or memory.muted or (remote and memory.local_only)
+    if turn.aside or memory is None:
+        return not turn.aside
+    remote = context is None or is_remote(context)
+    return not (memory.retired_at or memory.muted or (remote and memory.local_only))
 
 
 def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
@@ -102,27 +121,6 @@ def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
 def is_remote(context: JobContext) -> bool:
     """Return whether there is an LLM on another machine."""
     return context.llm is not None and bool(getattr(context.llm, "remote", True))
-
-
-def read_log(
-    snapshot: Snapshot, after: int, open: dict[str, int], scopes: set[str]
-) -> tuple[int, dict[str, int]]:
-    """Read the next `EVENTS_PER_PLAN` events of the log.
-
-    Return the log id of the last one, and the first new turn by session; sessions of other scopes
-    are excluded, those in ``open`` are kept.
-    """
-    upto, first = after, dict(open)
-    for event in islice(snapshot.events(after=after), EVENTS_PER_PLAN):
-        upto = event.id
-        if isinstance(event, Turn) and event.scope in scopes:
-            first.setdefault(event.session, event.id)
-    return upto, first
-
-
-def is_open(session: Session, context: JobContext) -> bool:
-    """Return whether a session has neither ended nor been silent for `SESSION_REST`."""
-    return session.ended is None and context.now - session.last < SESSION_REST
 
 
 def read_sessions(
@@ -141,14 +139,19 @@ def read_sessions(
         whole: Postpone those of which the log is not read to the end, so that a long one is
             returned once, not for each part of the log.
     """
-    upto, first = read_log(snapshot, progress.upto, progress.open, set(context.scopes()))
+    upto, first, scopes = progress.upto, dict(progress.open), set(context.scopes())
+    for event in islice(snapshot.events(after=upto), EVENTS_PER_PLAN):
+        upto = event.id
+        if isinstance(event, Turn) and event.scope in scopes:
+            first.setdefault(event.session, event.id)
     found, open = list[tuple[Session, int]](), dict[str, int]()
     for id, turn in first.items():
         session = snapshot.session(id)
         if session is None:
             continue
         unread = whole and session.last_turn > upto
-        if unread or (wait and is_open(session, context)):
+        goes_on = session.ended is None and context.now - session.last < SESSION_REST
+        if unread or (wait and goes_on):
             open[id] = turn
         else:
             found.append((session, turn))
@@ -188,7 +191,7 @@ def recent_sessions(
     return [
         SessionView(
             at=one.started,
-            turns=tuple(latest_turns(snapshot, one)),
+            turns=tuple(visible_turns(snapshot, one, None, one.last_turn - 2 * MOST_TURNS)),
             summary=summary_of(one, summaries),
         )
         for one in (ended[-most:] if most else [])
@@ -217,25 +220,6 @@ def _is_of(memory: Memory, session: Session) -> bool:
     return any(session.first_turn <= turn <= session.last_turn for turn in memory.sources)
 
 
-def latest_turns(snapshot: Snapshot, session: Session) -> list[Turn]:
-    """Return a session's readable turns in order; of a very long one the latest."""
-    first = max(session.first_turn, session.last_turn - 2 * MOST_TURNS)
-    return readable_turns(snapshot, session, first, session.last_turn)
-
-
-def readable_turns(snapshot: Snapshot, session: Session, first: int, last: int) -> list[Turn]:
-    """Return a session's readable turns between two log ids, both included, in order."""
-    found = snapshot.turns(session.scope, first - 1, last)
-    return [turn for turn in found if _readable(snapshot, session, turn)]
-
-
-def _readable(snapshot: Snapshot, session: Session, turn: Turn) -> bool:
-    if turn.session != session.id or turn.aside:
-        return False
-    memory = snapshot.memory(turn.scope, chunk_id(turn.id))
-    return memory is None or not (memory.retired_at or is_withheld(memory))
-
-
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them
 
 
@@ -248,27 +232,49 @@ def cursor_of(job: str, snapshot: Snapshot, mark: str = "") -> Cursor:
     return Cursor(name=job, position=snapshot.last_id(), note=f"{snapshot.last_change()} {mark}")
 
 
-def plan_changed(
-    job: str, mark: str, writes: str, keys: Sequence[str], rank: int, snapshot: Snapshot,
-    context: JobContext,
-) -> Plan | None:  # fmt: skip
-    """Plan a task for each key in each namespace that changed; None if nothing did.
+class ScopeJob:
+    """Base of the jobs that work on a namespace as a whole, once it changed; see ``Job``.
 
-    Args:
-        mark: As in ``cursor_of``.
-        writes: As ``ignoring`` in ``touched``.
+    Attributes:
+        rank: Of its tasks.
+        writes: Prefix of the ids that it writes; they count as a change only if the user wrote them.
     """
-    scopes = touched(snapshot, job, mark, context.scopes(), writes)
-    cursor = cursor_of(job, snapshot, mark)
-    if snapshot.cursor(job) == cursor:
-        return None
-    tasks = (new_task(job, scope, key, context.now, rank) for scope in scopes for key in keys)
-    return Plan(tasks=tuple(tasks), cursor=cursor)
 
+    name: str
+    version: int
+    rank: int
+    writes: str
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=600.0)
+    Options: type[Struct] = NoOptions
 
-def epoch_and_day(snapshot: Snapshot, context: JobContext) -> str:
-    """Return a mark that changes with a forget, and daily: statements hold from or until a day."""
-    return f"{snapshot.forget_epoch()} {context.now.astimezone(context.zone).date()}"
+    def keys(self, context: JobContext) -> Sequence[str]:
+        """Return the keys of a namespace's tasks."""
+        return (self.name,)
+
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes all namespaces due when it changes.
+
+        With a forget, and daily: statements hold from or until a day.
+        """
+        day = context.now.astimezone(context.zone).date()
+        return f"{self.version}.{snapshot.forget_epoch()} {day}"
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Plan tasks for each namespace that changed."""
+        with context.snapshot() as snapshot:
+            mark = self.mark(snapshot, context)
+            scopes = touched(snapshot, self.name, mark, context.scopes(), self.writes)
+            cursor = cursor_of(self.name, snapshot, mark)
+            if snapshot.cursor(self.name) == cursor:
+                return None
+        keys = self.keys(context)
+        tasks = (
+            new_task(self.name, scope, key, context.now, self.rank)
+            for scope in scopes
+            for key in keys
+        )
+        return Plan(tasks=tuple(tasks), cursor=cursor)
 
 
 def touched(

@@ -26,9 +26,9 @@ from slowcat_memory.errors import (
     describe_error,
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Contexts, Job, Model, OverBudgetError
+from slowcat_memory.idle.job import Contexts, Job, OverBudgetError
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
+from slowcat_memory.idle.scheduler.options import Budget, IdleOptions, Model
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.step import (
     NewModels,
@@ -322,10 +322,10 @@ class IdleLoop:
         with step_span(task, self._tracer) as record:
             result = await run_step(job, task, context, self._gate, timeout_s)
             batch = self._batch_of(job, task, result)
-            run = run_of(task, result, batch, context.counting_llm, began)
+            run = run_of(task, result, batch, context.llm, began)
             record(run.outcome, result.error)
         self._measure(run, result)
-        if (llm := context.counting_llm) and llm.answered is not None:
+        if (llm := context.llm) and llm.answered is not None:
             self._server_away = not llm.answered
             self._metrics.count("idle_items_lost", llm.items_lost)
         if isinstance(result.error, StoreFullError):
@@ -355,7 +355,7 @@ class IdleLoop:
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
         """Return what to write for a step, and record whether the server answered."""
         error = result.error
-        if result.ended == "interrupted" or isinstance(error, StoreFullError):
+        if result.batch is error is None or isinstance(error, StoreFullError):
             return WriteBatch()
         if isinstance(error, OverBudgetError):
             self._refused[job.name] = error.model
@@ -393,5 +393,5 @@ class IdleLoop:
         self._metrics.count("idle_tokens_out", run.tokens_out)
         self._metrics.observe("idle_step", run.ms)
         self._metrics.observe(f"idle_step_{run.job}", run.ms)
-        if result.ended == "interrupted":
+        if run.outcome == "interrupted":
             self._metrics.observe("idle_preempt", result.stopped_ms)

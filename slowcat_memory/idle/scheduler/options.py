@@ -12,8 +12,32 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.idle.job import JobOptions, Model
 from slowcat_memory.records import Run
+
+Model = Literal["llm", "embedder"]
+
+
+class JobOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set for any job, in ``[jobs.NAME]``; what is left out is the job's own choice.
+
+    Attributes:
+        enabled: Run it. Off, its waiting tasks stay until it is on again.
+        every_s: Least seconds between two looks for work (1 to 2,592,000), in place of the job's
+            own interval if it has one; more keeps a slow machine free.
+        at_hour: Look for work once a day after this local hour (0 to 23), and at no other time.
+        timeout_s: Seconds that one step may take before it fails, in place of ``idle.step_s``.
+        model: LLM model for this job; "" for that of ``[idle_llm]``. The server must offer it.
+        max_tokens: Longest answer in tokens (1 to 100,000), in place of the job's own limit.
+        temperature: Sampling temperature (0 to 2), in place of ``[idle_llm] temperature``.
+    """
+
+    enabled: bool | None = None
+    every_s: Annotated[float, Meta(ge=1, le=2_592_000)] | None = None
+    at_hour: Annotated[int, Meta(ge=0, le=23)] | None = None
+    timeout_s: Annotated[float, Meta(gt=0, le=86_400)] | None = None
+    model: str = ""
+    max_tokens: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
 
 
 class IdleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

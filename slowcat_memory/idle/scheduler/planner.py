@@ -15,7 +15,6 @@ from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.job import (
     Job,
     JobContext,
-    JobOptions,
     Plan,
     StepInterruptedError,
     Trigger,
@@ -23,7 +22,7 @@ from slowcat_memory.idle.job import (
     payload_of,
 )
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.options import IdleOptions, JobOptions
 from slowcat_memory.idle.scheduler.step import BACKOFF_GROWTH
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker

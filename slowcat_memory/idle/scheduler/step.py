@@ -10,10 +10,10 @@ it was cancelled too, the engine closes.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol, TypeVar
 
 from loguru import logger
 from msgspec import Struct
@@ -23,9 +23,9 @@ from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin,
 from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
 from slowcat_memory.errors import BadAnswerError, PromptTooLongError, describe_error
 from slowcat_memory.idle.job import (
-    CountingLLM,
     Job,
     JobContext,
+    JobLLM,
     RuleStandsInError,
     StepInterruptedError,
 )
@@ -34,13 +34,13 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
+T = TypeVar("T")
 Record = Callable[[str, BaseException | None], None]
 
 
 CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 
-Ended = Literal["returned", "failed", "interrupted"]
-_abandoned_steps: set["asyncio.Task[WriteBatch | None]"] = set()  # asyncio holds its tasks weakly
+_abandoned: set["asyncio.Task[Any]"] = set()  # asyncio holds its tasks weakly
 
 
 class ServerProbe(Protocol):
@@ -49,17 +49,16 @@ class ServerProbe(Protocol):
     ``found`` is False while none was found on this machine; without it, there is one.
     """
 
-    async def ready(self) -> bool:
+    def ready(self) -> Coroutine[Any, Any, bool]:
         """Return whether to call it now; may probe it, for seconds at most."""
 
 
 class StepResult(Struct, frozen=True, kw_only=True):
-    """The result of a step.
+    """The result of a step: its batch, its error, or neither if somebody spoke.
 
     ``stopped_ms`` is the time from the closing of the gate to its end, if that ended it.
     """
 
-    ended: Ended
     ms: float
     batch: WriteBatch | None = None
     error: BaseException | None = None
@@ -77,59 +76,75 @@ async def run_step(
     Raises:
         asyncio.CancelledError: The caller was cancelled; the step has ended.
     """
-    loop, began = asyncio.get_running_loop(), time.perf_counter()
-    step = loop.create_task(_call(job, task, context), name=f"idle {job.name}")
+    began = time.perf_counter()
+    work = _call(job, task, context)
+    step, closed = await _while_open(work, gate, f"idle {job.name}", context.interrupt, timeout_s)
+    ended = time.perf_counter()
+    ms, stopped_ms = (ended - began) * 1e3, (ended - closed) * 1e3 if closed else 0.0
+    if not step.done() or (step.cancelling() and not closed):
+        return StepResult(ms=ms, error=TimeoutError())
+    if step.cancelling():  # ignore what it raised or returned since then
+        return StepResult(ms=ms, stopped_ms=stopped_ms)
+    error = asyncio.CancelledError() if step.cancelled() else step.exception()
+    if error is None and step.result() is None:
+        return StepResult(ms=ms, stopped_ms=stopped_ms)
+    return StepResult(ms=ms, error=error, batch=None if error else step.result())
+
+
+async def probe_while_open(server: ServerProbe, gate: IdleGate) -> bool:
+    """Return whether the server is ready; False if the probe failed or the gate closed."""
+    probe, closed = await _while_open(server.ready(), gate, "idle probe")
+    ended = probe.done() and not (closed or probe.cancelled())
+    return ended and probe.exception() is None and probe.result()
+
+
+async def _while_open(
+    work: Coroutine[Any, Any, T],
+    gate: IdleGate,
+    name: str,
+    interrupt: Callable[[], None] = lambda: None,
+    timeout_s: float | None = None,
+) -> tuple["asyncio.Task[T]", float]:
+    """Run something until it ends, the gate closes, or some seconds have passed.
+
+    Args:
+        interrupt: Called from any thread before it is cancelled.
+
+    Returns:
+        Its task, which is not done if it ignores its cancellation; and when the gate closed, in
+        seconds, 0 if it did not.
+    """
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work, name=name)
     closed: asyncio.Future[float] = loop.create_future()
 
     def stop(at: float) -> None:
         if not closed.done():
             closed.set_result(at)
-        step.cancel()
+        task.cancel()
 
     def on_close() -> None:  # on the thread that closed the gate
-        context.interrupt()
-        with suppress(RuntimeError):  # the event loop has ended, and the step with it
+        interrupt()
+        with suppress(RuntimeError):  # the event loop has ended, and the task with it
             loop.call_soon_threadsafe(stop, time.perf_counter())
 
     unsubscribe = gate.on_close(on_close)
     try:
         if gate.opens_in():  # it closed before the subscription
             on_close()
-        await asyncio.wait((step, closed), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((task, closed), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
     finally:
         unsubscribe()
-        if not step.done():
-            context.interrupt()
+        if not task.done():
+            interrupt()
             if not closed.done():  # a second cancel would interrupt the closing of its connection
-                step.cancel()
-            await _wait_or_abandon(step)
-    ended = time.perf_counter()
-    stopped_ms = (ended - closed.result()) * 1e3 if closed.done() else 0.0
-    return _result(step, closed.done(), (ended - began) * 1e3, stopped_ms)
-
-
-async def probe_while_open(server: ServerProbe, gate: IdleGate) -> bool:
-    """Return whether the server is ready; False if the probe failed or the gate closed."""
-    loop = asyncio.get_running_loop()
-    probe = loop.create_task(_ready(server))
-
-    def on_close() -> None:
-        with suppress(RuntimeError):  # the event loop has ended
-            loop.call_soon_threadsafe(probe.cancel)
-
-    unsubscribe = gate.on_close(on_close)
-    try:
-        if gate.opens_in():
-            probe.cancel()
-        await asyncio.wait((probe,))
-    finally:
-        unsubscribe()
-        probe.cancel()
-    return not probe.cancelled() and probe.exception() is None and probe.result()
-
-
-async def _ready(server: ServerProbe) -> bool:
-    return await server.ready()
+                task.cancel()
+            await asyncio.wait((task,), timeout=CANCEL_GRACE_S)
+        if not task.done():
+            logger.warning("An idle step ignores its cancellation and is abandoned")
+            _abandoned.add(task)
+            task.add_done_callback(_forget_abandoned)
+    return task, closed.result() if closed.done() else 0.0
 
 
 async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
@@ -145,34 +160,10 @@ async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
     return batch
 
 
-async def _wait_or_abandon(step: "asyncio.Task[WriteBatch | None]") -> None:
-    await asyncio.wait((step,), timeout=CANCEL_GRACE_S)
-    if not step.done():
-        logger.warning("An idle step ignores its cancellation and is abandoned")
-        _abandoned_steps.add(step)
-        step.add_done_callback(_forget_abandoned)
-
-
-def _forget_abandoned(step: "asyncio.Task[WriteBatch | None]") -> None:
-    _abandoned_steps.discard(step)
-    if not step.cancelled():
-        step.exception()  # retrieved, so that asyncio does not log it
-
-
-def _result(
-    step: "asyncio.Task[WriteBatch | None]", closed: bool, ms: float, stopped_ms: float
-) -> StepResult:
-    if not step.done():
-        return StepResult(ended="failed", ms=ms, error=TimeoutError())
-    error = asyncio.CancelledError() if step.cancelled() else step.exception()
-    if step.cancelling() and not closed:
-        return StepResult(ended="failed", ms=ms, error=TimeoutError())
-    ended = error is None and step.result() is None
-    if step.cancelling() or ended:  # ignore what it raised or returned since then
-        return StepResult(ended="interrupted", ms=ms, stopped_ms=stopped_ms)
-    if error is not None:
-        return StepResult(ended="failed", ms=ms, error=error)
-    return StepResult(ended="returned", ms=ms, batch=step.result())
+def _forget_abandoned(task: "asyncio.Task[Any]") -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()  # retrieved, so that asyncio does not log it
 
 
 @contextmanager
@@ -192,12 +183,10 @@ def step_span(task: Task, tracer: Any = None) -> Iterator[Record]:
     with tracer.start_as_current_span(
         f"task_{task.job}", record_exception=False, set_status_on_exception=False
     ) as span:
-        span.set_attribute("slowcat.task.id", task.id)
-        span.set_attribute("slowcat.task.job", task.job)
-        span.set_attribute("slowcat.task.attempts", task.attempts)
 
         def record(outcome: str, error: BaseException | None) -> None:
-            span.set_attribute("slowcat.task.outcome", outcome)
+            known = {"id": task.id, "job": task.job, "attempts": task.attempts, "outcome": outcome}
+            span.set_attributes({f"slowcat.task.{name}": value for name, value in known.items()})
             if error is not None:
                 span.set_attribute("exception.type", type(error).__name__)
 
@@ -260,7 +249,7 @@ def _done(batch: WriteBatch, task: Task, snapshot: Snapshot) -> WriteBatch:
 
 
 def run_of(
-    task: Task, result: StepResult, batch: WriteBatch, llm: CountingLLM | None, began: datetime
+    task: Task, result: StepResult, batch: WriteBatch, llm: JobLLM | None, began: datetime
 ) -> Run:
     """Return a step's row of the run log; its LLM, if any, counted the tokens."""
     return Run(
@@ -328,10 +317,10 @@ def _parts(job: Job, task: Task, method: str) -> tuple[Task, ...]:
 
 
 def _outcome(result: StepResult, batch: WriteBatch) -> RunOutcome:
-    if result.ended == "interrupted":
-        return "interrupted"
-    if result.ended == "returned":
+    if result.batch is not None:
         return "done"
+    if result.error is None:
+        return "interrupted"
     if not batch.done:
         return "away"
     return "dead" if any(task.state == "dead" for task in batch.tasks) else "retry"

@@ -1,21 +1,15 @@
 """The waiting tasks, in the order in which they are done; and why tasks wait, and until when."""
 
-from collections import Counter
+from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from heapq import heappop, heappush
-from itertools import count
-from typing import Literal, TypeVar
+from typing import Literal
 
 from msgspec import Struct
 
 from slowcat_memory.records import Task
 
 LONGEST_S = 21600.0  # a longer wait for a retry was set by a wrong clock
-Rank = tuple[int, float, int, str]
-Order = TypeVar("Order")
-Heap = list[tuple[Order, int, Task]]  # the number keeps equal entries in the order of adding
-_numbers = count()
 
 
 class TaskQueue:
@@ -25,32 +19,27 @@ class TaskQueue:
     was known before it.
 
     A copy of the stored tasks, brought up to date task by task: reading thousands of rows before
-    each step would cost more than the step. Adding, removing and choosing a task take time that
-    grows with the logarithm of their number.
+    each step would cost more than the step. Those of a job are sorted; to choose one, the tasks that
+    wait for a retry are passed over, and they are few.
     """
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
-        self._tasks: dict[str, Task] = {}
-        self._lines: dict[str, _Line] = {}
-        self._counts = Counter[str]()
-        for task in tasks:
-            self.put(task)
-
-    def __len__(self) -> int:
-        return len(self._tasks)
+        self._tasks = {task.id: task for task in tasks if task.state == "waiting"}
+        self._lines: dict[str, list[Task]] = {}
+        for task in sorted(self._tasks.values(), key=_order):
+            self._lines.setdefault(task.job, []).append(task)
 
     def put(self, task: Task) -> None:
         """Add a task, or replace the one with its id; one that is not waiting is removed."""
         self.remove(task.id)
-        if task.state != "waiting":
-            return
-        self._tasks[task.id] = task
-        self._counts[task.job] += 1
-        self._lines.setdefault(task.job, _Line(self._is_current)).put(task)
+        if task.state == "waiting":
+            self._tasks[task.id] = task
+            insort(self._lines.setdefault(task.job, []), task, key=_order)
 
     def remove(self, task_id: str) -> None:
         if task := self._tasks.pop(task_id, None):
-            self._counts[task.job] -= 1
+            line = self._lines[task.job]
+            del line[bisect_left(line, _order(task), key=_order)]
 
     def next_task(
         self, now: datetime, jobs: Collection[str], fresh: Collection[str] = ()
@@ -62,65 +51,29 @@ class TaskQueue:
             jobs: Names of the jobs whose tasks may run.
             fresh: Names of the jobs of which only tasks without a retry time may run.
         """
-        found = [self._lines[job].first(now) for job in jobs if self._counts[job]]
-        found += [self._lines[job].first_fresh() for job in fresh if self._counts[job]]
-        return min((task for task in found if task), key=_order, default=None)
+        firsts = [self._first(job, lambda task: not seconds_until_due(task, now)) for job in jobs]
+        firsts += [self._first(job, lambda task: task.not_before is None) for job in fresh]
+        return min((task for task in firsts if task), key=_order, default=None)
+
+    def _first(self, job: str, may_run: Callable[[Task], bool]) -> Task | None:
+        return next(filter(may_run, self._lines.get(job, ())), None)
 
     def jobs(self) -> set[str]:
         """Return the names of the jobs with waiting tasks."""
-        return {job for job, n in self._counts.items() if n}
+        return {job for job, line in self._lines.items() if line}
 
     def count(self, jobs: Iterable[str]) -> int:
         """Return how many tasks of some jobs are waiting."""
-        return sum(self._counts[job] for job in jobs)
+        return sum(len(self._lines.get(job, ())) for job in jobs)
 
     def soonest(self, job: str) -> datetime | None:
         """Return when the first task of a job may run; None for at once, or without a task."""
-        return self._lines[job].soonest() if self._counts[job] else None
-
-    def _is_current(self, task: Task) -> bool:
-        return self._tasks.get(task.id) is task
-
-
-class _Line:
-    """The tasks of one job. Entries of tasks that are gone are skipped when they are met."""
-
-    def __init__(self, is_current: Callable[[Task], bool]) -> None:
-        self._is_current = is_current
-        self._fresh: Heap[Rank] = []
-        self._due: Heap[Rank] = []  # their retry has come
-        self._by_time: Heap[tuple[float, str]] = []
-        self._by_time_last: Heap[tuple[float, str]] = []  # the latest first
-
-    def put(self, task: Task) -> None:
-        if task.not_before is None:
-            return heappush(self._fresh, (_order(task), next(_numbers), task))
-        at = task.not_before.timestamp()
-        heappush(self._by_time, ((at, task.id), next(_numbers), task))
-        heappush(self._by_time_last, ((-at, task.id), next(_numbers), task))
-        return None
-
-    def first(self, now: datetime) -> Task | None:
-        for heap in (self._by_time, self._by_time_last):
-            while (task := self._top(heap)) and not seconds_until_due(task, now):
-                heappop(heap)
-                heappush(self._due, (_order(task), next(_numbers), task))
-        found = (self.first_fresh(), self._top(self._due))
-        return min((task for task in found if task), key=_order, default=None)
-
-    def first_fresh(self) -> Task | None:
-        return self._top(self._fresh)
-
-    def soonest(self) -> datetime | None:
-        if self.first_fresh() or self._top(self._due):
-            return None
-        task = self._top(self._by_time)
-        return task.not_before if task else None
-
-    def _top(self, heap: Heap[Order]) -> Task | None:
-        while heap and not self._is_current(heap[0][2]):
-            heappop(heap)
-        return heap[0][2] if heap else None
+        retries = list[datetime]()
+        for task in self._lines.get(job, ()):
+            if task.not_before is None:
+                return None
+            retries.append(task.not_before)
+        return min(retries, default=None)
 
 
 def seconds_until_due(task: Task, now: datetime) -> float:
@@ -134,7 +87,7 @@ def seconds_until_due(task: Task, now: datetime) -> float:
     return left if 0 < left <= LONGEST_S else 0.0
 
 
-def _order(task: Task) -> Rank:
+def _order(task: Task) -> tuple[int, float, int, str]:
     """Sort by rank, then the oldest session first, and within it in the order of the log."""
     return task.rank, task.created.timestamp(), task.sources[0] if task.sources else 0, task.id
 

@@ -17,7 +17,6 @@ from slowcat_memory.core.summaries.summary import (
     replacing,
     summary,
 )
-from slowcat_memory.core.time.periods import due_runs
 from slowcat_memory.records import Made, Turn
 from tests.support.rows import each_row, listed
 
@@ -110,20 +109,6 @@ def test_conversations_join_sessions_with_a_short_silence_between():
     healed = conversations(three[::-1], timedelta(minutes=10))
     assert [[m.id[-2:].strip("/") for m in talk] for talk in healed] == [["0", "10"], ["60"]]
     assert as_turn(three[0], 7).id == 7
-
-
-@pytest.mark.parametrize(
-    ("covered", "due"),
-    [
-        ((), [(0, 1, 2), (3, 4, 5)]),
-        ((0, 1, 2), [(3, 4, 5)]),
-        ((0, 1, 2, 4, 5), [(3,)]),
-        ((3, 4, 5), [(0, 1, 2)]),
-        (range(6), []),
-    ],
-)
-def test_prompt_stretches_of_what_is_not_covered(covered, due):
-    assert due_runs(range(8), covered, 3) == due
 
 
 @pytest.mark.parametrize(

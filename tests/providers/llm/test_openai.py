@@ -3,7 +3,6 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC
 from typing import Annotated, Any
 
 import pytest
@@ -18,7 +17,6 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.idle.job import BudgetGate, CountingLLM, NoLimit
 from slowcat_memory.providers import (
     CircuitBreakerLLM,
     ThinkingOptions,
@@ -27,8 +25,8 @@ from slowcat_memory.providers import (
 )
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.providers.llm.server import Server, classify, label, schema_of
-from slowcat_memory.testing import FixedClock
 from tests.support.faulty_llm_server import FaultServer
+from tests.support.idle_doubles import job_llm
 from tests.support.llm_prompts import GOOD, PROMPT, Note
 from tests.support.rows import each_row, listed
 
@@ -273,6 +271,5 @@ def test_is_remote_counts_an_absent_member_as_remote(says) -> None:
     llm = Foreign()
     if says is not None:
         llm.remote = says
-    gate = BudgetGate(NoLimit(), FixedClock(), UTC)
     assert is_remote(llm) is (says is not False)
-    assert CircuitBreakerLLM(llm, None).remote == CountingLLM(llm, gate).remote == is_remote(llm)
+    assert CircuitBreakerLLM(llm, None).remote == job_llm(llm).remote == is_remote(llm)

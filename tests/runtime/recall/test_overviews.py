@@ -14,7 +14,7 @@ from tests.support.rows import each_row, listed
 from tests.support.sessions import hold
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)
-JOBS = ("session_summary", "window_summary", "meta_summary", "rollups", "topics")
+JOBS = ("session_summary", "window_summary", "rollups", "topics")
 SAID = ("My dog Max barks at the neighbour.", "The vet said that Max is fine.")
 
 

@@ -5,7 +5,6 @@ digest of its input, so that unchanged chunks are never described twice, and a c
 costs only its new turns.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -28,21 +27,17 @@ from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, Needs, cursor_at, llm_of, payload_of
+from slowcat_memory.idle.job import JobContext, Needs, llm_of, names_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
     Asked,
-    Rank,
     Request,
     SessionExtractor,
 )
 from slowcat_memory.idle.jobs.options import ContextualizeOptions
-from slowcat_memory.idle.jobs.session_log import Progress, SessionsCursor
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Context,
-    Cursor,
     Key,
     Made,
     Session,
@@ -56,9 +51,8 @@ from slowcat_memory.store import Snapshot
 NAME = "contextualize"
 ANSWER_TOKENS = 160  # for the description of one turn, its JSON included
 NOTES_TOKENS = 180  # for the notes on a long turn
-FRESH = timedelta(hours=24)  # a session comes before older ones that are recalled often
-LEDGER_TURNS = 500  # ledger rows read to find frequently recalled sessions
-RANK, FRESH_RANK = 50, 40  # of tasks; often recalled sessions rank in between
+FRESH = timedelta(hours=24)  # a session comes before older ones
+RANK, FRESH_RANK = 50, 40  # of tasks
 
 
 class Contextualize(SessionExtractor):
@@ -68,22 +62,6 @@ class Contextualize(SessionExtractor):
     version = VERSION
     needs: Needs = "llm"
     Options: type[Struct] = ContextualizeOptions
-
-    def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Describe everything again with another prompt, and after a forget."""
-        note = payload_of(cursor, SessionsCursor)
-        if cursor is None or note is None or note.version != self._version(snapshot):
-            return Progress()
-        return Progress(cursor.position, note.open)
-
-    def cursor(
-        self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
-    ) -> Cursor:
-        payload = SessionsCursor(self._version(snapshot), progress.open)
-        return cursor_at(NAME, progress.upto, payload)
-
-    def _version(self, snapshot: Snapshot) -> str:
-        return f"{self.version}.{snapshot.forget_epoch()}"
 
     def prompt_overhead(self, context: JobContext) -> int:
         return estimate_tokens(SYSTEM)
@@ -108,20 +86,8 @@ class Contextualize(SessionExtractor):
         made = snapshot.context(turns[place].scope, chunk_id(turns[place].id))
         return made is None or made.digest != digest(self.version, turns, place, context.zone)
 
-    def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
-        recalled = Counter(
-            (offer.scope or row.scope, offer.memory)
-            for row in snapshot.ledger_tail(LEDGER_TURNS)
-            for offer in row.offers
-        )
-
-        def rank(session: Session, asked: Sequence[int]) -> int:
-            if context.now - session.last < FRESH:
-                return FRESH_RANK
-            often = max(recalled[session.scope, chunk_id(turn)] for turn in asked)
-            return max(FRESH_RANK + 1, RANK - often)
-
-        return rank
+    def rank_of(self, session: Session, context: JobContext) -> int:
+        return FRESH_RANK if context.now - session.last < FRESH else RANK
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
         """Request descriptions; what the reply omits is requested once more."""

@@ -33,24 +33,21 @@ from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
-    NoOptions,
-    Plan,
     Trigger,
     cursor_at,
     llm_of,
+    names_of,
     new_task,
     payload_of,
 )
 from slowcat_memory.idle.jobs.extraction.register import derived_again, registered
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     TURN_CHARS,
-    OverlookedError,
     Request,
     SessionExtractor,
 )
 from slowcat_memory.idle.jobs.options import FactsOptions
-from slowcat_memory.idle.jobs.session_log import Progress, is_remote, may_see, plan_changed
-from slowcat_memory.idle.prompt_gate import names_of
+from slowcat_memory.idle.jobs.session_log import Progress, ScopeJob, is_remote, may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -148,14 +145,15 @@ class Facts(SessionExtractor):
         answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
-        if not answer.value.facts and _overlooks(due, context):
-            raise OverlookedError
-        made = Made(job=NAME, version=self.version, model=answer.model)
-        new = _standing_in(_memories(found.kept, made, context), ruled)
+        made = author = Made(job=NAME, version=self.version, model=answer.model)
+        kept = found.kept
+        if not answer.value.facts:  # weak models overlook what rules find
+            kept, author = _facts_by_rule(due, context), replace(made, model="")
+        new = _standing_in(_memories(kept, author, context), ruled)
         batch = await _batch(new, _replaced(ruled, new, context), context)
         # What a turn ends in plain words ends, whatever the LLM makes of it.
         over = [replace(one, predicate="") for one in _facts_by_rule(due, context) if one.ends]
-        graph = await registered(due, [*found.kept, *over], found.named, made, context)
+        graph = await registered(due, [*kept, *over], found.named, made, context)
         batch = _joined(batch, graph)
         if answer.whole:
             return batch
@@ -178,27 +176,6 @@ def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> list[Extract
     return [
         fact for turn in due.values() for fact in fact_prompts.facts_by_rule(turn, context.zone)
     ]
-
-
-def _overlooks(due: Mapping[int, Turn], context: JobContext) -> bool:
-    """Return whether rules find a fact in these turns that no other turn states."""
-    found = _facts_by_rule(due, context)
-    with context.snapshot() as snapshot:
-        rows = context.view(Catalogue, snapshot, next(iter(due.values())).scope, _stems)
-        return not all(_is_elsewhere(one, due, rows, snapshot) for one in found)
-
-
-def _is_elsewhere(
-    found: ExtractedFact, due: Mapping[int, Turn], rows: Catalogue, snapshot: Snapshot
-) -> bool:
-    words = _stems(found.content)
-    counts = rows.common(words)
-    alike = (snapshot.memory(found.turn.scope, id) for id in counts if counts[id] == len({*words}))
-    return any(
-        is_fact(one) and fold(one.text) == fold(found.content)
-        for one in alike
-        if one and one.retired_at is None and one.sources and one.sources[0] not in due
-    )
 
 
 def _stems(text: str) -> list[str]:
@@ -345,25 +322,18 @@ MOST_WORDS = 40  # of a note that is tried in the first person
 NOTES, NOTES_VERSION, NOTES_RANK = "note_facts", 1, 46
 
 
-class NoteFacts:
+class NoteFacts(ScopeJob):
     """Facts of notes: what a user asked to keep, or another program wrote down, read by rule.
 
     Notes are in no session, so `Facts` does not meet them. A fact of a note names the note as its
     origin: forgetting the note deletes it, and recall finds the note, not the fact.
     """
 
-    name = NOTES
-    version = NOTES_VERSION
-    needs: Needs = "nothing"
+    name, version, rank, writes = NOTES, NOTES_VERSION, NOTES_RANK, f"{FACT}/"
     trigger = Trigger(session_end=True, every_s=300.0)
-    Options: type[Struct] = NoOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each namespace that changed."""
-        with context.snapshot() as snapshot:
-            return plan_changed(
-                NOTES, str(NOTES_VERSION), f"{FACT}/", (NOTE,), NOTES_RANK, snapshot, context
-            )
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        return str(NOTES_VERSION)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the facts of current notes that are not there yet; retire those of former notes."""

@@ -8,7 +8,7 @@ task that is too long for the LLM is split. Sessions that continue stay in the c
 first turn that was not planned for.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -39,6 +39,8 @@ from slowcat_memory.idle.job import (
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
     known_before,
+    progress_cursor,
+    progress_of,
     read_sessions,
     turns_around,
 )
@@ -53,15 +55,6 @@ CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt 
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
 SHARED_TURNS = 12  # that two spans of a long session have in common
 PIECES = 4  # that a task is divided into when it is given up
-
-Rank = Callable[[Session, Sequence[int]], int]
-
-
-class OverlookedError(BadAnswerError):
-    """The LLM's reply is empty, though rules find something in these turns."""
-
-    def __init__(self) -> None:
-        super().__init__("it is empty, though something is said in these turns")
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
@@ -98,8 +91,8 @@ class Request(Struct, frozen=True):
 class SessionExtractor:
     """Base of the jobs that read sessions; see ``idle.job.Job`` for the contract.
 
-    A subclass sets the attributes, and implements at least ``read_by_llm``, ``prompt_overhead``,
-    ``progress`` and ``cursor``. Its options have ``turns`` (asked about by a call).
+    A subclass sets the attributes, and implements at least ``read_by_llm`` and
+    ``prompt_overhead``. Its options have ``turns`` (asked about by a call).
 
     Attributes:
         rank: Of its tasks.
@@ -127,14 +120,17 @@ class SessionExtractor:
         raise NotImplementedError
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Return what has been read; nothing where everything is to be read again."""
-        raise NotImplementedError
+        """Return what has been read; nothing with another prompt, or after a forget."""
+        return progress_of(cursor, self._mark(snapshot))
 
     def cursor(
         self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
     ) -> Cursor:
         """Return the cursor to write."""
-        raise NotImplementedError
+        return progress_cursor(self.name, progress, self._mark(snapshot))
+
+    def _mark(self, snapshot: Snapshot) -> str:
+        return f"{self.version}.{snapshot.forget_epoch()}"
 
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
@@ -152,9 +148,9 @@ class SessionExtractor:
         """Return whether a turn of a task is still unread when the task's step begins."""
         return True
 
-    def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
-        """Return the function that ranks tasks; called once per plan."""
-        return lambda session, asked: self.rank
+    def rank_of(self, session: Session, context: JobContext) -> int:
+        """Return the rank of a session's tasks."""
+        return self.rank
 
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext
@@ -190,11 +186,6 @@ class SessionExtractor:
             batch = await self.read_by_rule(request, context)
             later = replace(task, not_before=context.now + RETRY_AFTER)
             return replace(batch, tasks=(*batch.tasks, later), retask=True)
-        except OverlookedError as error:
-            batch = await self.read_by_rule(request, context)
-            if task.attempts:  # asked twice
-                return batch
-            raise RuleStandsInError(error, batch) from None
         except BadAnswerError as error:
             if self.needs == "llm":
                 raise
@@ -254,9 +245,6 @@ class SessionExtractor:
         upto: int,
         context: JobContext,
     ) -> Iterator[Task]:
-        if not sessions:
-            return
-        rank = self.ranking(snapshot, context)
         for session, first in sessions:
             new = range(first, upto + 1)
             turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
@@ -268,7 +256,7 @@ class SessionExtractor:
                 seen = [turns[place].id for place in span]
                 yield self.task(
                     session.scope, session.id, Asked(asked), seen, session.last,
-                    rank(session, asked),
+                    self.rank_of(session, context),
                 )  # fmt: skip
 
     def _room(self, context: JobContext) -> int:

@@ -60,19 +60,17 @@ from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongEr
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
-    Plan,
     Trigger,
     cursor_at,
     llm_of,
+    names_of,
     payload_of,
 )
 from slowcat_memory.idle.jobs.session_log import (
-    epoch_and_day,
-    plan_changed,
+    ScopeJob,
     recent_sessions,
     user_of,
 )
-from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -128,24 +126,20 @@ class Draft(Struct, frozen=True, kw_only=True):
     of: tuple[str, ...] = ()
 
 
-class Blocks:
+class Blocks(ScopeJob):
     """The job; see ``Job``."""
 
-    name = NAME
-    version = VERSION
+    name, version, rank, writes = NAME, VERSION, RANK, "block/"
     needs: Needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = BlocksOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each block of each namespace that changed."""
-        options: BlocksOptions = context.options
-        labels = [label for label in LABELS if options.chars_of(label)]
-        with context.snapshot() as snapshot:
-            llm = "llm" if context.llm else ""
-            epoch = epoch_and_day(snapshot, context)
-            mark = f"{VERSION}.{epoch}.{llm}.{_retry_mark(snapshot, context)}"
-            return plan_changed(NAME, mark, "block/", labels, RANK, snapshot, context)
+    def keys(self, context: JobContext) -> list[str]:
+        return [label for label in LABELS if context.options.chars_of(label)]
+
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        llm = "llm" if context.llm else ""
+        return f"{super().mark(snapshot, context)}.{llm}.{_retry_mark(snapshot, context)}"
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BlocksOptions = context.options

@@ -47,23 +47,19 @@ from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
-    NoOptions,
     Plan,
     Trigger,
-    cursor_at,
     new_task,
-    payload_of,
 )
 from slowcat_memory.idle.jobs.options import EpisodesOptions
 from slowcat_memory.idle.jobs.session_log import (
-    Progress,
-    SessionsCursor,
-    epoch_and_day,
-    plan_changed,
+    ScopeJob,
+    progress_cursor,
+    progress_of,
     read_sessions,
-    readable_turns,
     recent_sessions,
     user_of,
+    visible_turns,
 )
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 
@@ -73,7 +69,7 @@ SESSIONS = 6  # searched for open threads without a fact
 _BROUGHT_UP = (THREAD, EVENT, PLAN)
 
 
-class BringUp:
+class BringUp(ScopeJob):
     """Open threads that the agent may bring up, worded in advance.
 
     See ``core.proactive.open_threads``. A source is brought up at most once: one that was used, or
@@ -81,17 +77,8 @@ class BringUp:
     expires.
     """
 
-    name = NAME
-    version = VERSION
-    needs: Needs = "nothing"
-    trigger = Trigger(session_end=True, every_s=600.0)
+    name, version, rank, writes = NAME, VERSION, RANK, f"{ICEBREAKER}/"
     Options: type[Struct] = BringUpOptions
-
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each namespace that changed."""
-        with context.snapshot() as snapshot:
-            mark = f"{VERSION}.{epoch_and_day(snapshot, context)}"
-            return plan_changed(NAME, mark, "icebreaker/", (ICEBREAKER,), RANK, snapshot, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BringUpOptions = context.options
@@ -183,22 +170,10 @@ def _worded(matter: OpenThread, scope: str, speaker: str, context: JobContext) -
     )
 
 
-class Profile:
+class Profile(ScopeJob):
     """The job that keeps the profile of the user; see ``core.blocks.lasting``."""
 
-    name = PROFILE
-    version = PROFILE_VERSION
-    needs: Needs = "nothing"
-    trigger = Trigger(session_end=True, every_s=600.0)
-    Options: type[Struct] = NoOptions
-
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each namespace that changed."""
-        with context.snapshot() as snapshot:
-            mark = f"{PROFILE_VERSION}.{epoch_and_day(snapshot, context)}"
-            return plan_changed(
-                PROFILE, mark, "block/", (PROFILE,), PROFILE_RANK, snapshot, context
-            )
+    name, version, rank, writes = PROFILE, PROFILE_VERSION, PROFILE_RANK, "block/"
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         with context.snapshot() as snapshot:
@@ -251,13 +226,13 @@ class Episodes:
         """Plan a task for each conversation that is over."""
         with context.snapshot() as snapshot:
             before = snapshot.cursor(EPISODES)
-            note = payload_of(before, SessionsCursor) or SessionsCursor()
-            progress = Progress(before.position if before else 0, note.open)
-            sessions, progress = read_sessions(snapshot, progress, context, whole=True)
+            sessions, progress = read_sessions(
+                snapshot, progress_of(before, ""), context, whole=True
+            )
         tasks = tuple(
             new_task(EPISODES, s.scope, s.id, s.started, EPISODES_RANK) for s, _ in sessions
         )
-        cursor = cursor_at(EPISODES, progress.upto, SessionsCursor(open=progress.open))
+        cursor = progress_cursor(EPISODES, progress, "")
         return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
@@ -266,7 +241,7 @@ class Episodes:
             session = snapshot.session(task.key)
             if session is None:
                 return WriteBatch()
-            turns = readable_turns(snapshot, session, session.first_turn, session.last_turn)
+            turns = visible_turns(snapshot, session, None)
             known = list(snapshot.memories(task.scope, f"{EPISODE}/"))
         made = [one for one in known if one.made is not None and one.made.job == EPISODES]
         earlier = [one.facets["day"] for one in made if one.sources[0] < session.first_turn]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts
-from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
+from slowcat_memory.idle.jobs.summaries import SessionSummary
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
@@ -55,7 +55,7 @@ def reply(prompt: Prompt) -> Any:
 
 class House(Rig):
     def __init__(self, path: Path, llm: Any) -> None:
-        jobs = (Facts(), Contextualize(), SUMMARY_JOBS["session_summary"])
+        jobs = (Facts(), Contextualize(), SessionSummary())
         super().__init__(path, *jobs, parts={"llm": llm})
 
     def talk(self, session: str, text: str, days: int) -> int:

@@ -204,14 +204,15 @@ def test_job_summary_job_from_a_hundred_turns_on_the_parts_are_summed_up_in_turn
     assert len(items(meta, "covers")) == 5 and len(meta.sources) == 100
 
 
-def test_job_summary_job_a_part_that_lost_a_turn_is_made_anew_among_its_neighbours(house):
+def test_job_summary_job_parts_are_divided_anew_where_a_turn_was_forgotten(house):
     one = house(domain="voice")
     turns = one.talk("s", *(f"This is thing {n} of many." for n in range(16)), end=False)
     one.think()
     one.store.forget(Forget(turns=(turns[6],)))
     one.think()
     parts = sorted(m.sources for m in one.made("window").values())
-    assert [len(part) for part in parts] == [5, 4, 5] and turns[6] not in parts[1]
+    assert [turn for part in parts for turn in part] == turns[:6] + turns[7:]
+    assert [len(part) for part in parts] == [5, 5, 5]
 
 
 # ------------------------------------------------------------------- days and weeks

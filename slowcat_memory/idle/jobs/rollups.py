@@ -1,0 +1,278 @@
+"""Summaries of summaries: of a day, a week, and the windows of a long conversation; and topics.
+
+Sessions separated only by a dropped connection count as one conversation, which belongs to the day on
+which it began. An outdated summary is replaced (see ``core.summaries.summary``). A topic is made of
+sessions whose summaries share a subject, a name or a thing: it is called by it, and has the sentences
+about it, so that no LLM is asked.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
+from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
+from slowcat_memory.core.summaries import by_rule, prompt
+from slowcat_memory.core.summaries.options import TopicsOptions
+from slowcat_memory.core.summaries.prompt import VERSION
+from slowcat_memory.core.summaries.summary import (
+    TOPIC,
+    WINDOW,
+    Subject,
+    archived,
+    as_turn,
+    conversations,
+    current,
+    digest_of,
+    is_stale,
+    items,
+    of_summaries,
+    replacing,
+    summary,
+    until,
+)
+from slowcat_memory.core.text.normalize import Tokenizer, fold
+from slowcat_memory.core.time.periods import PeriodKind, period_of
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
+from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
+from slowcat_memory.idle.jobs.summaries import SummaryInput, SummaryJob, summaries_mark
+from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.store import Snapshot
+
+RANKS = {"meta": 48, "day": 55, "week": 60}
+PERIODS: tuple[PeriodKind, ...] = ("day", "week")
+MIN_WINDOWS = 2  # fewer get no summary of their own
+
+
+class Rollup(Struct, frozen=True):
+    """What one summary joins, from when to when, the end excluded, and whether that is over."""
+
+    parts: list[Memory]
+    start: datetime
+    end: datetime
+    over: bool = True
+
+
+class RollupsCursor(Struct, frozen=True, omit_defaults=True):
+    """The payload of the cursor, as JSON.
+
+    Attributes:
+        mark: That of all summaries, and the time zone.
+        next: When the next period with a session ends; None if there is none.
+    """
+
+    mark: str = ""
+    next: datetime | None = None
+
+
+class Rollups(SummaryJob):
+    """Days and weeks that have ended, of their sessions; and long sessions, of their windows."""
+
+    name = "rollups"
+    wording = prompt.ROLLUP
+
+    def plan(self, context: JobContext) -> Plan | None:
+        """Compare what is stored with what there should be.
+
+        The cursor holds the change number up to which that was done, and the end of the next period:
+        a plan that finds nothing new reads two rows.
+        """
+        with context.snapshot() as snapshot:
+            before, changed = snapshot.cursor(self.name), snapshot.last_change()
+            note = payload_of(before, RollupsCursor) or RollupsCursor()
+            mark = f"{summaries_mark(snapshot, context)} {context.zone}"
+            over = note.next is not None and note.next <= context.now
+            if before and before.position == changed and note.mark == mark and not over:
+                return None
+            tasks, ends = list[Task](), list[datetime]()
+            for scope in context.scopes():
+                for kind, rank in RANKS.items():
+                    wanted = rollups_of(snapshot, scope, kind, context)
+                    ends += [one.end for one in wanted.values() if not one.over]
+                    keys = due_keys(snapshot, scope, kind, wanted, context)
+                    tasks += [self.task(scope, key, context.now, rank) for key in keys]
+        cursor = cursor_at(self.name, changed, RollupsCursor(mark, min(ends, default=None)))
+        return None if cursor == before and not tasks else Plan(tasks=tuple(tasks), cursor=cursor)
+
+    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+        kind, id = task.key.partition("/")[0], f"{SUMMARY}/{task.key}"
+        rollup = rollups_of(snapshot, task.scope, kind, context).get(task.key)
+        old = snapshot.memory(task.scope, id)
+        if rollup is None:  # its sessions are gone, or now belong to another period
+            return SummaryInput(None, [], old)
+        parts = may_see(rollup.parts, context)
+        if not (parts and rollup.over):
+            return None
+        subject = subject_of(id, f"{SUMMARY}/{kind}", parts, rollup.start, rollup.end)
+        turns = [as_turn(memory, number) for number, memory in enumerate(parts, start=1)]
+        return SummaryInput(subject, turns, old, tuple(memory.id for memory in parts))
+
+
+def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -> dict[str, Rollup]:
+    """Return what the summaries of a kind are to join, by the keys of their tasks.
+
+    These are their ids without "summary/". The last windows of a session wait until they are as many
+    as a summary joins.
+    """
+    found = dict[str, Rollup]()
+    if kind == "meta":
+        windows = sorted(current(snapshot.memories(scope, f"{WINDOW}/")), key=lambda m: m.sources)
+        of_session = defaultdict[str, list[Memory]](list)
+        for memory in windows:
+            of_session[memory.id.rpartition("/")[0].removeprefix(f"{WINDOW}/")].append(memory)
+        size = max(MIN_WINDOWS, context.options.meta_windows)
+        for id, every in of_session.items():
+            session = snapshot.session(id)
+            if session is None or session.turns < context.options.meta_turns:
+                continue
+            for at in range(0, len(every) - size + 1, size):
+                parts = every[at : at + size]
+                key = f"meta/{id}/{parts[0].sources[0]}"
+                found[key] = Rollup(parts, parts[0].valid_from, until(parts[-1]))
+        return found
+    gap = timedelta(seconds=context.options.heal_s)
+    for period_kind in PERIODS:
+        wanted = context.options.days if period_kind == "day" else context.options.weeks
+        if period_kind != kind or not wanted:
+            continue
+        for conversation in conversations(session_summaries(snapshot, scope), gap):
+            period = period_of(period_kind, conversation[0].valid_from, context.zone)
+            new = Rollup([], period.start, period.end, period.end <= context.now)
+            found.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
+    return found
+
+
+def due_keys(
+    snapshot: Snapshot, scope: str, kind: str, wanted: Mapping[str, Rollup], context: JobContext
+) -> list[str]:
+    """Return the keys of what is missing, out of date, or no longer wanted."""
+    stored = {
+        memory.id.removeprefix(f"{SUMMARY}/"): memory
+        for memory in current(snapshot.memories(scope, f"{SUMMARY}/{kind}/"))
+    }
+    due = [key for key in stored if key not in wanted]
+    for key, rollup in wanted.items():
+        parts = may_see(rollup.parts, context)
+        digest = digest_of(VERSION, of_summaries(parts))
+        stale = is_stale(stored.get(key), digest, llm=context.llm is not None)
+        if parts and rollup.over and stale:
+            due.append(key)
+    return due
+
+
+def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:
+    """Return the current summaries of a scope's sessions, the earliest first."""
+    every = current(snapshot.memories(scope, f"{SESSION_SUMMARY}/"))
+    return sorted(every, key=lambda memory: (memory.valid_from, memory.id))
+
+
+def subject_of(
+    id: str, kind: str, parts: Sequence[Memory], start: datetime, end: datetime
+) -> Subject:
+    sources = tuple(sorted({turn for memory in parts for turn in memory.sources}))
+    return Subject(
+        id=id,
+        kind=kind,
+        scope=parts[0].scope,
+        start=start,
+        until=end,
+        sources=sources,
+        digest=digest_of(VERSION, of_summaries(parts)),
+        covers=tuple(memory.id for memory in parts),
+        turns=len(sources),
+        local_only=any(memory.local_only for memory in parts),
+    )
+
+
+# ------------------------------------------------------------------- topics
+
+PARTS = 24  # the latest sessions of a topic used for its summary
+LATEST = 50  # turns whose speakers are no subjects
+_NO_SUBJECTS = STOP_WORDS.union(DAYS, MONTHS)
+
+
+class Topics(ScopeJob):
+    """The subjects that sessions come back to."""
+
+    name, version, rank, writes = "topics", VERSION, 70, f"{TOPIC}/"
+    needs: Needs = "nothing"
+    trigger = Trigger(session_end=True, every_s=3600.0)
+    Options: type[Struct] = TopicsOptions
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Write new and changed topics, and drop those that are gone."""
+        scope = task.scope
+        with context.snapshot() as snapshot:
+            sessions = session_summaries(snapshot, scope)
+            old = {m.id: m for m in current(snapshot.memories(scope, f"{TOPIC}/"))}
+            latest = islice(snapshot.latest_turns(scope), LATEST)
+            speakers = {word for turn in latest for word in fold(turn.speaker).split()}
+        found = shared_subjects(sessions, old, speakers, context.options)
+        now, memories = context.now, list[Memory]()
+        live = {_id(name): (name, parts) for name, parts in found.items()}
+        for id, (name, parts) in live.items():
+            subject = subject_of(id, TOPIC, parts, parts[0].valid_from, max(map(until, parts)))
+            before = old.get(id)
+            if is_stale(before, subject.digest, llm=False):
+                made = _summary_by_rule(replace(subject, name=name), parts, context)
+                memories += replacing(made, before, now) if made.text else ()
+        gone = [memory for id, memory in old.items() if id not in live]
+        memories += [history for memory in gone for history in archived(memory, now)]
+        return WriteBatch(
+            memories=tuple(memories),
+            drop=tuple((memory.scope, memory.id) for memory in gone),
+        )
+
+
+def shared_subjects(
+    sessions: Sequence[Memory],
+    known: Container[str],
+    speakers: Container[str],
+    options: TopicsOptions,
+) -> dict[str, list[Memory]]:
+    """Return the sessions of each topic, by its name.
+
+    Of subjects that mostly share their sessions one is a topic: a known one, else the most frequent.
+
+    Args:
+        sessions: Summaries, the earliest first.
+        known: Ids of the topics there are.
+        speakers: Folded words of the names of those who speak, who are no subjects.
+    """
+    having: dict[str, tuple[str, list[Memory]]] = {}
+    for memory in sessions:
+        named = (*items(memory, "topics"), *items(memory, "entities"))
+        for subject, name in {fold(one): one for one in named}.items():
+            words = (word for word in subject.split() if not word.isdigit())
+            if any(word not in _NO_SUBJECTS and word not in speakers for word in words):
+                having.setdefault(subject, (name, []))[1].append(memory)
+    found = dict[str, list[Memory]]()
+    for name, parts in sorted(
+        having.values(), key=lambda one: (_id(one[0]) not in known, -len(one[1]))
+    ):
+        ids = {one.id for one in parts}
+        if len(ids) >= options.least and not _is_known(ids, found):
+            found[name] = parts
+    return dict(islice(found.items(), options.most))
+
+
+def _is_known(ids: set[str], found: Mapping[str, Sequence[Memory]]) -> bool:
+    """Return whether a topic has most of the sessions of a subject, and few others."""
+    every = ({one.id for one in parts} for parts in found.values())
+    return any(2 * len(ids & other) > len(ids | other) for other in every)
+
+
+def _summary_by_rule(subject: Subject, parts: Sequence[Memory], context: JobContext) -> Memory:
+    lines = [as_turn(memory, n) for n, memory in enumerate(parts[-PARTS:], start=1)]
+    text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=subject.name)
+    made = Made(job="topics", version=VERSION)
+    return summary(subject, text, made, context.now)
+
+
+def _id(name: str) -> str:
+    return f"{TOPIC}/{hashlib.blake2b(fold(name).encode(), digest_size=6).hexdigest()}"

@@ -1,0 +1,379 @@
+"""Summaries of conversations: of a session, and of the windows of a long one.
+
+The LLM writes the summary, or a rule while there is none or its server is unreachable; the task
+then waits, and the LLM's summary replaces the rule's. A window is made from turns alone, so nothing
+is summarised twice.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.disclosure import is_withheld
+from slowcat_memory.core.extraction.known import (
+    KNOWN_TOKENS,
+    NOTHING_KNOWN,
+    Known,
+    ground_with,
+    known_lines,
+    origins_used,
+)
+from slowcat_memory.core.extraction.prompt_record import fenced, fitting
+from slowcat_memory.core.memory import SESSION_SUMMARY, chunk_id
+from slowcat_memory.core.summaries import by_rule, prompt
+from slowcat_memory.core.summaries.prompt import (
+    VERSION,
+    Purpose,
+    Reflection,
+    check_reply,
+    instruction,
+)
+from slowcat_memory.core.summaries.summary import (
+    WINDOW,
+    Subject,
+    SummaryText,
+    archived,
+    current,
+    digest_of,
+    is_stale,
+    of_turns,
+    replacing,
+    summary,
+    text_of,
+)
+from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
+from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    OverBudgetError,
+    Plan,
+    Trigger,
+    encode,
+    llm_of,
+    names_of,
+    new_task,
+)
+from slowcat_memory.idle.jobs.options import SummariesOptions
+from slowcat_memory.idle.jobs.session_log import (
+    known_before,
+    progress_cursor,
+    progress_of,
+    read_sessions,
+    visible_turns,
+)
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.store import Snapshot
+
+PERSONA = "block/persona"
+TURN_CHARS = 800
+# Around a record, with what is known; and its least size.
+FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
+TURNS_BEHIND = 600  # of its parts, the latest, that a summary of summaries is compared with
+RETRY_AFTER = timedelta(minutes=10)  # the LLM server was unreachable
+MAX_HALVINGS = 3  # of the LLM's input per turn
+
+
+class SummaryInput(Struct, frozen=True):
+    """The input of a summary.
+
+    Attributes:
+        subject: Its subject; None if no sources are left, and the summary is removed.
+        turns: The LLM's input: turns, or summaries in their form.
+        seen: Ids of these summaries; None for turns.
+        persona: The agent's, for the LLM.
+    """
+
+    subject: Subject | None
+    turns: Sequence[Turn]
+    old: Memory | None
+    seen: tuple[str, ...] | None = None
+    persona: Memory | None = None
+
+
+class SummaryJob:
+    """Base of the jobs that summarise; see ``idle.job.Job``.
+
+    Attributes:
+        wording: What the LLM is asked for.
+    """
+
+    name: str
+    wording: Purpose
+    version = VERSION
+    needs: Needs = "llm or rules"
+    trigger = Trigger(session_end=True, every_s=300.0)
+    Options: type[Struct] = SummariesOptions
+
+    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+        """Return the input of a task; None when there is nothing to do."""
+        raise NotImplementedError
+
+    def task(
+        self, scope: str, key: str, created: datetime, rank: int, sources: tuple[int, ...] = ()
+    ) -> Task:
+        return new_task(self.name, scope, key, created, rank, sources=sources)
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        """Make one summary, or remove it."""
+        with context.snapshot() as snapshot:
+            found = self.read(snapshot, task, context)
+            if found is None:
+                return WriteBatch()
+            found = replace(found, persona=_persona(snapshot, task.scope))
+            only = _only_part(found, snapshot)
+        subject, old, now = found.subject, found.old, context.now
+        if subject is None:
+            return WriteBatch(
+                memories=archived(old, now) if old else (),
+                drop=((task.scope, old.id),) if old else (),
+            )
+        if not is_stale(old, subject.digest, llm=context.llm is not None):
+            return WriteBatch()
+        by_rule_stands = not is_stale(old, subject.digest, llm=False)
+        text, again = (
+            (only, ())
+            if only is not None
+            else await _text(self.wording, task, found, by_rule_stands, context)
+        )
+        memories: tuple[Memory, ...] = ()
+        if text is not None and text.text:
+            made = summary(subject, text, Made(job=self.name, version=VERSION), now)
+            memories = replacing(made, old, now)
+        elif text is not None and old is not None:  # nothing but orders was said
+            memories = archived(old, now)
+        return WriteBatch(memories=memories, tasks=again, retask=bool(again))
+
+    def split(self, task: Task) -> tuple[Task, ...]:
+        """Halve the LLM's input per turn; none once that does not help."""
+        halved = _halved(task)
+        return (replace(task, note=encode(halved + 1)),) if halved < MAX_HALVINGS else ()
+
+
+def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
+    """Return what makes every summary due again when it changes."""
+    return f"{VERSION}.{snapshot.forget_epoch()}.{context.llm is not None:d}"
+
+
+class TurnsSummary(SummaryJob):
+    """Base of the jobs that summarise the turns of a session.
+
+    Attributes:
+        rank: Of its tasks.
+        kind: Of its summaries.
+        wait: Whether it waits until a session has ended, or is silent.
+    """
+
+    rank: int
+    kind: str
+    wait: bool
+
+    def due(
+        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
+    ) -> Iterable[Task]:
+        """Return the tasks of a session with new turns in a range of log ids."""
+        raise NotImplementedError
+
+    def plan(self, context: JobContext) -> Plan | None:
+        with context.snapshot() as snapshot:
+            before, mark = snapshot.cursor(self.name), summaries_mark(snapshot, context)
+            progress = progress_of(before, mark)
+            sessions, progress = read_sessions(
+                snapshot, progress, context, wait=self.wait, whole=True
+            )
+            tasks = [
+                task
+                for session, first in sessions
+                for task in self.due(snapshot, session, range(first, progress.upto + 1), context)
+            ]
+        cursor = progress_cursor(self.name, progress, mark)
+        return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
+
+    def _input(self, snapshot: Snapshot, task: Task, turns: Sequence[Turn]) -> SummaryInput:
+        id = f"{self.kind}/{task.key}"
+        chunks = (snapshot.memory(turn.scope, chunk_id(turn.id)) for turn in turns)
+        subject = Subject(
+            id=id,
+            kind=self.kind,
+            scope=task.scope,
+            start=turns[0].at,
+            until=turns[-1].at,
+            sources=tuple(turn.id for turn in turns),
+            digest=digest_of(VERSION, of_turns(turns)),
+            turns=len(turns),
+            local_only=any(memory is not None and memory.local_only for memory in chunks),
+        )
+        return SummaryInput(subject, turns, snapshot.memory(task.scope, id))
+
+
+class SessionSummary(TurnsSummary):
+    """A session that has ended, or is silent."""
+
+    name, rank, kind, wait = "session_summary", 45, SESSION_SUMMARY, True
+    wording = prompt.SESSION
+
+    def due(
+        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
+    ) -> Iterator[Task]:
+        turns = visible_turns(snapshot, session, context) if session.turns else []
+        old = snapshot.memory(session.scope, f"{SESSION_SUMMARY}/{session.id}")
+        if len(turns) < context.options.least_turns:
+            due = old is not None and old.retired_at is None
+        else:
+            due = is_stale(old, digest_of(VERSION, of_turns(turns)), llm=context.llm is not None)
+        if due:
+            yield self.task(session.scope, session.id, session.last, self.rank)
+
+    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+        session = snapshot.session(task.key)
+        turns = visible_turns(snapshot, session, context) if session else []
+        if len(turns) < context.options.least_turns:
+            old = snapshot.memory(task.scope, f"{SESSION_SUMMARY}/{task.key}")
+            return SummaryInput(None, turns, old)
+        return self._input(snapshot, task, turns)
+
+
+class WindowSummary(TurnsSummary):
+    """The windows of a long session, also of one that goes on."""
+
+    name, rank, kind, wait = "window_summary", 47, WINDOW, False
+    wording = prompt.WINDOW
+    trigger = Trigger(session_end=True, every_s=300.0, turns=5)
+
+    def due(
+        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
+    ) -> Iterator[Task]:
+        size, beginning = context.options.window_turns, f"{WINDOW}/{session.id}/"
+        turns = visible_turns(snapshot, session, context, last=new.stop - 1)
+        stored = {m.id: m for m in current(snapshot.memories(session.scope, beginning))}
+        for at in range(0, len(turns) - size + 1, size):
+            part = turns[at : at + size]
+            old = stored.pop(f"{beginning}{part[0].id}", None)
+            digest = digest_of(VERSION, of_turns(part))
+            if is_stale(old, digest, llm=context.llm is not None):
+                key, sources = f"{session.id}/{part[0].id}", tuple(turn.id for turn in part)
+                yield self.task(session.scope, key, session.last, self.rank, sources)
+        for id in stored:  # a turn was forgotten, and later windows begin elsewhere
+            key = id.removeprefix(f"{WINDOW}/")
+            yield self.task(session.scope, key, session.last, self.rank)
+
+    def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
+        session = snapshot.session(task.key.rpartition("/")[0])
+        if session is None or not task.sources:
+            return SummaryInput(None, [], snapshot.memory(task.scope, f"{WINDOW}/{task.key}"))
+        seen = visible_turns(snapshot, session, context, min(task.sources), max(task.sources))
+        turns = [turn for turn in seen if turn.id in task.sources]
+        return self._input(snapshot, task, turns) if turns else None
+
+
+# ------------------------------------------------------------------- one summary
+
+
+def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
+    """Return the summary by an LLM that is the whole input: it needs no summary of its own."""
+    if found.subject is None or found.seen is None or len(found.seen) != 1:
+        return None
+    part = snapshot.memory(found.subject.scope, found.seen[0])
+    text = text_of(part) if part else None
+    return text if text and text.model else None
+
+
+def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
+    """Return the latest persona of the agent that is not local-only."""
+    every = snapshot.memories(scope, PERSONA)
+    found = [m for m in every if m.retired_at is None and not is_withheld(m)]
+    return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
+
+
+async def _text(
+    wording: Purpose,
+    task: Task,
+    found: SummaryInput,
+    by_rule_stands: bool,
+    context: JobContext,
+) -> tuple[SummaryText | None, tuple[Task, ...]]:
+    """Summarise by the LLM, or by a rule as long as that does not work.
+
+    Returns:
+        The text, None if the rule's summary stays; and the task again if the LLM is still to be
+        asked.
+
+    Raises:
+        BadAnswerError: The LLM's reply is unusable, and there is a rule's summary.
+    """
+    if context.llm is None:
+        return (None if by_rule_stands else await _text_by_rule(found, context)), ()
+    try:
+        return await _text_by_llm(wording, task, found, context), ()
+    except (EndpointError, EndpointRefusedError, OverBudgetError):
+        again = replace(task, not_before=context.now + RETRY_AFTER)
+    except BadAnswerError:
+        if by_rule_stands:
+            raise
+        retry_at = context.now + RETRY_AFTER / 10
+        again = replace(task, attempts=task.attempts + 1, not_before=retry_at)
+    return (None if by_rule_stands else await _text_by_rule(found, context)), (again,)
+
+
+def _halved(task: Task) -> int:
+    """Return how often the LLM's input was halved because it was too long."""
+    return msgspec.json.decode(task.note or "0", type=int)
+
+
+async def _text_by_llm(
+    wording: Purpose, task: Task, found: SummaryInput, context: JobContext
+) -> SummaryText:
+    llm = llm_of(context)
+    turns, persona = found.turns, found.persona
+    known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
+    system = instruction(wording, persona.text if persona else "")
+    room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
+    room = max(MIN_RECORD_TOKENS, room) >> _halved(task)
+    prompt = Prompt(
+        job=task.job,
+        version=VERSION,
+        system=system,
+        user="\n".join(
+            (
+                *known_lines(known, context.zone),
+                fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
+            )
+        ),
+        made_from=names_of(
+            task.scope,
+            (turn.id for turn in turns) if found.seen is None else (),
+            (*(found.seen or ()), persona.id if persona else "", *known.memories),
+        ),
+        max_tokens=wording.max_tokens,
+        temperature=wording.temperature,
+    )
+    answer = await llm.complete(prompt, Reflection)
+    if found.seen is not None:
+        known, turns = _behind(task.scope, found, context)
+    text = check_reply(answer.value, wording, ground_with(turns, context.zone, known))
+    if text is None:
+        raise BadAnswerError("nothing of the summary holds")
+    written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
+    origins = origins_used(written, turns, known, task.scope)
+    return replace(text, model=answer.model, origins=origins)
+
+
+def _behind(scope: str, found: SummaryInput, context: JobContext) -> tuple[Known, Sequence[Turn]]:
+    """Return what a summary of summaries may rest on: these, their turns, and who was known."""
+    with context.snapshot() as snapshot:
+        parts = [one for id in found.seen or () if (one := snapshot.memory(scope, id))]
+        ids = sorted({id for one in parts for id in one.sources})[-TURNS_BEHIND:]
+        said = [turn for id in ids if (turn := snapshot.turn(id)) and turn.scope == scope]
+    return (known_before(said, context) if said else NOTHING_KNOWN), (*found.turns, *said)
+
+
+async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
+    summarise = by_rule.of_turns if found.seen is None else by_rule.of_summaries
+    made: SummaryText = await context.blocking(
+        summarise, found.turns, context.zone, Tokenizer(), context.options.rule
+    )
+    return made

@@ -1,1 +1,0 @@
-"""Jobs that summarise sessions, days, weeks and topics."""
