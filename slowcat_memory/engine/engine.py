@@ -288,8 +288,6 @@ class MemoryEngine:
         namespace = wiring.namespaces.get(scope)
         wiring.users.load(scope)
         namespace.finish_opening()
-        namespace.wait_vectors()
-        namespace.local_only()
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
         with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):

@@ -75,9 +75,6 @@ class FakeNamespace:
         self.fetched: list[str] = []
         self.facts = self.changes = self
 
-    def local_only(self) -> frozenset[str]:
-        return frozenset()
-
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         return self.ended.get(memory_id, ())
 

@@ -237,7 +237,7 @@ class LexicalView:
     def __init__(self, sealed: SealedPostings, total: float, options: IndexOptions) -> None:
         """Start with an empty tail; ``total`` is the sum of the sealed documents' lengths."""
         self._sealed, self._tail, self._options = sealed, TailPostings(), options
-        self._lengths = Column(np.int32, sealed.lengths)
+        self._lengths = Column(sealed.lengths)
         self._alive: np.ndarray | None = None  # by sealed document, once one is dead
         self._dead: Counter[int] = Counter()  # dead sealed documents by term
         self.living, self.total = len(sealed.lengths), total
@@ -319,7 +319,7 @@ class LexicalView:
                 np.add.at(scores, documents, added * np.float32(weight / self._sealed.idf(row)))
             documents, times = self._tail.postings(term)
             if len(documents):
-                lengths = self._lengths.tail[documents - len(self._sealed.lengths)]
+                lengths = self._lengths.values[documents]
                 norm = k1 * (1 - b) + k1 * b * self.living / self.total * lengths
                 scores[documents] += weight * (times / (times + norm))
         if self._alive is not None:

@@ -4,8 +4,7 @@ Everything here is derived from the store, and every later change is passed on t
 makes an index, ``sealing`` changes and replaces it, ``documents`` makes its documents.
 
 Locking: ``LiveIndex.lock`` is the only lock. Every method that changes anything holds it for the
-whole change, so that index, latest texts and local-only ids agree; a sealed index is swapped in
-under it. Readers take no lock: ``searcher`` has its own, and dictionaries are read by single
+whole change, so that index and latest texts agree; a sealed index is swapped in under it. Readers take no lock: ``searcher`` has its own, and dictionaries are read by single
 operations. No store write happens under it; a snapshot may be opened, which never waits for the
 writer.
 """
@@ -30,7 +29,6 @@ from slowcat_memory.records import Manifest, Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
     DateLocale,
     Space,
-    document,
     index_memory,
     indexable,
     place_of,
@@ -93,8 +91,7 @@ class HotCache:
     """The latest memories, and all that are not durable yet: only here can these be read."""
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
+        self._size, self._held = size, OrderedDict[str, tuple[Memory, Ack | None]]()
 
     def get(self, memory_id: str) -> Memory | None:
         held = self._held.get(memory_id)
@@ -109,18 +106,16 @@ class HotCache:
     def add(self, memory: Memory, ack: Ack | None) -> None:
         """Add a memory, which is durable once ``ack`` resolves, and drop the oldest durable ones."""
         self._held[memory.id] = (memory, ack)
-        while len(self._held) > self._size:
-            oldest = next(iter(self._held))
-            if self.pending(oldest):
-                break
-            del self._held[oldest]
+        self._trim()
 
     def put_before(self, memories: Iterable[Memory]) -> None:
         """Add stored memories, oldest first, before those that are there; the latest stay."""
-        stored = {one.id: (one, None) for one in memories if one.id not in self._held}
-        room = max(0, self._size - len(self._held))
-        kept = list(stored.items())[len(stored) - min(room, len(stored)) :]
-        self._held = OrderedDict[str, tuple[Memory, Ack | None]]([*kept, *self._held.items()])
+        self._held = OrderedDict({one.id: (one, None) for one in memories} | self._held)
+        self._trim()
+
+    def _trim(self) -> None:
+        while len(self._held) > self._size and not self.pending(oldest := next(iter(self._held))):
+            del self._held[oldest]
 
     def update(self, memory: Memory) -> None:
         if held := self._held.get(memory.id):
@@ -170,8 +165,7 @@ class Namespace:
         self._give_way = give_way
         loaded = loader.load(lambda: store.snapshot(give_way))
         self._last_chunks = loaded.last_chunks
-        self._undated = {memory.id: memory for memory in loaded.undated}
-        self._local_only = loaded.local_only
+        self._undated = loaded.undated
         self._facts = FactsInTime(tokenizer.language)
         order = SealOrder(
             scope=scope,
@@ -214,9 +208,9 @@ class Namespace:
                     self._read_time(*self._undated.popitem())
 
     def _read_time(self, memory_id: str, memory: Memory) -> None:
-        about = time_about(memory, self._reading)
-        if about is not None:
-            self._index.change(lambda searcher: searcher.set_about(memory_id, about))
+        if about := time_about(memory, self._reading):
+            times = {"about_from": about[0], "about_until": about[1]}
+            self._index.change(lambda searcher: searcher.set_columns(memory_id, **times))
 
     def _read_facts(self) -> None:
         with self._store.snapshot(self._give_way) as snapshot:
@@ -244,33 +238,20 @@ class Namespace:
         Its text is served from memory until ``ack`` resolves. A saved one that was forgotten since
         is left out: turns that come while an index is loaded are added again behind it.
         """
-        memory = chunk(turn)
-        with self._lock:
-            if ack is None or ack.done():
-                with self._store.snapshot() as snapshot:
-                    if snapshot.missing(self.scope, (memory.id,)):
-                        return
-            if self._answers_muted(turn):
+        memory, saved = chunk(turn), ack is None or ack.done()  # asked before the snapshot is taken
+        with self._lock, self._store.snapshot() as snapshot:
+            if saved and snapshot.missing(self.scope, (memory.id,)):
+                return
+            asked = snapshot.memory(self.scope, chunk_id(turn.reply_to)) if turn.reply_to else None
+            if asked is not None and asked.muted:
                 self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
-            if before := self._last_chunks.known(turn.session, self.searcher):
-                added = document(memory, self._reading, before)
-            else:
-                with self._store.snapshot() as snapshot:
-                    before = self._last_chunks.before(turn, self.searcher, snapshot)
-                    added = stored_document(snapshot, memory, self._reading, before)
+            before = self._last_chunks.before(turn, self.searcher, snapshot)
+            added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
             self.hot.add(memory, ack)
             self._facts.change(lambda known: known.hear(turn), turn.id)
-            self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
-
-    def _answers_muted(self, turn: Turn) -> bool:
-        if not turn.reply_to:
-            return False
-        with self._store.snapshot() as snapshot:
-            asked = snapshot.memory(self.scope, chunk_id(turn.reply_to))
-        return asked is not None and asked.muted
 
     def refresh_marks(self, memory_ids: Iterable[str]) -> None:
         """Read marks from the store: a person's, or those that memories got when written."""
@@ -289,7 +270,9 @@ class Namespace:
         """Keep what is known of a stored memory besides the index; the caller holds the lock."""
         self.hot.update(memory)
         self._facts.change(lambda known: known.put(memory))
-        self._local_only.mark(memory.id, local=memory.local_only)
+        self._index.change(
+            lambda searcher: searcher.set_columns(memory.id, local=memory.local_only)
+        )
 
     def refresh(self, memory_ids: Sequence[str], dropped: Iterable[str] = ()) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
@@ -313,7 +296,6 @@ class Namespace:
         self.hot.drop(memory_id)
         self._facts.change(lambda known: known.drop(memory_id))
         self._undated.pop(memory_id, None)
-        self._local_only.mark(memory_id, local=False)
         self._index.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
 
@@ -324,8 +306,8 @@ class Namespace:
         self._take_over(memory)
         self._undated.pop(memory.id, None)
         place = place_of(memory.id, snapshot, self.searcher)
-        keys = list(snapshot.keys(self.scope, memory.id))
-        self._index.change(lambda s: index_memory(s, memory, keys, self._reading, place))
+        keys, about = list(snapshot.keys(self.scope, memory.id)), time_about(memory, self._reading)
+        self._index.change(lambda s: index_memory(s, memory, keys, self._reading, place, about))
         if indexable(memory):
             for id_, of, values in stored_vectors(snapshot, self.space, memory, keys):
                 if not self.searcher.has_vector(id_):
@@ -351,10 +333,6 @@ class Namespace:
 
     # ---------------------------------------------------------------- reading
 
-    def local_only(self) -> frozenset[str]:
-        with self._lock:
-            return self._local_only.all()
-
     @property
     def facts(self) -> KnownFacts:
         """What facts are known by now, after beginning to read the rest."""
@@ -378,10 +356,6 @@ class Namespace:
         return {memory_id: memory for memory_id, memory in held if memory}
 
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
-
-    def wait_vectors(self, timeout: float | None = None) -> bool:
-        """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
-        return self._index.vectors_ready.wait(timeout)
 
     def is_sealed_as(self, manifest: Manifest) -> bool:
         return self._index.sealed == manifest.generation

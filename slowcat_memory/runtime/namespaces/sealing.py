@@ -29,7 +29,7 @@ from slowcat_memory.index.build import generation
 from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import DateLocale, all_documents, unread_error
-from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded, stored_ids, write_ids
+from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded
 from slowcat_memory.store import Store, StoreOptions
 
 Change = Callable[[Searcher], object]
@@ -65,12 +65,10 @@ class LiveIndex:
     """A namespace's searcher, replaced by a newly sealed one from time to time.
 
     ``lock`` is the namespace's: it is held for every change and for the swap, never while the child
-    builds. ``searcher`` may be read without it; a reader keeps the one it has read. The sealed
-    vectors are searched once ``vectors_ready`` is set.
+    builds. ``searcher`` may be read without it; a reader keeps the one it has read.
     """
 
     def __init__(self, loaded: Loaded, loader: IndexLoader, store: Store, order: SealOrder) -> None:
-        """Start with a loaded index; its sealed vectors are opened in the background."""
         self._loader, self._store, self._order = loader, store, order
         self.lock = threading.RLock()
         self.searcher, self.damaged = loaded.searcher, loaded.damaged
@@ -78,23 +76,6 @@ class LiveIndex:
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self._build = Build()
-        self.vectors_ready = threading.Event()
-        self.vectors_ready.set()
-        if loaded.sealed is not None and order.dim:
-            self.vectors_ready.clear()
-            threading.Thread(
-                target=self._attach_vectors,
-                args=(loaded.searcher, loaded.sealed),
-                name="slowcat-open",
-                daemon=True,
-            ).start()
-
-    def _attach_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
-        try:
-            if not self._loader.attach_vectors(searcher, manifest):
-                self.damaged = True
-        finally:
-            self.vectors_ready.set()
 
     def change(self, change: Change) -> None:
         """Apply a change now, and also to the replacing searcher if one is being built."""
@@ -146,8 +127,7 @@ class LiveIndex:
         generation.sweep(self._loader.root, keep=manifest.generation)
 
     def _swap(self, manifest: Manifest) -> None:
-        vectors = bool(manifest.dim) and manifest.embedder == self._order.embedder
-        searcher = self._loader.open(self._loader.root / manifest.generation, vectors=vectors)
+        searcher = self._loader.open(self._loader.root / manifest.generation, manifest.embedder)
         done = 0
         while done + FEW < len(self._journal or ()):  # most of it without the lock
             for change in (self._journal or [])[done:]:
@@ -161,7 +141,6 @@ class LiveIndex:
             for change in (self._journal or [])[done:]:
                 change(searcher)
             self.searcher, self.sealed = searcher, manifest.generation
-            self.vectors_ready.set()
 
 
 def seal(build: Build, root: Path, order: SealOrder) -> Manifest:
@@ -197,7 +176,6 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
             for vector in snapshot.vectors(order.embedder, order.scope) if order.dim else ():
                 builder.put_vector(vector.memory, vector.values)
                 yield False
-            write_ids(stored_ids(snapshot, order.scope), built)
         if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
             raise unread_error(len(store.quarantined))
     yield True

@@ -5,7 +5,7 @@ that changes loses both, and gets new ones.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -78,12 +78,7 @@ class DocumentVectors:
         """Make every vector that the index of a namespace lacks."""
         if self._embedding.embedder is None:
             return
-        namespace = self._namespaces.get(scope)
-        namespace.wait_vectors()
-        searcher = namespace.searcher
-        self.embed(
-            scope, list(dict.fromkeys((*searcher.missing_vectors(), *searcher.missing_keys())))
-        )
+        self.embed(scope, self._namespaces.get(scope).searcher.incomplete())
 
     def embed_all(self, scope: str, told: Told) -> None:
         """Make every vector and token vector that the store lacks. Reads the namespace.
@@ -137,15 +132,15 @@ class DocumentVectors:
         """
         if not sends_texts_away(embedder):
             return list(passages)
-        hidden = self._namespaces.get(scope).local_only()
         with self._store.snapshot() as snapshot:
 
-            def origins(one: Passage) -> Iterator[str]:
+            def is_local(one: Passage) -> bool:
                 context = snapshot.context(scope, one.owner or one.id)
-                yield from (one.id, one.owner)
-                yield from map(chunk_id, (*one.sources, *(context.sources if context else ())))
+                turns = map(chunk_id, (*one.sources, *(context.sources if context else ())))
+                read = (snapshot.read(scope, id_) for id_ in (one.owner or one.id, *turns))
+                return any(memory is not None and memory.local_only for memory in read)
 
-            return [one for one in passages if hidden.isdisjoint(origins(one))]
+            return [one for one in passages if not is_local(one)]
 
     def _missing(self, scope: str) -> list[Passage]:
         key, token_key = self._namespaces.get(scope).space.key, self._embedding.token_key

@@ -174,13 +174,6 @@ class Pipeline:
             self.run(recall, ahead=True)
         return time.thread_time() - began
 
-    def _withheld(self, recall: Recall) -> frozenset[str]:
-        """Return the ids of local-only memories for a remote LLM: they do not even answer."""
-        local_only = frozenset() if recall.query.local else recall.namespace.local_only()
-        if local_only:
-            self._metrics.count("local_only_withheld")
-        return local_only
-
     # ------------------------------------------------------------------- embed
 
     def _embedder(self, namespace: Namespace, *, ahead: bool) -> Embed | None:
@@ -212,11 +205,13 @@ class Pipeline:
         """Propose candidates and put them into order."""
         searcher, parsed, options = recall.searcher, recall.parsed, self._options
         own = recall.encoded.vector if recall.encoded else None
+        if not recall.query.local and searcher.has_local:
+            self._metrics.count("local_only_withheld")
         candidates = searcher.candidates(
             lexical,
             recall.turned,
-            self._withheld(recall),
             None if recall.turned is own else own,
+            local=recall.query.local,  # for a remote LLM, local-only memories do not even answer
             talk=recall.query.talk or parsed.about_talk,
             visible=recall.query.exclude,
         )

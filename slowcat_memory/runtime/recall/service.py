@@ -201,7 +201,6 @@ class Retrieval:
         scopes = self._readable(query)
         recalls = self._recalls(self._named(query), scopes)
         for recall in recalls:
-            recall.namespace.wait_vectors()
             recall.namespace.finish_opening()
         if not recalls:
             return Recollection()
@@ -319,7 +318,6 @@ class Retrieval:
         self._users.load(scope)
         namespace = self._namespaces.get(scope)
         namespace.finish_opening()  # what is over must be known before anything is offered
-        namespace.local_only()  # reads all memories: now, while no turn waits
 
     # ------------------------------------------------------------------- recalls begun ahead
 
