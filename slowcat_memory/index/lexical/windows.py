@@ -80,9 +80,8 @@ class ForwardIndex:
 
     def __init__(self, sealed: Path | None) -> None:
         self.vocabulary = Vocabulary(sealed)
-        self._indptr = open_or_empty(sealed, f"{OWN}.indptr", np.int64)
+        self._starts = open_or_empty(sealed, f"{OWN}.starts", np.int64)
         self._rows = open_or_empty(sealed, f"{OWN}.rows", np.int32)
-        self._times = open_or_empty(sealed, f"{OWN}.times", np.uint16)
         self._tail: dict[int, Counts] = {}
 
     def add(self, document: int, own: Counts) -> None:
@@ -95,22 +94,16 @@ class ForwardIndex:
     def own(self, document: int) -> Counts:
         """Return a document's own terms; read-only."""
         counts = self._tail.get(document)
-        return self._by_term(self._sealed(document)) if counts is None else counts
+        return self.sum_sealed([document])[0] if counts is None else counts
 
     def sum_sealed(self, documents: list[int]) -> tuple[Counter[str], list[int]]:
         """Sum sealed documents' own terms; return occurrences by term, and the terms' rows."""
         total: Counter[int] = Counter()
         for document in documents:
-            total.update(self._sealed(document))
-        return Counter(self._by_term(total)), list(total)
-
-    def _sealed(self, document: int) -> dict[int, int]:
-        part = slice(int(self._indptr[document]), int(self._indptr[document + 1]))
-        return dict(zip(self._rows[part].tolist(), self._times[part].tolist(), strict=True))
-
-    def _by_term(self, counts: dict[int, int]) -> Counts:
+            part = slice(int(self._starts[document]), int(self._starts[document + 1]))
+            total.update(self._rows[part].tolist())
         term = self.vocabulary.term
-        return {term(row): times for row, times in counts.items()}
+        return Counter({term(row): times for row, times in total.items()}), list(total)
 
 
 Run = tuple[np.ndarray, np.ndarray]

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from slowcat_memory.core.memory import chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.index.build import generation
@@ -25,6 +26,31 @@ from slowcat_memory.runtime.namespaces.documents import (
     stored_vectors,
 )
 from slowcat_memory.store import Snapshot, Store
+
+
+class SealOrder(Struct, frozen=True, kw_only=True):
+    """What a namespace's index is made with, here and in the child that builds a sealed one.
+
+    Attributes:
+        store: The store's folder, when a build begins.
+        folder: Its device and inode; (0, 0) for any.
+        embedder: Key of the vector space in use, "" for none.
+        zone: Time zone of time expressions, "" for this machine's.
+        language: Of time expressions and, unless the options name a stemmer, of the stemmer.
+    """
+
+    scope: str
+    embedder: str
+    dim: int
+    zone: str
+    language: str
+    options: IndexOptions
+    store: str = ""
+    folder: tuple[int, int] = (0, 0)
+
+    @property
+    def reading(self) -> DateLocale:
+        return DateLocale(zone_of(self.zone), self.language)
 
 
 class Loaded(Struct):
@@ -50,29 +76,22 @@ class Loaded(Struct):
 class IndexLoader:
     """Makes searchers of one namespace."""
 
-    def __init__(
-        self,
-        scope: str,
-        store: Store,
-        root: Path,
-        tokenizer: Tokenizer,
-        options: IndexOptions,
-        space: Space,
-        reading: DateLocale,
-    ) -> None:
-        self._scope, self._store, self._place = scope, store, root
-        self._tokenizer, self._options = tokenizer, options
-        self._space, self._reading = space, reading
+    def __init__(self, order: SealOrder, store: Store, root: Path, tokenizer: Tokenizer) -> None:
+        """``root`` is the folder of its sealed indexes, below the store's."""
+        self.order, self.store, self._tokenizer = order, store, tokenizer
+        self._scope, self._space = order.scope, Space(order.embedder, order.dim)
+        self._reading, self._place = order.reading, root
+        self._has_keys = True
 
     @property
     def root(self) -> Path:
         """Where the index is now: the store's folder may be moved while it is open."""
-        return self._store.path / self._place
+        return self.store.path / self._place
 
     def open(self, folder: Path | None = None, embedder: str = "") -> Searcher:
         """Open a checked sealed index with vectors of an embedder, or an empty one."""
         own = embedder == self._space.key
-        return Searcher(self._tokenizer, self._options, self._space.dim, folder, vectors=own)
+        return Searcher(self._tokenizer, self.order.options, self._space.dim, folder, vectors=own)
 
     def load(self, read: Read) -> Loaded:
         """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt.

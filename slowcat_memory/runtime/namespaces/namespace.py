@@ -22,12 +22,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Manifest, Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
-    DateLocale,
     Space,
     index_memory,
     indexable,
@@ -37,8 +35,8 @@ from slowcat_memory.runtime.namespaces.documents import (
     time_about,
 )
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFacts
-from slowcat_memory.runtime.namespaces.loading import IndexLoader
-from slowcat_memory.runtime.namespaces.sealing import LiveIndex, SealOrder
+from slowcat_memory.runtime.namespaces.loading import IndexLoader, SealOrder
+from slowcat_memory.runtime.namespaces.sealing import LiveIndex
 from slowcat_memory.store import Ack, Snapshot, Store
 
 PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
@@ -157,16 +155,10 @@ class Namespace:
         ``give_way`` is called between short pieces of the work, and may wait.
         """
         self.scope, self.space, self._store = scope, space, store
-        self._reading = DateLocale(zone_of(zone), tokenizer.language)
         self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
-        loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
         self._give_way = give_way
-        loaded = loader.load(lambda: store.snapshot(give_way))
-        self._last_chunks = loaded.last_chunks
-        self._undated = loaded.undated
-        self._facts = FactsInTime(tokenizer.language)
         order = SealOrder(
             scope=scope,
             embedder=space.key,
@@ -175,7 +167,12 @@ class Namespace:
             language=tokenizer.language,
             options=options,
         )
-        self._index = LiveIndex(loaded, loader, store, order)
+        loader, self._reading = IndexLoader(order, store, root, tokenizer), order.reading
+        loaded = loader.load(lambda: store.snapshot(give_way))
+        self._last_chunks = loaded.last_chunks
+        self._undated = loaded.undated
+        self._facts = FactsInTime(tokenizer.language)
+        self._index = LiveIndex(loader, loaded)
         self._lock = self._index.lock
         self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
         if loaded.sealed is None and not loaded.added:  # there is next to nothing to read

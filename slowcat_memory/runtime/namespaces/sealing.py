@@ -18,18 +18,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Builder, IndexOptions, Searcher
+from slowcat_memory.index import Builder, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.namespaces.documents import DateLocale, all_documents, unread_error
-from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded
+from slowcat_memory.runtime.namespaces.documents import all_documents, unread_error
+from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded, SealOrder
 from slowcat_memory.store import Store, StoreOptions
 
 Change = Callable[[Searcher], object]
@@ -40,27 +38,6 @@ FLUSH_S = 10.0
 FEW = 16  # changes that are replayed while the lock is held
 
 
-class SealOrder(Struct, frozen=True, kw_only=True):
-    """The child's build parameters.
-
-    Attributes:
-        store: The store's folder, when a build begins.
-        folder: Its device and inode; (0, 0) for any.
-        embedder: Key of the vector space in use, "" for none.
-        zone: Time zone of time expressions, "" for this machine's.
-        language: Of time expressions and, unless the options name a stemmer, of the stemmer.
-    """
-
-    scope: str
-    embedder: str
-    dim: int
-    zone: str
-    language: str
-    options: IndexOptions
-    store: str = ""
-    folder: tuple[int, int] = (0, 0)
-
-
 class LiveIndex:
     """A namespace's searcher, replaced by a newly sealed one from time to time.
 
@@ -68,8 +45,8 @@ class LiveIndex:
     builds. ``searcher`` may be read without it; a reader keeps the one it has read.
     """
 
-    def __init__(self, loaded: Loaded, loader: IndexLoader, store: Store, order: SealOrder) -> None:
-        self._loader, self._store, self._order = loader, store, order
+    def __init__(self, loader: IndexLoader, loaded: Loaded) -> None:
+        self._loader, self._store, self._order = loader, loader.store, loader.order
         self.lock = threading.RLock()
         self.searcher, self.damaged = loaded.searcher, loaded.damaged
         self.sealed = loaded.sealed.generation if loaded.sealed else ""  # of the index in use
@@ -161,7 +138,6 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
     built.mkdir(mode=0o700)
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
     builder = Builder(built, tokenizer, order.options, order.dim)
-    reading = DateLocale(zone_of(order.zone), order.language)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
     with Store.open(Path(order.store), readonly=True, options=opening) as store:
         if order.folder not in ((0, 0), store.folder_id):
@@ -169,7 +145,7 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
         with store.snapshot() as snapshot:  # later changes are made again when it is loaded
             upto, changes = snapshot.last_id(), snapshot.last_change()
             epoch = snapshot.forget_epoch()
-        for one in all_documents(store.snapshot, order.scope, reading, upto):
+        for one in all_documents(store.snapshot, order.scope, order.reading, upto):
             builder.add(one)
             yield False
         with store.snapshot() as snapshot:
