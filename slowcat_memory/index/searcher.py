@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -271,8 +272,7 @@ class Searcher:
             tokens = list(dict.fromkeys(self._tokenize(text)))
             own = len(tokens)
             tokens, shares = self._add(tokens, also)
-            rows = self.words.forward.vocabulary.rows(tokens)
-            scores, idf = self.words.view.search(tokens, rows, sealed=sealed, shares=shares)
+            scores, idf = self.words.search(tokens, sealed=sealed, shares=shares)
             # The meant word replaces the spoken one: it counts once.
             return Lexical(scores, sum(idf[:own]), dict(zip(tokens, idf, strict=True)))
 
@@ -292,21 +292,14 @@ class Searcher:
         """Return which words of a query never occurred here; False for stop words."""
         tokenized = [self._tokenize(word) for word in words]
         tokens = list(dict.fromkeys(token for each in tokenized for token in each))
-        rows = self.words.forward.vocabulary.rows(tokens)
-        window = self.words.view
-        new = {
-            token
-            for token, row in zip(tokens, rows, strict=True)
-            if row < 0 and not window.tail_frequency(token)
-        }
-        return [bool(each) and new.issuperset(each) for each in tokenized]
+        known = set(compress(tokens, self.words.occurred(tokens)))
+        return [bool(each) and known.isdisjoint(each) for each in tokenized]
 
     def knows(self, word: str) -> bool:
         """Return whether a living document or its neighbour has a word; True for stop words."""
         with self._lock:
             tokens = self._tokenize(word)
-            rows = self.words.forward.vocabulary.rows(tokens)
-            return not tokens or any(map(self.words.view.frequency, tokens, rows))
+            return not tokens or any(self.words.frequencies(tokens))
 
     def candidates(
         self,
