@@ -23,8 +23,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import describe_error
-from slowcat_memory.index import IndexOptions, Searcher
-from slowcat_memory.records import Manifest, Memory, Turn
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
     Space,
     index_memory,
@@ -134,7 +134,7 @@ def latest_turns(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
     return list(islice(talk, most))[::-1]
 
 
-class Namespace:
+class Namespace(LiveIndex):
     """A scope's searcher and latest texts. Safe to use from several threads."""
 
     def __init__(
@@ -172,8 +172,7 @@ class Namespace:
         self._last_chunks = loaded.last_chunks
         self._undated = loaded.undated
         self._facts = FactsInTime(tokenizer.language)
-        self._index = LiveIndex(loader, loaded)
-        self._lock = self._index.lock
+        super().__init__(loader, loaded)
         self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
         if loaded.sealed is None and not loaded.added:  # there is next to nothing to read
             self._deferred.finish()
@@ -188,7 +187,7 @@ class Namespace:
         self._deferred.finish()
 
     def _read_latest(self) -> None:
-        with self._lock, self._store.snapshot() as snapshot:
+        with self.lock, self._store.snapshot() as snapshot:
             turns = latest_turns(snapshot, self.scope, self._hot_size)
             read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
             self.hot.put_before(read)
@@ -200,20 +199,20 @@ class Namespace:
         """
         while self._undated and not self._deferred.stopping.is_set():
             self._give_way()
-            with self._lock:  # again for each: a turn may wait for it
+            with self.lock:  # again for each: a turn may wait for it
                 if self._undated:
                     self._read_time(*self._undated.popitem())
 
     def _read_time(self, memory_id: str, memory: Memory) -> None:
         if about := time_about(memory, self._reading):
             times = {"about_from": about[0], "about_until": about[1]}
-            self._index.change(lambda searcher: searcher.set_columns(memory_id, **times))
+            self.change(lambda searcher: searcher.set_columns(memory_id, **times))
 
     def _read_facts(self) -> None:
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
-        self._facts.read(facts, self._giving_way(turns), self._lock)
+        self._facts.read(facts, self._giving_way(turns), self.lock)
 
     def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
         """Yield turns until it is to stop; each is read for a millisecond."""
@@ -221,11 +220,6 @@ class Namespace:
             self._give_way()
             if not self._deferred.stopping.is_set():
                 yield turn
-
-    @property
-    def searcher(self) -> Searcher:
-        """The index in use; another one after a reseal."""
-        return self._index.searcher
 
     # ---------------------------------------------------------------- changes
 
@@ -236,7 +230,7 @@ class Namespace:
         is left out: turns that come while an index is loaded are added again behind it.
         """
         memory, saved = chunk(turn), ack is None or ack.done()  # asked before the snapshot is taken
-        with self._lock, self._store.snapshot() as snapshot:
+        with self.lock, self._store.snapshot() as snapshot:
             if saved and snapshot.missing(self.scope, (memory.id,)):
                 return
             asked = snapshot.memory(self.scope, chunk_id(turn.reply_to)) if turn.reply_to else None
@@ -248,11 +242,11 @@ class Namespace:
             self._last_chunks.record(turn)
             self.hot.add(memory, ack)
             self._facts.change(lambda known: known.hear(turn), turn.id)
-            self._index.change(lambda searcher: searcher.add(added))
+            self.change(lambda searcher: searcher.add(added))
 
     def refresh_marks(self, memory_ids: Iterable[str]) -> None:
         """Read marks from the store: a person's, or those that memories got when written."""
-        with self._lock, self._store.snapshot() as snapshot:
+        with self.lock, self._store.snapshot() as snapshot:
             for memory_id in memory_ids:
                 memory = snapshot.read(self.scope, memory_id)
                 if memory is None:
@@ -267,9 +261,7 @@ class Namespace:
         """Keep what is known of a stored memory besides the index; the caller holds the lock."""
         self.hot.update(memory)
         self._facts.change(lambda known: known.put(memory))
-        self._index.change(
-            lambda searcher: searcher.set_columns(memory.id, local=memory.local_only)
-        )
+        self.change(lambda searcher: searcher.set_columns(memory.id, local=memory.local_only))
 
     def refresh(self, memory_ids: Sequence[str], dropped: Iterable[str] = ()) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
@@ -280,7 +272,7 @@ class Namespace:
             dropped: Those whose records were dropped, and with them their vectors: a turn's memory
                 is then as it was said.
         """
-        with self._lock, self._store.snapshot() as snapshot:
+        with self.lock, self._store.snapshot() as snapshot:
             for memory_id in dropped:
                 self._remove(memory_id)
             for memory_id in memory_ids:
@@ -293,7 +285,7 @@ class Namespace:
         self.hot.drop(memory_id)
         self._facts.change(lambda known: known.drop(memory_id))
         self._undated.pop(memory_id, None)
-        self._index.change(lambda searcher: searcher.remove(memory_id))
+        self.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
 
     def _index_stored(self, memory: Memory, snapshot: Snapshot) -> None:
@@ -304,7 +296,7 @@ class Namespace:
         self._undated.pop(memory.id, None)
         place = place_of(memory.id, snapshot, self.searcher)
         keys, about = list(snapshot.keys(self.scope, memory.id)), time_about(memory, self._reading)
-        self._index.change(lambda s: index_memory(s, memory, keys, self._reading, place, about))
+        self.change(lambda s: index_memory(s, memory, keys, self._reading, place, about))
         if indexable(memory):
             for id_, of, values in stored_vectors(snapshot, self.space, memory, keys):
                 if not self.searcher.has_vector(id_):
@@ -316,12 +308,12 @@ class Namespace:
 
         ``vector`` has shape (dim,), unit length, and is of this namespace's space.
         """
-        self._index.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
+        self.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
     def forget(self, gone: Collection[str]) -> None:
         with suppress(Exception):  # a reading that failed holds nothing
             self.finish_opening()  # else it could bring them back
-        with self._lock:
+        with self.lock:
             for memory_id in gone:
                 self._remove(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
@@ -352,26 +344,6 @@ class Namespace:
         held = ((memory_id, self.hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
 
-    # ---------------------------------------------------------------- sealing, see ``LiveIndex``
-
-    def is_sealed_as(self, manifest: Manifest) -> bool:
-        return self._index.sealed == manifest.generation
-
-    def seal_due(self) -> bool:
-        return self._index.seal_due()
-
-    def reseal(self) -> None:
-        """Build a new sealed index and continue with it. Blocks for seconds.
-
-        Raises:
-            IndexDamagedError: The build failed; the current index continues.
-        """
-        self._index.reseal()
-
-    def abandon_build(self) -> None:
-        """End a build that runs now, and wait until its files are deleted."""
-        self._index.abandon_build()
-
     def stop(self) -> None:
-        self._index.stop()
+        super().stop()
         self._deferred.stop()

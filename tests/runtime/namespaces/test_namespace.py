@@ -62,13 +62,13 @@ def test_namespace_an_index_swapped_in_just_before_a_forgetting_is_not_published
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.talk(6)
-    secret, swap = scene.say("the secret is swordfish"), scene.namespace._index._swap
+    secret, swap = scene.say("the secret is swordfish"), scene.namespace._swap
 
     def swap_then_forget(*args: object) -> None:
         swap(*args)  # type: ignore[arg-type]
         forget(scene, secret)
 
-    monkeypatch.setattr(scene.namespace._index, "_swap", swap_then_forget)
+    monkeypatch.setattr(scene.namespace, "_swap", swap_then_forget)
     with pytest.raises(StoreError, match="built before something was forgotten"):
         scene.namespace.reseal()
     assert b"swordfish" not in words_on_disk(scene.root)
