@@ -31,7 +31,7 @@ from slowcat_memory.providers import (
     token_key_of,
 )
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces import loading, sealing
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT as STORE_FORMAT
 from slowcat_memory.store.disk.folder import index_folder
@@ -94,7 +94,7 @@ def _build(config: Config, size: int, tail: int) -> None:
     with Store.open(config.folder) as store:
         fill(store, embedder, size - tail)
         store.flush(None)
-        order = sealing.SealOrder(
+        order = loading.SealOrder(
             store=str(store.path),
             scope=corpus.SCOPE,
             embedder=embedder.key,

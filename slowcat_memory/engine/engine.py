@@ -290,9 +290,7 @@ class MemoryEngine:
         namespace = wiring.namespaces.get(scope)
         wiring.users.load(scope)
         namespace.finish_opening()
-        namespace.wait_vectors()
-        namespace.local_only()
-        wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+        wiring.retrieval.search(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
         with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):
             pass  # behind all that a recall needs; the first head waits for no reading
@@ -309,7 +307,8 @@ class MemoryEngine:
         for text in rehearsed(memory.language):
             if self.wiring.indexer.closing.is_set():
                 return
-            retrieval.rehearse(Query(text=text, scope=scope, now=self.clock(), local=True))
+            if running := retrieval.touch(Query(text=text, scope=scope, now=self.clock())):
+                running.result()
         collect_garbage()
 
     def set_activity(self, name: str, busy: bool) -> None:

@@ -21,6 +21,7 @@ from slowcat_memory.core.disclosure import (
     Reader,
     disclose_found,
     is_derived_local,
+    local_only_ids,
     may_read,
 )
 from slowcat_memory.core.extraction.predicates import with_names
@@ -242,9 +243,10 @@ def hotwords(
     if scope not in reader.scopes:
         return []
     namespace = wiring.namespaces.get(scope)
-    hidden = frozenset[str]() if local else namespace.local_only()
     with wiring.store.snapshot() as snapshot:
-        hidden |= {one.id for one in snapshot.memories(scope) if one.muted}
+        memories = list(snapshot.memories(scope))
+    hidden = {one.id for one in memories if one.muted}
+    hidden |= frozenset() if local else local_only_ids(memories)
     if not hidden:
         return namespace.searcher.hotwords(n)
     found = namespace.searcher.hotwords(MOST_NAMES)

@@ -232,4 +232,4 @@ def _lacks_vectors(namespace: Namespace, manifest: Manifest | None) -> bool:
     if manifest is None or manifest.embedder == namespace.space.key:
         return False
     searcher = namespace.searcher
-    return len(searcher.dense) > 0 and not searcher.missing_vectors()
+    return len(searcher.dense) > 0 and not searcher.incomplete()

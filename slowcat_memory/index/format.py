@@ -98,6 +98,7 @@ class Document(Struct, frozen=True, kw_only=True):
         before: Id of the previous memory of the same session, "" for none.
         after: Id of the next one, set only if the previous one is not in the index.
         words: Length of the text in words.
+        local: It must not leave this machine.
         about: The time that the text mentions, from and until, seconds since the epoch.
     """
 
@@ -112,6 +113,7 @@ class Document(Struct, frozen=True, kw_only=True):
     before: str = ""
     after: str = ""
     words: int = 0
+    local: bool = False
     speaker: str = ""
     about: tuple[float, float] | None = None
     keys: tuple[Pointer, ...] = ()
@@ -130,6 +132,7 @@ class Document(Struct, frozen=True, kw_only=True):
             "asks": self.asks,
             "agent": self.agent,
             "words": self.words,
+            "local": self.local,
             "speaker": speaker,
             "about_from": about[0],
             "about_until": about[1],
@@ -138,7 +141,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 # ------------------------------------------------------------------- a sealed index
 
-FORMAT = 12  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 13  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -150,6 +153,7 @@ COLUMNS = {
     "asks": "bool",
     "agent": "bool",
     "words": "int32",
+    "local": "bool",
     "digest": "int64",
     "session": "int32",
     "speaker": "int32",

@@ -45,12 +45,9 @@ class Links:
         """
         before, number = self.unlink(_at(self._table.before, number), number)
         number, after = self.unlink(number, _at(self._table.after, number))
-        if number >= self._table.sealed_count:
-            self._words.view.remove(number)
-        else:
-            self._words.tombstone(number)
+        self._words.remove(number)
         self._dense.remove(number)
-        self._drop(number)
+        self._table.remove(number)
         return before, after
 
     def link(self, before: int, after: int) -> tuple[int, int]:
@@ -81,11 +78,11 @@ class Links:
         if number >= table.sealed_count:
             return number
         before, after = int(table.before[number]), int(table.after[number])
-        terms, around = words.forward.own(number), words.tombstone(number)
-        self._drop(number)
+        terms, around = words.forward.own(number), words.remove(number)
+        table.remove(number)
         promoted = table.append_copy(number)
         words.add(promoted, terms)
-        words.view.change(promoted, around)
+        words.change(promoted, around)
         if before >= 0:
             table.after[before] = promoted
         if after >= 0:
@@ -94,10 +91,6 @@ class Links:
         for keys in self._keys:
             keys.renumber(number, promoted)
         return promoted
-
-    def _drop(self, number: int) -> None:
-        self._words.forward.remove(number)
-        self._table.remove(number)
 
 
 def _at(column: Column, number: int) -> int:

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,8 @@ class Searcher:
         options: IndexOptions,
         dim: int = 0,
         sealed: Path | None = None,
-        sealed_vectors: bool = True,
+        *,
+        vectors: bool = True,
     ) -> None:
         """Open a sealed index, or start empty.
 
@@ -72,40 +74,30 @@ class Searcher:
             tokenizer: The same one for documents and queries.
             dim: Dimension of vectors, 0 for none.
             sealed: Folder of a checked sealed index.
-            sealed_vectors: False when its vectors are of another space, not wanted, or come later
-                (see ``attach_vectors``).
+            vectors: False when the sealed vectors are of another space.
 
         Raises:
             IndexDamagedError: The sealed index is of another version.
         """
         self._lock = threading.RLock()
         header = read_header(sealed, options) if sealed is not None else None
+
+        def opened(name: str, count: int) -> VectorView:
+            has = sealed is not None and vectors and dim and count
+            return VectorView(dim, SealedVectors(sealed, name) if sealed and has else None)
+
         self.table = DocumentTable(sealed, header)
         self.words = Windows(tokenizer, options, sealed, header)
         self.names = NameLexicon(sealed)
-        self.dense = VectorView(dim)
-        self.keys = {name: KeyView(name, dim, sealed) for name in KEY_VIEWS}
-        self._sealed_keys = header.keys if header else {}
-        self._sealed_dense = bool(header and header.vectors)
+        self.dense = opened(VECTORS, header.vectors if header else 0)
+        counts = header.keys if header else {}
+        self.keys = {
+            name: KeyView(name, opened(f"{VECTORS}.{name}", counts.get(name, 0)), sealed)
+            for name in KEY_VIEWS
+        }
         self._neighbours = Links(self.table, self.words, self.dense, self.keys.values())
         self._tokenize = tokenizer.for_queries()  # without the cache: a query's words are not kept
         self._options = options
-        if sealed is not None and sealed_vectors and dim and header and header.embedded:
-            self.attach_vectors(sealed)
-
-    def attach_vectors(self, sealed: Path) -> None:
-        """Open the sealed vectors of a checked folder; vectors put or removed since then stay so."""
-        dense = SealedVectors(sealed) if self._sealed_dense else None
-        keys = {
-            name: SealedVectors(sealed, f"{VECTORS}.{name}")
-            for name, count in self._sealed_keys.items()
-            if count
-        }
-        with self._lock:
-            if dense is not None:
-                self.dense.attach(dense)
-            for name, vectors in keys.items():
-                self.keys[name].dense.attach(vectors)
 
     def warm(self) -> None:
         with self._lock:
@@ -131,6 +123,11 @@ class Searcher:
     def tail_count(self) -> int:
         """Number of documents added after the sealed part, dead ones included."""
         return len(self.table) - self.sealed_count
+
+    @property
+    def has_local(self) -> bool:
+        """Whether any document must not leave this machine."""
+        return bool((self.table.local.values & self.table.alive.values).any())
 
     @property
     def mean_words(self) -> float:
@@ -188,12 +185,12 @@ class Searcher:
         self._neighbours.link(added, after)
         return added
 
-    def set_about(self, memory_id: str, about: tuple[float, float] | None) -> None:
-        """Set the time that a document's text mentions, see ``Document``; no unknown id is added."""
+    def set_columns(self, memory_id: str, **columns: float) -> None:
+        """Set some columns of a document; no unknown id is added."""
         with self._lock:
             number = self.table.find(memory_id)
             if number >= 0:
-                self.table.set_about(number, about)
+                self.table.set_columns(number, columns)
 
     def remove(self, memory_id: str) -> bool:
         """Remove a document and its keys from every view and from its neighbours' windows."""
@@ -220,31 +217,17 @@ class Searcher:
             dense, number, _ = self._find_vector(memory_id)
             return number >= 0 and number in dense
 
-    def incomplete(self, memory_ids: Iterable[str]) -> list[str]:
-        """Return the ids of documents that lack their own vector or that of a key."""
+    def incomplete(self, memory_ids: Iterable[str] | None = None) -> list[str]:
+        """Return the ids of documents, of some or of all, that lack a vector: theirs or a key's."""
         with self._lock:
-            known = ((id_, self.table.find(id_)) for id_ in memory_ids)
-            return [
-                id_
-                for id_, number in known
-                if number >= 0
-                and (
-                    number not in self.dense
-                    or any(keys.lacks_vector(number) for keys in self.keys.values())
-                )
-            ]
-
-    def missing_vectors(self) -> list[str]:
-        with self._lock:
-            numbers = np.arange(len(self.table))
-            wanted = self.table.alive.take(numbers) & ~self.dense.present(len(numbers))
-            return [self.table.ids[number] for number in np.flatnonzero(wanted).tolist()]
-
-    def missing_keys(self) -> list[str]:
-        """Return the ids of the living documents with a key that has no vector, in order."""
-        with self._lock:
-            targets = set().union(*(keys.without_vector() for keys in self.keys.values()))
-            return [self.table.ids[target] for target in sorted(targets)]
+            table = self.table
+            lacks = table.alive.values & ~self.dense.present(len(table))
+            for keys in self.keys.values():
+                lacks[keys.without_vector()] = True
+            if memory_ids is None:
+                return [table.ids[number] for number in np.flatnonzero(lacks).tolist()]
+            known = ((id_, table.find(id_)) for id_ in memory_ids)
+            return [id_ for id_, number in known if number >= 0 and lacks[number]]
 
     def put_vector(self, memory_id: str, vector: np.ndarray, of: int = 0) -> None:
         """Set the vector of a document, or of a key, shape (dim,), unit length.
@@ -289,8 +272,7 @@ class Searcher:
             tokens = list(dict.fromkeys(self._tokenize(text)))
             own = len(tokens)
             tokens, shares = self._add(tokens, also)
-            rows = self.words.forward.vocabulary.rows(tokens)
-            scores, idf = self.words.view.search(tokens, rows, sealed=sealed, shares=shares)
+            scores, idf = self.words.search(tokens, sealed=sealed, shares=shares)
             # The meant word replaces the spoken one: it counts once.
             return Lexical(scores, sum(idf[:own]), dict(zip(tokens, idf, strict=True)))
 
@@ -310,29 +292,22 @@ class Searcher:
         """Return which words of a query never occurred here; False for stop words."""
         tokenized = [self._tokenize(word) for word in words]
         tokens = list(dict.fromkeys(token for each in tokenized for token in each))
-        rows = self.words.forward.vocabulary.rows(tokens)
-        window = self.words.view
-        new = {
-            token
-            for token, row in zip(tokens, rows, strict=True)
-            if row < 0 and not window.tail_frequency(token)
-        }
-        return [bool(each) and new.issuperset(each) for each in tokenized]
+        known = set(compress(tokens, self.words.occurred(tokens)))
+        return [bool(each) and known.isdisjoint(each) for each in tokenized]
 
     def knows(self, word: str) -> bool:
         """Return whether a living document or its neighbour has a word; True for stop words."""
         with self._lock:
             tokens = self._tokenize(word)
-            rows = self.words.forward.vocabulary.rows(tokens)
-            return not tokens or any(map(self.words.view.frequency, tokens, rows))
+            return not tokens or any(self.words.frequencies(tokens))
 
     def candidates(
         self,
         lexical: Lexical,
         vector: np.ndarray | None = None,
-        exclude: Set[str] = frozenset(),
         own: np.ndarray | None = None,
         *,
+        local: bool = True,
         talk: bool = False,
         visible: Set[str] = frozenset(),
     ) -> Candidates:
@@ -341,8 +316,8 @@ class Searcher:
         Args:
             lexical: From ``lexical``; documents added since then are not proposed.
             vector: The query's vector, shape (dim,); None skips the dense view.
-            exclude: Ids not to propose.
             own: The vector of the query's words alone, where ``vector`` is another one.
+            local: Propose also what must not leave this machine.
             talk: Propose also what says nothing of its own: questions, fillers, repetitions.
             visible: Ids that the caller has already: proposed like others, but marked.
         """
@@ -350,13 +325,14 @@ class Searcher:
             table, count = self.table, self._options.candidates
             if vector is None or not len(self.dense):
                 vector = own = None
-            barred, seen = map(self._marked, (exclude, visible))
+            usable = table.alive.values if local else table.alive.values & ~table.local.values
+            seen = np.zeros(len(table), bool)
+            seen[[number for number in map(table.find, visible) if number >= 0]] = True
             while True:
                 proposed = np.zeros(len(table), bool)
                 for each in self._propose(lexical, vector, count):
                     proposed[each] = True
-                numbers = np.flatnonzero((proposed & ~barred)[: len(lexical.scores)])
-                numbers = numbers[table.alive.take(numbers)]
+                numbers = np.flatnonzero((proposed & usable)[: len(lexical.scores)])
                 fresh = ~seen[numbers]
                 says = np.ones(len(numbers), bool) if talk else table.says(numbers)
                 if 2 * (says & fresh).sum() >= fresh.sum() or count >= len(table):
@@ -373,12 +349,6 @@ class Searcher:
                     block[Row.COSINE] = self.dense.cosines(own, numbers)
                 known |= {"dense"} | self._score_keys(vector, own, numbers, block)
             return Candidates(block=block, known=frozenset(known), ids=table.ids.of(numbers))
-
-    def _marked(self, memory_ids: Set[str]) -> np.ndarray:
-        """Return which documents are among some ids, shape (documents,), bool."""
-        marked = np.zeros(len(self.table), bool)
-        marked[[n for n in map(self.table.find, memory_ids) if n >= 0]] = True
-        return marked
 
     def _propose(
         self, lexical: Lexical, vector: np.ndarray | None, count: int

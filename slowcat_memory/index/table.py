@@ -1,9 +1,9 @@
 """A row of columns for each document: everything but its words and vectors.
 
 Documents are numbered in the order of addition; a number is never used again. A sealed index's rows
-come first; their columns are mapped copy-on-write, so changes stay in memory.
+come first. The columns are read into memory, 64 bytes a document; the file stays as it is.
 
-All of a sealed index is arrays in mapped files. The kernel may drop a clean page of a mapped file
+All else of a sealed index is arrays in mapped files. The kernel may drop a clean page of a mapped file
 at any time. It counts as this process's memory while it is mapped, and costs a soft fault of about
 a microsecond when it is mapped again. Where the kernel keeps files in pieces of 2 MB, one access
 maps the whole piece: a query that reads 400 scattered rows maps 300 MB at a million memories.
@@ -21,26 +21,25 @@ import numpy as np
 
 from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
 from slowcat_memory.core.ranking.score import Row
-from slowcat_memory.index.format import COLUMNS, NO_TIME, Document, Header
+from slowcat_memory.index.format import COLUMNS, Document, Header
 
 
 class _Map(mmap.mmap):
     """A map that can be weakly referenced: it ends with the last array over it."""
 
 
-_shared: WeakSet[_Map] = WeakSet()  # read-only maps
-_lock = threading.Lock()  # around ``_shared``
+_maps: WeakSet[_Map] = WeakSet()
+_lock = threading.Lock()  # around ``_maps``
 
 
-def open_array(path: Path, *, private: bool = False) -> np.ndarray:
-    """Map a stored array.
+def open_array(path: Path) -> np.ndarray:
+    """Map a stored array, read-only.
 
     Takes 0.05 ms, a tenth of ``np.load``: an index has some thirty of them. Returns a plain array
     over the map: slicing a ``memmap`` costs 2 us.
 
     Args:
         path: An ``.npy`` file of version 1.0.
-        private: Copy on write: changes stay in memory and the file stays as it is.
 
     Raises:
         ValueError: The file is not of that format.
@@ -51,92 +50,55 @@ def open_array(path: Path, *, private: bool = False) -> np.ndarray:
             raise ValueError(f"{path.name} is an array of another version")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
         offset = file.tell()
-        access = mmap.ACCESS_COPY if private else mmap.ACCESS_READ
-        mapped = _Map(file.fileno(), 0, access=access)
-    if not private:
-        with _lock:
-            _shared.add(mapped)
+        mapped = _Map(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with _lock:
+        _maps.add(mapped)
     return np.ndarray(shape, dtype, buffer=mapped, offset=offset)
 
 
-def open_or_empty(
-    folder: Path | None, name: str, dtype: type | str, *, private: bool = False
-) -> np.ndarray:
+def open_or_empty(folder: Path | None, name: str, dtype: type | str) -> np.ndarray:
     """Map an array of a sealed index's folder; without a folder it is empty."""
-    return open_array(folder / f"{name}.npy", private=private) if folder else np.zeros(0, dtype)
+    return open_array(folder / f"{name}.npy") if folder else np.zeros(0, dtype)
 
 
 def release_pages() -> None:
-    """Unmap the pages of every read-only map; they are mapped again when they are read."""
+    """Unmap the pages of every map; they are mapped again when they are read."""
     if hasattr(mmap, "MADV_DONTNEED"):
         with _lock:
-            maps = list(_shared)
+            maps = list(_maps)
         for mapped in maps:
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def split_rows(rows: np.ndarray, base: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split rising rows, shape (n,), into sealed ones and tail ones, these counted from ``base``."""
-    if not len(rows) or rows[-1] < base:
-        return rows, rows[:0]
-    cut = int(rows.searchsorted(base))
-    return rows[:cut], rows[cut:] - base
-
-
 class Column:
-    """One value per document: a sealed array whose length is fixed, and a tail with cheap append."""
+    """One value per row, in an array that grows; a row may be an array itself."""
 
-    def __init__(self, dtype: type | str, sealed: np.ndarray | None = None) -> None:
-        """Start empty, or with values of shape (n,), writable, not copied; rows are added after."""
-        self._sealed = np.zeros(0, dtype) if sealed is None else sealed
-        self._base = len(self._sealed)
-        self._tail = np.zeros(0, dtype)
-        self._length = 0
+    def __init__(self, rows: np.ndarray) -> None:
+        """Start with a copy of some rows, of the type and shape of all that follow."""
+        self._rows = np.array(rows)
+        self._length = len(rows)
 
     def __len__(self) -> int:
-        return self._base + self._length
-
-    def __getitem__(self, row: int) -> float:
-        if row < self._base:
-            return self._sealed[row].item()
-        return self._tail[: self._length][row - self._base].item()
-
-    def __setitem__(self, row: int, value: float) -> None:
-        if row < self._base:
-            self._sealed[row] = value
-        else:
-            self._tail[: self._length][row - self._base] = value
+        return self._length
 
     @property
-    def tail(self) -> np.ndarray:
-        """The appended values, shape (m,), writable."""
-        return self._tail[: self._length]
+    def values(self) -> np.ndarray:
+        """All values, writable."""
+        return self._rows[: self._length]
 
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values of rising rows."""
-        return self.gather(*split_rows(rows, self._base))
+    def __getitem__(self, row: int) -> float:
+        return self.values[row].item()
 
-    def pick(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values of rows in any order, which takes longer."""
-        values, sealed = np.empty(len(rows), self._tail.dtype), rows < self._base
-        values[sealed] = self._sealed[rows[sealed]]
-        values[~sealed] = self._tail[rows[~sealed] - self._base]
-        return values
+    def __setitem__(self, row: int, value: float) -> None:
+        self.values[row] = value
 
-    def gather(self, sealed: np.ndarray, tail: np.ndarray) -> np.ndarray:
-        """Return the values of rows that ``split_rows`` has split, the sealed ones first."""
-        if not len(tail):
-            return self._sealed[sealed]
-        if not len(sealed):
-            return self._tail[tail]
-        return np.concatenate((self._sealed[sealed], self._tail[tail]))
-
-    def append(self, value: float) -> None:
-        if self._length == len(self._tail):
-            grown = np.zeros(max(64, 2 * self._length), self._tail.dtype)
-            grown[: self._length] = self.tail
-            self._tail = grown
-        self._tail[self._length] = value
+    def append(self, value: float | np.ndarray) -> None:
+        if self._length == len(self._rows):
+            grown = max(64, self._length // 4)
+            self._rows = np.concatenate(
+                (self._rows, np.zeros_like(self._rows, shape=(grown, *self._rows.shape[1:])))
+            )
+        self._rows[self._length] = value
         self._length += 1
 
 
@@ -246,8 +208,7 @@ class DocumentTable:
         self.ids = Ids(sealed)
         self.sealed_count = self.ids.base
         columns = self._columns = {
-            name: Column(kind, open_or_empty(sealed, name, kind, private=True))
-            for name, kind in COLUMNS.items()
+            name: Column(open_or_empty(sealed, name, kind)) for name, kind in COLUMNS.items()
         }
         self.before, self.after = columns["before"], columns["after"]
         self.at = columns["at"]
@@ -256,9 +217,10 @@ class DocumentTable:
         self.words, self.digest = columns["words"], columns["digest"]
         self.session, self.speaker = columns["session"], columns["speaker"]
         self.about = columns["about_from"], columns["about_until"]
+        self.local = columns["local"]
         self._ranked = [(row, columns[row.name.lower()]) for row in RANKED]
         self.speakers = list(header.speakers) if header else []
-        self.alive = Column("bool", np.ones(self.sealed_count, bool))
+        self.alive = Column(np.ones(self.sealed_count, bool))
         self.living = self.sealed_count
         self.total_words = header.words if header else 0
 
@@ -299,13 +261,12 @@ class DocumentTable:
     def update(self, number: int, document: Document) -> None:
         """Set the columns of a living document whose text is unchanged."""
         self.total_words += document.words - int(self.words[number])
-        own = document.columns(self._speaker_number(document.speaker))
-        for name, value in own.items():
-            self._columns[name][number] = value
+        self.set_columns(number, document.columns(self._speaker_number(document.speaker)))
 
-    def set_about(self, number: int, about: tuple[float, float] | None) -> None:
-        for column, time in zip(self.about, about or NO_TIME, strict=True):
-            column[number] = time
+    def set_columns(self, number: int, values: Mapping[str, float]) -> None:
+        """Set some columns of a document, by their names."""
+        for name, value in values.items():
+            self._columns[name][number] = value
 
     def remove(self, number: int) -> None:
         self.ids.drop(number)
@@ -319,21 +280,19 @@ class DocumentTable:
         Not so are those without substance, and the agent's answer to a mere question, which repeats
         what the agent was given. ``numbers`` are sorted, shape (n,); the result is bool.
         """
-        parts = split_rows(numbers, self.sealed_count)
-        says = self.substance.gather(*parts) > 0
-        answers = np.flatnonzero(self.agent.gather(*parts) & says)
-        before = self.before.take(numbers[answers])
-        says[answers] = (before < 0) | ~self.asks.pick(np.maximum(before, 0))
-        return says | self.pinned.gather(*parts)
+        says = self.substance.values[numbers] > 0
+        answers = np.flatnonzero(self.agent.values[numbers] & says)
+        before = self.before.values[numbers[answers]]
+        says[answers] = (before < 0) | ~self.asks.values[before]
+        return says | self.pinned.values[numbers]
 
     def columns(self, numbers: np.ndarray) -> np.ndarray:
         """Return a block of documents with what is known of them here, NaN for all else."""
         block = np.full((len(Row), len(numbers)), np.nan)
-        parts = split_rows(numbers, self.sealed_count)
-        block[Row.BEFORE] = _positions(numbers, self.before.gather(*parts))
-        block[Row.AFTER] = _positions(numbers, self.after.gather(*parts))
+        block[Row.BEFORE] = _positions(numbers, self.before.values[numbers])
+        block[Row.AFTER] = _positions(numbers, self.after.values[numbers])
         for row, column in self._ranked:
-            block[row] = column.gather(*parts)
+            block[row] = column.values[numbers]
         return block
 
     def _speaker_number(self, name: str) -> int:

@@ -218,8 +218,7 @@ def judge_index(path: Path, said: set[str]) -> dict[str, int]:
     if manifest is None:
         return verdict(lost=int(published))
     try:
-        for vectors in (False, True):
-            generation.check(folder.index_folder(path, "anna"), manifest, vectors=vectors)
+        generation.check(folder.index_folder(path, "anna"), manifest)
     except IndexDamagedError:
         return verdict(corrupt=1)
     return verdict()

@@ -67,3 +67,14 @@ def test_what_a_user_pinned_is_proposed_whatever_it_says() -> None:
     searcher.add(doc("q", ASKED, substance=0.0, asks=True, pinned=True))
     found = searcher.candidates(searcher.lexical(ASKED))
     assert list(found.ids) == ["q"] and np.array_equal(found.block[Row.SUBSTANCE], [0.0])
+
+
+def test_what_must_not_leave_this_machine_is_proposed_here_alone() -> None:
+    searcher = Searcher(TOKENS, OPTIONS, EMBEDDER.dim)
+    searcher.add(doc("secret", "my dog is called max", local=True))
+    searcher.add(doc("said", "max barks"))
+    assert searcher.has_local
+    assert proposed(searcher) == ["secret", "said"]
+    assert proposed(searcher, local=False) == ["said"]
+    searcher.set_columns("secret", local=False)
+    assert not searcher.has_local and "secret" in proposed(searcher, local=False)

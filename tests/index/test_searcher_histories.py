@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.index.build import builder
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
@@ -132,17 +131,6 @@ def told(twins: Twins, seed: int, steps: int = 120) -> Iterator[None]:
         if step % 40 == 39:
             twins.do(str(chance.choice(["seal", "reload"])), "", 0)
         yield
-
-
-def test_searcher_blocks_of_counting_leave_no_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(builder, "BLOCK", 7)
-    twins = Twins(tmp_path)
-    for _ in told(twins, 5, 119):
-        pass
-    twins.do("seal", "", 0)
-    check_equal(twins.searcher, twins.oracle, "w0 w1 w2 w7")
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

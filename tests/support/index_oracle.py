@@ -219,7 +219,7 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
     A sealed score without its idf is ``tf / (tf + norm)``; from it and the norm of sealing the one
     with another norm follows.
     """
-    lexical = searcher.words.view
+    lexical = searcher.words
     k1, b = OPTIONS.k1, OPTIONS.b
     sealed, factors = lexical._sealed, np.ones(len(searcher.table))
     terms = list(dict.fromkeys(searcher._tokenize(query)))
@@ -234,7 +234,7 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
             documents = sealed.documents[there]
             share = sealed.scores[there] / sealed.idf(row)
             changed = share / (share + (1 - share) * (norms[1] / norms[0])[documents])
-            weight = idf(lexical.frequency(term, row), lexical.living)
+            weight = idf(*lexical.frequencies([term]), lexical.living)
             sums[:, documents] += weight * np.stack([share, changed])
     found = np.flatnonzero(sums[0])
     factors[found] = sums[1, found] / sums[0, found]
@@ -266,4 +266,5 @@ def check_columns(searcher: Searcher, oracle: Oracle) -> None:
 
 
 def counts_of(searcher: Searcher, memory_id: str) -> Counter[str]:
-    return searcher.words.view.counts(dict(searcher.items())[memory_id])
+    number, tail = dict(searcher.items())[memory_id], searcher.words._tail
+    return Counter({term: held[number] for term, held in tail.items() if number in held})

@@ -38,7 +38,6 @@ class Scene:
         known = IndexOptions(**options)  # type: ignore[arg-type]
         tokenizer = Tokenizer(known.stemmer or "english")
         made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
-        assert made.wait_vectors(30)
         made.finish_opening()
         return made
 

@@ -57,7 +57,7 @@ class FakeEmbedding:
     space = Space("hash", EMBEDDER.dim)
 
     def __init__(self, embed: Embed | None, *, tokens: bool) -> None:
-        self.query = self.passing = embed
+        self.query = embed
         self.token_key = "hash" if tokens else ""
 
 
@@ -74,9 +74,6 @@ class FakeNamespace:
         self.changing: list[str] = []
         self.fetched: list[str] = []
         self.facts = self.changes = self
-
-    def local_only(self) -> frozenset[str]:
-        return frozenset()
 
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         return self.ended.get(memory_id, ())
@@ -156,7 +153,7 @@ class Mind:
             self.searcher.put_vector(m.id, EMBEDDER.encode_query(m.text))
 
     def begin(self, asked: Query) -> Recall:
-        return self.pipeline.begin(self.namespace, asked)  # type: ignore[arg-type]
+        return self.pipeline.begin(asked, [self.namespace])[0]  # type: ignore[list-item]
 
     def run(self, asked: Query) -> Recollection:
         return self.pipeline.run(self.begin(asked))

@@ -161,26 +161,6 @@ def _type_code(kind: str) -> str:
 # bm25s scores the windows once; see ``windows`` for how a query uses these scores. Tokens are kept
 # in arrays, so that a million documents need no objects of their own.
 
-BLOCK = 20_000  # documents counted at a time
-MOST_TIMES = 65_535  # a term's occurrences in a document are capped here in the forward index
-
-
-class TokenRows(Struct, frozen=True, eq=False):
-    """The tokens of all documents, one document after the other.
-
-    Attributes:
-        rows: The vocabulary's row of each token, shape (tokens,), int32.
-        starts: Start of each document's tokens, and the end, shape (documents + 1,), int64.
-    """
-
-    rows: np.ndarray
-    starts: np.ndarray
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Tokens by document, shape (documents,), int64."""
-        return np.diff(self.starts)
-
 
 class LexicalWriter:
     """Collects the tokens of documents, then writes all files made of them."""
@@ -205,11 +185,13 @@ class LexicalWriter:
         """
         rows = Vocabulary.write(list(self._vocabulary), folder)
         self._vocabulary.clear()
-        tokens, self._tokens = self._tokens, array("i")
+        own, self._tokens = rows[np.frombuffer(self._tokens, np.int32)], array("i")
         starts = np.array(self._starts, np.int64)
-        own = TokenRows(rows[np.frombuffer(tokens, np.int32)], starts)
-        _write_counts(own, len(rows), folder)
-        windows = _Windows(own, before, after)
+        # Sorted, so that nobody can read a sentence.
+        own = own[np.lexsort((own, np.repeat(np.arange(len(before)), np.diff(starts))))]
+        np.save(folder / f"{OWN}.rows.npy", own)
+        np.save(folder / f"{OWN}.starts.npy", starts)
+        windows = _Windows(own, starts, before, after)
         postings = score(windows, len(rows), options.k1, options.b)
         postings.write(folder)
         return float(postings.lengths.sum())
@@ -221,18 +203,22 @@ class _Windows:
     bm25s reads them three times. Lists of all windows would be 2 GB at a million memories.
     """
 
-    def __init__(self, own: TokenRows, before: np.ndarray, after: np.ndarray) -> None:
-        self._own, self._neighbours = own, (before, after)
-        self.lengths = 2 * own.lengths
+    def __init__(
+        self, own: np.ndarray, starts: np.ndarray, before: np.ndarray, after: np.ndarray
+    ) -> None:
+        """``own`` has the rows of all tokens, one document after the other, from ``starts`` on."""
+        self._own, self._starts, self._neighbours = own, starts, (before, after)
+        tokens = np.diff(starts)
+        self.lengths = 2 * tokens
         for column in self._neighbours:
-            self.lengths[column >= 0] += own.lengths[column[column >= 0]]
+            self.lengths[column >= 0] += tokens[column[column >= 0]]
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __iter__(self) -> Iterator[list[int]]:
         neighbours = [column.tolist() for column in self._neighbours]
-        own, starts = self._own.rows, self._own.starts.tolist()
+        own, starts = self._own, self._starts.tolist()
         for number in range(len(self)):
             rows = 2 * own[starts[number] : starts[number + 1]].tolist()
             for column in neighbours:
@@ -266,19 +252,3 @@ def score(documents: _Windows, terms: int, k1: float, b: float) -> SealedPosting
         scores["data"].astype(np.float32),
         lengths,
     )
-
-
-def _write_counts(tokens: TokenRows, terms: int, folder: Path) -> None:
-    rows, times, found = [], [], [np.zeros(1, np.int64)]
-    for first in range(0, len(tokens.starts) - 1, BLOCK):
-        starts = tokens.starts[first : first + BLOCK + 1]
-        documents = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        pairs = documents * max(1, terms) + tokens.rows[starts[0] : starts[-1]]
-        distinct, counts = np.unique(pairs, return_counts=True)
-        documents, terms_there = np.divmod(distinct, max(1, terms))
-        rows.append(terms_there.astype(np.int32))
-        times.append(np.minimum(counts, MOST_TIMES).astype(np.uint16))
-        found.append(np.bincount(documents, minlength=len(starts) - 1))
-    np.save(folder / f"{OWN}.rows.npy", np.concatenate([np.zeros(0, np.int32), *rows]))
-    np.save(folder / f"{OWN}.times.npy", np.concatenate([np.zeros(0, np.uint16), *times]))
-    np.save(folder / f"{OWN}.indptr.npy", np.cumsum(np.concatenate(found), dtype=np.int64))

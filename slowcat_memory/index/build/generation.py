@@ -27,13 +27,11 @@ import msgspec
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.clock import boot_id
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.vectors.vector_view import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
 
 T = TypeVar("T")
 
-BUILT, OUTCOME = "built", "outcome.msgpack"
-PIECE = 4 << 20  # bytes read at a time
+BUILT, OUTCOME, VERIFIED = "built", "outcome.msgpack", "verified"
 NICE = 3  # of the child: the conversation has priority, beside two busy processes it gets a third
 MOST_WAIT_S = 10.0  # of a build for others, such as an LLM that keeps every core busy for minutes
 SETTLED_S = 2.0  # a file as new as this may be changed again without getting another time
@@ -161,84 +159,63 @@ class _Verified(msgspec.Struct, frozen=True):
     files: dict[str, tuple[Identity, str]]
 
 
-class Verified:
-    """Which files of one half of a generation were hashed on this boot, to hash each only once.
+def check(root: Path, manifest: Manifest) -> Path:
+    """Verify a published index; return the folder to load.
 
-    A sealed file is never changed. What can change it under us is a disk that lost power, another
-    program, or a copy from elsewhere. The first comes with another boot; the others change the
-    inode, the size or one of its times. So on the same boot a file with the same ones is the one
-    that was hashed. A disk that decays meanwhile is found on the next boot.
-    """
-
-    def __init__(self, folder: Path, half: str) -> None:
-        """Read what is known; an unreadable record is none, and so is one of another boot."""
-        self._folder, self._path, self._boot = folder, folder / f"verified.{half}", boot_id()
-        self._known = self._read()
-
-    def _read(self) -> Mapping[str, tuple[Identity, str]]:
-        try:
-            found = msgspec.msgpack.decode(self._path.read_bytes(), type=_Verified)
-        except (OSError, msgspec.MsgspecError):
-            return {}
-        return found.files if self._boot and found.boot == self._boot else {}
-
-    def identity(self, name: str) -> Identity:
-        """Return what tells a file from any other, and from itself after a change."""
-        found = (self._folder / name).stat()
-        return (
-            found.st_dev,
-            found.st_ino,
-            found.st_size,
-            found.st_mtime_ns,
-            found.st_ctime_ns,
-        )
-
-    def has(self, name: str, identity: Identity, sha256: str) -> bool:
-        return self._known.get(name) == (identity, sha256)
-
-    def record(self, files: Mapping[str, tuple[Identity, str]]) -> None:
-        """Record what was just hashed, as of before it was, except files that are too new.
-
-        Without a boot id, or where the folder cannot be written, nothing is recorded.
-        """
-        settled = (time.time() - SETTLED_S) * 1e9
-        kept = {name: one for name, one in files.items() if max(one[0][3:]) < settled}
-        if not self._boot or not kept:
-            return
-        draft = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
-        with suppress(OSError):
-            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(fd, "wb") as out:
-                out.write(msgspec.msgpack.encode(_Verified(self._boot, kept)))
-            os.replace(draft, self._path)
-
-
-def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
-    """Verify one half of a published index; return the folder to load.
-
-    May run on a thread beside the one that loads it. ``vectors`` selects the files of the dense
-    part, else all others. A file is hashed once a boot; see ``Verified``.
+    Each file is hashed once a boot. A sealed file is never changed. What can change it under us is
+    a disk that lost power, another program, or a copy from elsewhere. The first comes with another
+    boot; the others change the inode, the size or one of its times. So on the same boot a file with
+    the same ones is the one that was hashed. A disk that decays meanwhile is found on the next
+    boot.
 
     Raises:
         IndexDamagedError: A file is missing, or is not the one that was built.
     """
-    folder = root / manifest.generation
-    wanted = [file for file in manifest.files if file.name.startswith(f"{VECTORS}.") == vectors]
-    # The largest first: beside a busy thread each step between two pieces waits for the GIL.
-    piece, verified = memoryview(bytearray(PIECE)), Verified(folder, "dense" if vectors else "rest")
-    found, hashed = dict[str, tuple[Identity, str]](), False
-    for file in sorted(wanted, key=lambda file: -file.size):
-        path = folder / file.name
-        if not path.is_file() or path.stat().st_size != file.size:
-            raise _not_the_one(file)
-        found[file.name] = (verified.identity(file.name), file.sha256)
-        if not verified.has(file.name, *found[file.name]):
-            hashed = True
-            if _hash(path, piece) != file.sha256:
-                raise _not_the_one(file)
-    if hashed:
-        verified.record(found)
+    folder, found = root / manifest.generation, dict[str, tuple[Identity, str]]()
+    known = _read_verified(folder / VERIFIED)
+    for file in manifest.files:
+        try:
+            found[file.name] = _identity(folder / file.name), file.sha256
+            if found[file.name] != known.get(file.name):
+                if _hash(folder / file.name) != file.sha256:
+                    raise _not_the_one(file)
+        except OSError as error:
+            raise _not_the_one(file) from error
+    if found != known:
+        _write_verified(folder / VERIFIED, found)
     return folder
+
+
+def _identity(path: Path) -> Identity:
+    """Return what tells a file from any other, and from itself after a change."""
+    now = path.stat()
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
+def _read_verified(path: Path) -> Mapping[str, tuple[Identity, str]]:
+    """Return what was hashed on this boot; an unreadable record is none."""
+    try:
+        record = msgspec.msgpack.decode(path.read_bytes(), type=_Verified)
+    except (OSError, msgspec.MsgspecError):
+        return {}
+    return record.files if record.boot == boot_id() else {}
+
+
+def _write_verified(path: Path, files: Mapping[str, tuple[Identity, str]]) -> None:
+    """Record what was just hashed, as of before it was, except files that are too new.
+
+    Without a boot id, or where the folder cannot be written, nothing is recorded.
+    """
+    settled = (time.time() - SETTLED_S) * 1e9
+    kept = {name: one for name, one in files.items() if max(one[0][3:]) < settled}
+    if not boot_id() or not kept:
+        return
+    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with suppress(OSError):
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(fd, "wb") as out:
+            out.write(msgspec.msgpack.encode(_Verified(boot_id(), kept)))
+        os.replace(draft, path)
 
 
 def _not_the_one(file: IndexFile) -> IndexDamagedError:
@@ -269,13 +246,10 @@ def _describe(path: Path, root: Path) -> IndexFile:
     return IndexFile(path.relative_to(root).as_posix(), path.stat().st_size, _hash(path))
 
 
-def _hash(path: Path, piece: memoryview | None = None) -> str:
+def _hash(path: Path) -> str:
     """Hash a file. It is read, not mapped: so a bad sector is an error, not a SIGBUS."""
-    hashed, piece = hashlib.sha256(), piece or memoryview(bytearray(PIECE))
-    with path.open("rb", buffering=0) as file:
-        while count := file.readinto(piece):
-            hashed.update(piece[:count])
-    return hashed.hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sync(path: Path) -> None:

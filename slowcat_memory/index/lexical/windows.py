@@ -80,9 +80,8 @@ class ForwardIndex:
 
     def __init__(self, sealed: Path | None) -> None:
         self.vocabulary = Vocabulary(sealed)
-        self._indptr = open_or_empty(sealed, f"{OWN}.indptr", np.int64)
+        self._starts = open_or_empty(sealed, f"{OWN}.starts", np.int64)
         self._rows = open_or_empty(sealed, f"{OWN}.rows", np.int32)
-        self._times = open_or_empty(sealed, f"{OWN}.times", np.uint16)
         self._tail: dict[int, Counts] = {}
 
     def add(self, document: int, own: Counts) -> None:
@@ -95,27 +94,20 @@ class ForwardIndex:
     def own(self, document: int) -> Counts:
         """Return a document's own terms; read-only."""
         counts = self._tail.get(document)
-        return self._by_term(self._sealed(document)) if counts is None else counts
+        return self.sum_sealed([document])[0] if counts is None else counts
 
     def sum_sealed(self, documents: list[int]) -> tuple[Counter[str], list[int]]:
         """Sum sealed documents' own terms; return occurrences by term, and the terms' rows."""
         total: Counter[int] = Counter()
         for document in documents:
-            total.update(self._sealed(document))
-        return Counter(self._by_term(total)), list(total)
-
-    def _sealed(self, document: int) -> dict[int, int]:
-        part = slice(int(self._indptr[document]), int(self._indptr[document + 1]))
-        return dict(zip(self._rows[part].tolist(), self._times[part].tolist(), strict=True))
-
-    def _by_term(self, counts: dict[int, int]) -> Counts:
+            part = slice(int(self._starts[document]), int(self._starts[document + 1]))
+            total.update(self._rows[part].tolist())
         term = self.vocabulary.term
-        return {term(row): times for row, times in counts.items()}
+        return Counter({term(row): times for row, times in total.items()}), list(total)
 
 
 Run = tuple[np.ndarray, np.ndarray]
 """A term's documents (int32), and for each its score or the term's occurrences (float32)."""
-NO_RUN: Run = (np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
 def idf(frequency: int, documents: int) -> float:
@@ -164,64 +156,11 @@ class SealedPostings:
         return self.documents[part], self.scores[part]
 
 
-class TailPostings:
-    """Postings of the documents added after sealing, and counts that change."""
-
-    def __init__(self) -> None:
-        self.documents: dict[int, Counter[str]] = {}
-        self._terms: dict[str, dict[int, int]] = {}
-        self._runs: dict[str, Run] = {}
-
-    def change(self, document: int, counts: Counts, sign: int = 1) -> None:
-        """Add to a document's term counts (``sign`` 1), or subtract (-1).
-
-        A document left without terms stays in the index.
-        """
-        own = self.documents.setdefault(document, Counter())
-        for term, count in counts.items():
-            own[term] += sign * count
-            self._runs.pop(term, None)
-            if own[term] > 0:
-                self._terms.setdefault(term, {})[document] = own[term]
-            else:
-                del own[term]
-                self._drop(term, document)
-
-    def remove(self, document: int) -> Counter[str]:
-        counts = self.documents.pop(document)
-        for term in counts:
-            self._drop(term, document)
-            self._runs.pop(term, None)
-        return counts
-
-    def _drop(self, term: str, document: int) -> None:
-        documents = self._terms.get(term)
-        if documents is not None:
-            documents.pop(document, None)
-            if not documents:
-                del self._terms[term]
-
-    def frequency(self, term: str) -> int:
-        return len(self._terms.get(term, ()))
-
-    def postings(self, term: str) -> Run:
-        """Return the documents with a term, and how often it occurs in each."""
-        run = self._runs.get(term)
-        if run is None:
-            found = self._terms.get(term)
-            if not found:
-                return NO_RUN
-            documents = np.fromiter(found.keys(), np.int32, len(found))
-            times = np.fromiter(found.values(), np.float32, len(found))
-            run = self._runs[term] = documents, times
-        return run
-
-
 # ------------------------------------------------------------------- two generations
 # BM25 over two generations of postings, with one set of statistics.
 #
-# Theory of operation. There are *sealed* postings, in files, and *tail* postings,
-# plain dictionaries to which a document is added with its turn. Document frequency and document count
+# Theory of operation. There are *sealed* postings, in files, and *tail* postings, plain
+# dictionaries to which a document is added with its turn. Document frequency and document count
 # are those of both together (with statistics per part, the top ten agree by 0.8). The mean length is
 # that of both for the tail, and that at sealing for sealed documents (see above), so with an
 # empty tail the scores are bm25s's own. A sealed document never changes: it is *tombstoned*, which
@@ -231,104 +170,8 @@ class TailPostings:
 # ``idf * tf / (tf + k1 * (1 - b + b * length / average))``.
 
 
-class LexicalView:
-    """Both generations, scored together."""
-
-    def __init__(self, sealed: SealedPostings, total: float, options: IndexOptions) -> None:
-        """Start with an empty tail; ``total`` is the sum of the sealed documents' lengths."""
-        self._sealed, self._tail, self._options = sealed, TailPostings(), options
-        self._lengths = Column(np.int32, sealed.lengths)
-        self._alive: np.ndarray | None = None  # by sealed document, once one is dead
-        self._dead: Counter[int] = Counter()  # dead sealed documents by term
-        self.living, self.total = len(sealed.lengths), total
-
-    def add(self, document: int, counts: Counts) -> None:
-        """Add a document, whose number is the next one, with its occurrences by term."""
-        self._lengths.append(0)
-        self.living += 1
-        self._tail.documents[document] = Counter()
-        self.change(document, counts)
-
-    def change(self, document: int, counts: Counts, sign: int = 1) -> None:
-        """Add to a tail document's term counts (``sign`` 1), or subtract (-1)."""
-        self._tail.change(document, counts, sign)
-        length = sign * sum(counts.values())
-        self._lengths[document] += length
-        self.total += length
-
-    def remove(self, document: int) -> Counter[str]:
-        """Remove a tail document from ranking and statistics; return its term counts."""
-        self._drop(document)
-        return self._tail.remove(document)
-
-    def tombstone(self, document: int, rows: Sequence[int]) -> None:
-        """Remove a sealed document, whose terms are ``rows``, from ranking and statistics."""
-        if self._alive is None:
-            self._alive = np.ones(len(self._sealed.lengths), bool)
-        self._alive[document] = False
-        self._dead.update(rows)
-        self._drop(document)
-
-    def _drop(self, document: int) -> None:
-        self.living -= 1
-        self.total -= self._lengths[document]
-
-    def counts(self, document: int) -> Counter[str]:
-        """Return a tail document's occurrences by term; read-only."""
-        return self._tail.documents[document]
-
-    def tail_frequency(self, term: str) -> int:
-        return self._tail.frequency(term)
-
-    def frequency(self, term: str, row: int) -> int:
-        """Return the number of living documents with a term; ``row`` is as in ``search``."""
-        sealed = self._sealed.frequency(row) if row >= 0 else 0
-        return self._tail.frequency(term) + sealed - self._dead[row]
-
-    def search(
-        self,
-        terms: Sequence[str],
-        rows: Sequence[int],
-        *,
-        sealed: bool = True,
-        shares: Sequence[float] = (),
-    ) -> tuple[np.ndarray, list[float]]:
-        """Score all documents for a query.
-
-        Args:
-            terms: The query's distinct tokens.
-            rows: Their rows in the sealed vocabulary, -1 for none.
-            sealed: False skips the sealed generation, for a turn that is out of time.
-            shares: The share of its weight for each term; empty for full weights.
-
-        Returns:
-            Scores, shape (documents,), float32; and each term's idf, also of terms that occur
-            nowhere: no score can exceed their sum.
-        """
-        scores = np.zeros(len(self._lengths), np.float32)
-        frequencies = map(self.frequency, terms, rows)
-        weights = [
-            share * idf(frequency, self.living)
-            for frequency, share in zip(frequencies, shares or [1.0] * len(terms), strict=True)
-        ]
-        k1, b = self._options.k1, self._options.b
-        for term, row, weight in zip(terms, rows, weights, strict=True):
-            if sealed and row >= 0:
-                documents, added = self._sealed.postings(row)
-                # Half the time of ``[...] +=``, which reads and writes through a copy.
-                np.add.at(scores, documents, added * np.float32(weight / self._sealed.idf(row)))
-            documents, times = self._tail.postings(term)
-            if len(documents):
-                lengths = self._lengths.tail[documents - len(self._sealed.lengths)]
-                norm = k1 * (1 - b) + k1 * b * self.living / self.total * lengths
-                scores[documents] += weight * (times / (times + norm))
-        if self._alive is not None:
-            scores[: len(self._alive)] *= self._alive
-        return scores, weights
-
-
 class Windows:
-    """The documents' windows, and the forward index that they are made from."""
+    """The documents' windows in both generations, scored together."""
 
     def __init__(
         self,
@@ -338,12 +181,16 @@ class Windows:
         header: Header | None,
     ) -> None:
         """Open the sealed part, or start empty. Queries must use the same tokenizer."""
-        self._tokenizer = tokenizer
-        self.forward = ForwardIndex(sealed)
-        total = header.tokens if header else 0.0
-        self.view = LexicalView(SealedPostings.open(sealed), total, options)
+        self._tokenizer, self._options = tokenizer, options
+        self.forward, self._sealed = ForwardIndex(sealed), SealedPostings.open(sealed)
         # The neighbours at sealing: their terms are in a sealed document's window.
         self._neighbours = [open_or_empty(sealed, name, np.int32) for name in ("before", "after")]
+        self._alive: np.ndarray | None = None  # by sealed document, once one is dead
+        self._dead: Counter[int] = Counter()  # dead sealed documents by term
+        self._tail: dict[str, dict[int, int]] = {}  # occurrences by term and document
+        self._runs: dict[str, Run] = {}  # the same as arrays, made when they are searched
+        self._lengths = Column(self._sealed.lengths)
+        self.living, self.total = len(self._lengths), header.tokens if header else 0.0
 
     def count(self, document: Document) -> Counts:
         return Counter(self._tokenizer(document.text))
@@ -351,15 +198,23 @@ class Windows:
     def add(self, number: int, terms: Counts) -> None:
         """Add a document without neighbours to the tail; its number is the next one."""
         self.forward.add(number, terms)
-        self.view.add(number, terms)
-        self.view.change(number, terms)
+        self._lengths.append(0)
+        self.living += 1
+        self.change(number, terms, 2)
 
-    def tombstone(self, number: int) -> Counts:
-        """Remove a sealed document; return the terms that its window had from its neighbours."""
-        neighbours = [int(column[number]) for column in self._neighbours if column[number] >= 0]
-        _, rows = self.forward.sum_sealed([number, *neighbours])
-        self.view.tombstone(number, rows)
-        return self.forward.sum_sealed(neighbours)[0]
+    def change(self, number: int, terms: Counts, times: int = 1) -> None:
+        """Add terms to a tail document's window so many times; below 0 they are removed."""
+        for term, count in terms.items():
+            documents = self._tail.setdefault(term, {})
+            documents[number] = documents.get(number, 0) + times * count
+            if not documents[number]:
+                del documents[number]
+            if not documents:
+                del self._tail[term]
+            self._runs.pop(term, None)
+        added = times * sum(terms.values())
+        self._lengths[number] += added
+        self.total += added
 
     def exchange_terms(self, before: int, after: int, sign: int) -> None:
         """Add two neighbours' terms to each other's windows (``sign`` 1), or remove them (-1).
@@ -367,5 +222,81 @@ class Windows:
         Both are in the tail; ``before`` precedes ``after`` in the session.
         """
         own = self.forward.own
-        self.view.change(before, own(after), sign)
-        self.view.change(after, own(before), sign)
+        self.change(before, own(after), sign)
+        self.change(after, own(before), sign)
+
+    def remove(self, number: int) -> Counts:
+        """Remove a document from ranking and statistics; one in the tail has no neighbours.
+
+        Returns:
+            The terms that a sealed one's window had from its neighbours.
+        """
+        self.living -= 1
+        if number >= len(self._sealed.lengths):
+            self.change(number, self.forward.own(number), -2)
+            self.forward.remove(number)
+            return {}
+        neighbours = [int(column[number]) for column in self._neighbours if column[number] >= 0]
+        if self._alive is None:
+            self._alive = np.ones(len(self._sealed.lengths), bool)
+        self._alive[number] = False
+        self._dead.update(self.forward.sum_sealed([number, *neighbours])[1])
+        self.total -= self._lengths[number]
+        return self.forward.sum_sealed(neighbours)[0]
+
+    def occurred(self, terms: Sequence[str]) -> list[bool]:
+        """Return which terms ever occurred, in documents that are dead now too."""
+        rows = self.forward.vocabulary.rows(terms)
+        return [row >= 0 or term in self._tail for term, row in zip(terms, rows, strict=True)]
+
+    def frequencies(self, terms: Sequence[str], rows: Sequence[int] = ()) -> list[int]:
+        """Return the number of living documents with each term; ``rows`` are the terms' if known."""
+        return [
+            len(self._tail.get(term, ()))
+            + (self._sealed.frequency(row) - self._dead[row] if row >= 0 else 0)
+            for term, row in zip(terms, rows or self.forward.vocabulary.rows(terms), strict=True)
+        ]
+
+    def search(
+        self, terms: Sequence[str], *, sealed: bool = True, shares: Sequence[float] = ()
+    ) -> tuple[np.ndarray, list[float]]:
+        """Score all documents for a query.
+
+        Args:
+            terms: The query's distinct tokens.
+            sealed: False skips the sealed generation, for a turn that is out of time.
+            shares: The share of its weight for each term; empty for full weights.
+
+        Returns:
+            Scores, shape (documents,), float32; and each term's idf, also of terms that occur
+            nowhere: no score can exceed their sum.
+        """
+        scores = np.zeros(len(self._lengths), np.float32)
+        rows = self.forward.vocabulary.rows(terms)
+        weights = [
+            share * idf(frequency, self.living)
+            for frequency, share in zip(
+                self.frequencies(terms, rows), shares or [1.0] * len(terms), strict=True
+            )
+        ]
+        k1, b = self._options.k1, self._options.b
+        for term, row, weight in zip(terms, rows, weights, strict=True):
+            if sealed and row >= 0:
+                documents, added = self._sealed.postings(row)
+                # Half the time of ``[...] +=``, which reads and writes through a copy.
+                np.add.at(scores, documents, added * np.float32(weight / self._sealed.idf(row)))
+            if term in self._tail:
+                documents, times = self._run(term)
+                lengths = self._lengths.values[documents]
+                norm = k1 * (1 - b) + k1 * b * self.living / self.total * lengths
+                scores[documents] += weight * (times / (times + norm))
+        if self._alive is not None:
+            scores[: len(self._alive)] *= self._alive
+        return scores, weights
+
+    def _run(self, term: str) -> Run:
+        if term not in self._runs:
+            found = self._tail[term]
+            documents = np.fromiter(found.keys(), np.int32, len(found))
+            self._runs[term] = documents, np.fromiter(found.values(), np.float32, len(found))
+        return self._runs[term]

@@ -26,7 +26,7 @@ class SealedKeys:
     def __init__(self, sealed: Path | None, view: str) -> None:
         self.targets = open_or_empty(sealed, f"{view}.targets", np.int32)
         self.digests = open_or_empty(sealed, f"{view}.digests", np.int64)
-        self.weights = open_or_empty(sealed, f"{view}.weights", np.float32, private=True)
+        self.weights = open_or_empty(sealed, f"{view}.weights", np.float32)
         self.names = Texts(sealed, view)
 
     def __len__(self) -> int:
@@ -74,18 +74,18 @@ class KeyWriter:
 class KeyView:
     """One view's keys, sealed and in the tail. Document numbers are ``targets`` here."""
 
-    def __init__(self, name: str, dim: int, sealed: Path | None = None) -> None:
-        """Open the sealed keys of one of ``KEY_VIEWS``; vectors come by ``dense.attach``."""
+    def __init__(self, name: str, dense: VectorView, sealed: Path | None = None) -> None:
+        """Open the sealed keys of one of ``KEY_VIEWS``; ``dense`` has their vectors."""
         self._sealed = SealedKeys(sealed, name)
         count = len(self._sealed)
-        self._targets = Column(np.int32, self._sealed.targets)
-        self._weights = Column(np.float32, self._sealed.weights)
-        self._digests = Column(np.int64, self._sealed.digests)
-        self._alive = Column("bool", np.ones(count, bool))
+        self._targets = Column(self._sealed.targets)
+        self._weights = Column(self._sealed.weights)
+        self._digests = Column(self._sealed.digests)
+        self._alive = Column(np.ones(count, bool))
         self._names: list[str] = []  # of the tail
         self._tail: dict[int, dict[str, int]] = {}  # by document: its keys in the tail
         self._living = count
-        self.dense = VectorView(dim)
+        self.dense = dense
 
     def __len__(self) -> int:
         return self._living
@@ -112,9 +112,6 @@ class KeyView:
                 self._weights[number] = wanted.pop(name).weight
         for name, pointer in wanted.items():
             self._append(target, name, pointer.weight, digest(pointer.text))
-
-    def lacks_vector(self, target: int) -> bool:
-        return any(number not in self.dense for number in self.of_document(target).values())
 
     def remove(self, target: int) -> None:
         for number in self.of_document(target).values():
@@ -148,17 +145,14 @@ class KeyView:
             if not names:
                 del self._tail[target]
 
-    def without_vector(self) -> list[int]:
+    def without_vector(self) -> np.ndarray:
         """Return the document of each key that has no vector."""
-        numbers = np.arange(len(self._targets))
-        wanted = self._alive.take(numbers) & ~self.dense.present(len(numbers))
-        targets: list[int] = self._targets.take(np.flatnonzero(wanted)).tolist()
-        return targets
+        return self._targets.values[self._alive.values & ~self.dense.present(len(self._targets))]
 
     def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
         """Return the documents of the k nearest keys of each generation, unordered, not unique."""
         numbers = np.sort(self.dense.nearest(query, k))
-        return self._targets.take(numbers[self._alive.take(numbers)]).astype(np.int64)
+        return self._targets.values[numbers[self._alive.values[numbers]]].astype(np.int64)
 
     def best_cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Return each document's best key: cosine times weight.
@@ -189,7 +183,7 @@ class KeyView:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return, for each key of the documents: document position, weight, cosine."""
         numbers, places = self._pointing_to(documents)
-        return places, self._weights.take(numbers), self.dense.cosines(query, numbers)
+        return places, self._weights.values[numbers], self.dense.cosines(query, numbers)
 
     def _pointing_to(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the living keys of documents, rising, and the position of each one's document."""
@@ -200,12 +194,12 @@ class KeyView:
         # One run of sealed keys per document, all runs concatenated.
         places = np.repeat(np.arange(len(documents)), counts)
         numbers = np.arange(len(places)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        tail = self._targets.tail
+        tail = self._targets.values[len(sealed) :]
         if len(tail) and len(documents):
             at = documents.searchsorted(tail)
             at[at == len(documents)] = 0
             there = np.flatnonzero(documents[at] == tail)
             numbers = np.concatenate((numbers, there + len(sealed)))
             places = np.concatenate((places, at[there]))
-        living = self._alive.take(numbers)
+        living = self._alive.values[numbers]
         return numbers[living], places[living]

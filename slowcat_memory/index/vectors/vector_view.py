@@ -1,7 +1,6 @@
 """Cosine similarity over two generations of vectors: sealed ones in files, newer ones in a matrix.
 
-A document's newest vector wins: one set after sealing tombstones the sealed one. The sealed part
-may be attached later than the rest of the index: until then, search is by words.
+A document's newest vector wins: one set after sealing tombstones the sealed one.
 """
 
 import functools
@@ -177,29 +176,12 @@ class VectorView:
     """Vectors by document number."""
 
     def __init__(self, dim: int, sealed: SealedVectors | None = None) -> None:
-        """Start with open sealed vectors, or with none; ``dim`` is 0 without an embedder."""
-        self.dim = dim
-        self._sealed: SealedVectors | None = None
-        self._alive = np.zeros(0, bool)  # by sealed row
-        # Changes made before the sealed part was attached:
-        self._changed: set[int] = set()  # documents that were put or removed
-        self._renumbered: dict[int, int] = {}  # current numbers, to those in the sealed part
-        self._matrix = np.zeros((0, dim), np.float32)
-        self._documents = Column(np.int64)  # of the matrix's rows; -1 once removed
+        """Start with sealed vectors, or with none; ``dim`` is 0 without an embedder."""
+        self.dim, self._sealed = dim, sealed
+        self._alive = np.ones(len(sealed) if sealed else 0, bool)  # by sealed row
+        self._matrix = Column(np.zeros((0, dim), np.float32))
+        self._documents = Column(np.zeros(0, np.int64))  # of the matrix's rows; -1 once removed
         self._slots: dict[int, int] = {}  # by document: its row in the matrix
-        if sealed is not None:
-            self.attach(sealed)
-
-    def attach(self, sealed: SealedVectors) -> None:
-        """Add the sealed vectors; earlier puts and removals take precedence."""
-        self._alive = np.ones(len(sealed), bool)
-        self._sealed = sealed
-        for new, old in self._renumbered.items():
-            if (row := self._row(old)) >= 0 and new not in self:
-                self.put(new, sealed.vectors(np.array([row]))[0])
-        for document in self._changed:
-            self._tombstone(document)
-        self._changed, self._renumbered = set(), {}
 
     def __len__(self) -> int:
         return len(self._slots) + int(np.count_nonzero(self._alive))
@@ -229,46 +211,37 @@ class VectorView:
 
     def put(self, document: int, vector: np.ndarray) -> None:
         """Set a document's vector, shape (dim,), unit length."""
-        slot = self._slots.get(document)
-        if slot is None:
-            self._tombstone(document)
-            slot = self._slots[document] = len(self._documents)
-            self._documents.append(document)
-            if slot == len(self._matrix):
-                grown = np.zeros((max(256, slot + slot // 2), self.dim), np.float32)
-                grown[:slot] = self._matrix
-                self._matrix = grown
-        self._matrix[slot] = vector
+        if document in self._slots:
+            self._matrix.values[self._slots[document]] = vector
+            return
+        self._tombstone(document)
+        self._slots[document] = len(self._documents)
+        self._documents.append(document)
+        self._matrix.append(vector)
 
     def remove(self, document: int) -> np.ndarray | None:
         """Remove a document's vector and return it, shape (dim,), or None when it had none."""
-        self._renumbered.pop(document, None)
         vector = self.vector(document)
         slot = self._slots.pop(document, None)
         if slot is None:
             self._tombstone(document)
-            return vector
-        self._matrix[slot] = 0
-        self._documents[slot] = -1
+        else:
+            self._matrix.values[slot], self._documents[slot] = 0, -1
         return vector
 
     def renumber(self, old: int, new: int) -> None:
-        if self._sealed is None and old not in self._slots:
-            self._renumbered[new] = self._renumbered.pop(old, old)
         vector = self.remove(old)
         if vector is not None:
             self.put(new, vector)
 
     def _tombstone(self, document: int) -> None:
-        if self._sealed is None:
-            self._changed.add(document)
-        elif (row := self._row(document)) >= 0:
+        if (row := self._row(document)) >= 0:
             self._alive[row] = False
 
     def vector(self, document: int) -> np.ndarray | None:
         """Return a document's vector, shape (dim,), or None when it has none."""
         if (slot := self._slots.get(document)) is not None:
-            return self._matrix[slot].copy()
+            return self._matrix.values[slot].copy()
         rows = self._rows(np.array([document]))
         return None if self._sealed is None or rows[0] < 0 else self._sealed.vectors(rows)[0]
 
@@ -277,8 +250,8 @@ class VectorView:
 
         ``query`` has shape (dim,), unit length.
         """
-        owners = self._documents.tail
-        cosines = np.einsum("ij,j->i", self._matrix[: len(owners)], query)
+        owners = self._documents.values
+        cosines = np.einsum("ij,j->i", self._matrix.values, query)
         slots = np.flatnonzero(owners >= 0)
         if len(slots) > k:
             slots = slots[np.argpartition(-cosines[slots], k - 1)[:k]]
@@ -300,6 +273,6 @@ class VectorView:
         slots = np.array([self._slots.get(document, -1) for document in others], int)
         known = slots >= 0
         cosines[np.flatnonzero(~sealed)[known]] = np.einsum(
-            "ij,j->i", self._matrix[slots[known]], query
+            "ij,j->i", self._matrix.values[slots[known]], query
         )
         return cosines

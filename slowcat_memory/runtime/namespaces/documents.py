@@ -80,15 +80,14 @@ def document(
     before: str = "",
     keys: Iterable[Key] = (),
     after: str = "",
-    *,
-    dated: bool = True,
+    about: tuple[float, float] | None = None,
 ) -> Document:
     """Return the index document of a memory.
 
     Args:
         before: Id of the previous memory of the same session.
         after: As in ``Document``.
-        dated: Whether to read the times in the text too, which is most of the work.
+        about: Likewise; reading it (``time_about``) is most of the work.
     """
     says = substance(memory, reading.language)
     return Document(
@@ -105,8 +104,9 @@ def document(
         before=before,
         after=after,
         words=len(memory.text.split()),
+        local=memory.local_only,
         speaker=memory.speaker,
-        about=time_about(memory, reading) if dated else None,
+        about=about,
         keys=pointers(keys),
     )
 
@@ -126,7 +126,8 @@ def stored_document(
     ``keys`` is False where the namespace is known to have none: it saves a lookup per memory.
     """
     found = snapshot.keys(memory.scope, memory.id) if keys else ()
-    return document(snapshot.in_context(memory), reading, before, found)
+    about = time_about(memory, reading)
+    return document(snapshot.in_context(memory), reading, before, found, about=about)
 
 
 def has_keys(snapshot: Snapshot, scope: str) -> bool:
@@ -153,19 +154,15 @@ def index_memory(
     keys: Sequence[Key],
     reading: DateLocale,
     place: Place = Place(),
-    *,
-    dated: bool = True,
+    about: tuple[float, float] | None = None,
 ) -> None:
-    """Index the whole state of a stored memory with all its keys, or remove it.
-
-    ``dated`` is as for ``document``.
-    """
+    """Index the whole state of a stored memory with all its keys, or remove it."""
     if not indexable(memory):
         searcher.remove(memory.id)
         return
     # Resolved only now: a journal may repeat this on a searcher with newer data.
     before = next((id_ for id_ in place.before if id_ in searcher), "")
-    searcher.add(document(memory, reading, before, keys, place.after, dated=dated))
+    searcher.add(document(memory, reading, before, keys, place.after, about))
 
 
 def all_documents(read: Read, scope: str, reading: DateLocale, upto: int) -> Iterator[Document]:
@@ -226,14 +223,9 @@ class LastChunks:
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
 
-    def known(self, session: str, searcher: Searcher) -> str:
-        """Return a session's last chunk, "" if it must be read from the store."""
-        last = self._last.get(session, "")
-        return last if last in searcher else ""
-
     def before(self, turn: Turn, searcher: Searcher, snapshot: Snapshot) -> str:
         """Return the indexed chunk that a turn follows, "" for none."""
-        if last := self.known(turn.session, searcher):
+        if (last := self._last.get(turn.session, "")) in searcher:
             return last
         at = turn.id
         while at := snapshot.turn_before(turn.scope, turn.session, at):

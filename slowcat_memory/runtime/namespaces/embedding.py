@@ -1,13 +1,12 @@
 """The embedding model in each of its states: missing, to be exported, or ready.
 
-Queries are embedded while a turn waits, behind a cache and a circuit breaker. Until a model is
+Queries are embedded while a turn waits, behind a circuit breaker. Until a model is
 available there are no vectors, and recall is by words.
 """
 
-import functools
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from loguru import logger
@@ -86,8 +85,7 @@ class Embedding:
     """The configured model.
 
     Attributes:
-        query: Embeds queries, behind a cache; None without a model.
-        passing: The same without the cache: it keeps no words.
+        query: Embeds queries, and keeps none; None without a model.
         space: Of its vectors.
         token_key: Key of the space of token vectors, "" when none are made.
     """
@@ -95,7 +93,6 @@ class Embedding:
     def __init__(
         self,
         options: EmbedderOptions,
-        cache_size: int,
         clock: Clock,
         metrics: Metrics,
         given: QueryEmbedder | None = None,
@@ -104,12 +101,10 @@ class Embedding:
 
         A model or an endpoint that cannot be used costs the vectors, and one warning.
         """
-        self._options, self._cache_size, self._clock = options, cache_size, clock
+        self._options, self._clock = options, clock
         self._metrics, self._given = metrics, given
         self.embedder: QueryEmbedder | None = None
-        self._cached: Any = None  # from a query to ``Encoded``, behind a cache
         self.query: GuardedEmbed | None = None
-        self.passing: GuardedEmbed | None = None
         self.space, self.token_key = Space(), ""
         self.report = EmbedderReport(state="none", source="not opened")
         self.open()
@@ -135,10 +130,7 @@ class Embedding:
         if embedder is not None:
             self.embedder, self.space = embedder, Space(self.report.key, self.report.dim)
             self.token_key = token_key_of(embedder) if self._options.token_vectors else ""
-            encode = self._encoder(embedder)
-            self._cached = functools.lru_cache(self._cache_size)(encode)
-            self.query = GuardedEmbed(self._cached, self._clock, self._failed)
-            self.passing = GuardedEmbed(encode, self._clock, self._failed)
+            self.query = GuardedEmbed(self._encoder(embedder), self._clock, self._failed)
 
     def _open_configured(self) -> tuple[QueryEmbedder | None, EmbedderReport]:
         try:
@@ -168,10 +160,6 @@ class Embedding:
         """
         providers.export_model(self._options)
         self.open()
-
-    def forget(self) -> None:
-        if self._cached is not None:
-            self._cached.cache_clear()
 
     def _failed(self, problem: str) -> None:
         self._metrics.count("embedding_failures")

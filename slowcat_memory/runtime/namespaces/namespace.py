@@ -4,8 +4,7 @@ Everything here is derived from the store, and every later change is passed on t
 makes an index, ``sealing`` changes and replaces it, ``documents`` makes its documents.
 
 Locking: ``LiveIndex.lock`` is the only lock. Every method that changes anything holds it for the
-whole change, so that index, latest texts and local-only ids agree; a sealed index is swapped in
-under it. Readers take no lock: ``searcher`` has its own, and dictionaries are read by single
+whole change, so that index and latest texts agree; a sealed index is swapped in under it. Readers take no lock: ``searcher`` has its own, and dictionaries are read by single
 operations. No store write happens under it; a snapshot may be opened, which never waits for the
 writer.
 """
@@ -23,14 +22,11 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import describe_error
-from slowcat_memory.index import IndexOptions, Searcher
-from slowcat_memory.records import Manifest, Memory, Turn
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
-    DateLocale,
     Space,
-    document,
     index_memory,
     indexable,
     place_of,
@@ -39,8 +35,8 @@ from slowcat_memory.runtime.namespaces.documents import (
     time_about,
 )
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFacts
-from slowcat_memory.runtime.namespaces.loading import IndexLoader
-from slowcat_memory.runtime.namespaces.sealing import LiveIndex, SealOrder
+from slowcat_memory.runtime.namespaces.loading import IndexLoader, SealOrder
+from slowcat_memory.runtime.namespaces.sealing import LiveIndex
 from slowcat_memory.store import Ack, Snapshot, Store
 
 PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
@@ -93,8 +89,7 @@ class HotCache:
     """The latest memories, and all that are not durable yet: only here can these be read."""
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
+        self._size, self._held = size, OrderedDict[str, tuple[Memory, Ack | None]]()
 
     def get(self, memory_id: str) -> Memory | None:
         held = self._held.get(memory_id)
@@ -109,18 +104,16 @@ class HotCache:
     def add(self, memory: Memory, ack: Ack | None) -> None:
         """Add a memory, which is durable once ``ack`` resolves, and drop the oldest durable ones."""
         self._held[memory.id] = (memory, ack)
-        while len(self._held) > self._size:
-            oldest = next(iter(self._held))
-            if self.pending(oldest):
-                break
-            del self._held[oldest]
+        self._trim()
 
     def put_before(self, memories: Iterable[Memory]) -> None:
         """Add stored memories, oldest first, before those that are there; the latest stay."""
-        stored = {one.id: (one, None) for one in memories if one.id not in self._held}
-        room = max(0, self._size - len(self._held))
-        kept = list(stored.items())[len(stored) - min(room, len(stored)) :]
-        self._held = OrderedDict[str, tuple[Memory, Ack | None]]([*kept, *self._held.items()])
+        self._held = OrderedDict({one.id: (one, None) for one in memories} | self._held)
+        self._trim()
+
+    def _trim(self) -> None:
+        while len(self._held) > self._size and not self.pending(oldest := next(iter(self._held))):
+            del self._held[oldest]
 
     def update(self, memory: Memory) -> None:
         if held := self._held.get(memory.id):
@@ -141,7 +134,7 @@ def latest_turns(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
     return list(islice(talk, most))[::-1]
 
 
-class Namespace:
+class Namespace(LiveIndex):
     """A scope's searcher and latest texts. Safe to use from several threads."""
 
     def __init__(
@@ -162,17 +155,10 @@ class Namespace:
         ``give_way`` is called between short pieces of the work, and may wait.
         """
         self.scope, self.space, self._store = scope, space, store
-        self._reading = DateLocale(zone_of(zone), tokenizer.language)
         self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
-        loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
         self._give_way = give_way
-        loaded = loader.load(lambda: store.snapshot(give_way))
-        self._last_chunks = loaded.last_chunks
-        self._undated = {memory.id: memory for memory in loaded.undated}
-        self._local_only = loaded.local_only
-        self._facts = FactsInTime(tokenizer.language)
         order = SealOrder(
             scope=scope,
             embedder=space.key,
@@ -181,8 +167,12 @@ class Namespace:
             language=tokenizer.language,
             options=options,
         )
-        self._index = LiveIndex(loaded, loader, store, order)
-        self._lock = self._index.lock
+        loader, self._reading = IndexLoader(order, store, root, tokenizer), order.reading
+        loaded = loader.load(lambda: store.snapshot(give_way))
+        self._last_chunks = loaded.last_chunks
+        self._undated = loaded.undated
+        self._facts = FactsInTime(tokenizer.language)
+        super().__init__(loader, loaded)
         self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
         if loaded.sealed is None and not loaded.added:  # there is next to nothing to read
             self._deferred.finish()
@@ -197,7 +187,7 @@ class Namespace:
         self._deferred.finish()
 
     def _read_latest(self) -> None:
-        with self._lock, self._store.snapshot() as snapshot:
+        with self.lock, self._store.snapshot() as snapshot:
             turns = latest_turns(snapshot, self.scope, self._hot_size)
             read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
             self.hot.put_before(read)
@@ -209,20 +199,20 @@ class Namespace:
         """
         while self._undated and not self._deferred.stopping.is_set():
             self._give_way()
-            with self._lock:  # again for each: a turn may wait for it
+            with self.lock:  # again for each: a turn may wait for it
                 if self._undated:
                     self._read_time(*self._undated.popitem())
 
     def _read_time(self, memory_id: str, memory: Memory) -> None:
-        about = time_about(memory, self._reading)
-        if about is not None:
-            self._index.change(lambda searcher: searcher.set_about(memory_id, about))
+        if about := time_about(memory, self._reading):
+            times = {"about_from": about[0], "about_until": about[1]}
+            self.change(lambda searcher: searcher.set_columns(memory_id, **times))
 
     def _read_facts(self) -> None:
         with self._store.snapshot(self._give_way) as snapshot:
             facts = list(snapshot.memories(self.scope, f"{FACT}/"))
             turns = latest_turns(snapshot, self.scope, self._hot_size)
-        self._facts.read(facts, self._giving_way(turns), self._lock)
+        self._facts.read(facts, self._giving_way(turns), self.lock)
 
     def _giving_way(self, turns: Iterable[Turn]) -> Iterator[Turn]:
         """Yield turns until it is to stop; each is read for a millisecond."""
@@ -230,11 +220,6 @@ class Namespace:
             self._give_way()
             if not self._deferred.stopping.is_set():
                 yield turn
-
-    @property
-    def searcher(self) -> Searcher:
-        """The index in use; another one after a reseal."""
-        return self._index.searcher
 
     # ---------------------------------------------------------------- changes
 
@@ -244,37 +229,24 @@ class Namespace:
         Its text is served from memory until ``ack`` resolves. A saved one that was forgotten since
         is left out: turns that come while an index is loaded are added again behind it.
         """
-        memory = chunk(turn)
-        with self._lock:
-            if ack is None or ack.done():
-                with self._store.snapshot() as snapshot:
-                    if snapshot.missing(self.scope, (memory.id,)):
-                        return
-            if self._answers_muted(turn):
+        memory, saved = chunk(turn), ack is None or ack.done()  # asked before the snapshot is taken
+        with self.lock, self._store.snapshot() as snapshot:
+            if saved and snapshot.missing(self.scope, (memory.id,)):
+                return
+            asked = snapshot.memory(self.scope, chunk_id(turn.reply_to)) if turn.reply_to else None
+            if asked is not None and asked.muted:
                 self.hot.add(replace(memory, muted=True, muted_inherited=True), ack)
                 return
-            if before := self._last_chunks.known(turn.session, self.searcher):
-                added = document(memory, self._reading, before)
-            else:
-                with self._store.snapshot() as snapshot:
-                    before = self._last_chunks.before(turn, self.searcher, snapshot)
-                    added = stored_document(snapshot, memory, self._reading, before)
+            before = self._last_chunks.before(turn, self.searcher, snapshot)
+            added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
             self.hot.add(memory, ack)
             self._facts.change(lambda known: known.hear(turn), turn.id)
-            self._local_only.mark(memory.id, local=memory.local_only)
-            self._index.change(lambda searcher: searcher.add(added))
-
-    def _answers_muted(self, turn: Turn) -> bool:
-        if not turn.reply_to:
-            return False
-        with self._store.snapshot() as snapshot:
-            asked = snapshot.memory(self.scope, chunk_id(turn.reply_to))
-        return asked is not None and asked.muted
+            self.change(lambda searcher: searcher.add(added))
 
     def refresh_marks(self, memory_ids: Iterable[str]) -> None:
         """Read marks from the store: a person's, or those that memories got when written."""
-        with self._lock, self._store.snapshot() as snapshot:
+        with self.lock, self._store.snapshot() as snapshot:
             for memory_id in memory_ids:
                 memory = snapshot.read(self.scope, memory_id)
                 if memory is None:
@@ -289,7 +261,7 @@ class Namespace:
         """Keep what is known of a stored memory besides the index; the caller holds the lock."""
         self.hot.update(memory)
         self._facts.change(lambda known: known.put(memory))
-        self._local_only.mark(memory.id, local=memory.local_only)
+        self.change(lambda searcher: searcher.set_columns(memory.id, local=memory.local_only))
 
     def refresh(self, memory_ids: Sequence[str], dropped: Iterable[str] = ()) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
@@ -300,7 +272,7 @@ class Namespace:
             dropped: Those whose records were dropped, and with them their vectors: a turn's memory
                 is then as it was said.
         """
-        with self._lock, self._store.snapshot() as snapshot:
+        with self.lock, self._store.snapshot() as snapshot:
             for memory_id in dropped:
                 self._remove(memory_id)
             for memory_id in memory_ids:
@@ -313,8 +285,7 @@ class Namespace:
         self.hot.drop(memory_id)
         self._facts.change(lambda known: known.drop(memory_id))
         self._undated.pop(memory_id, None)
-        self._local_only.mark(memory_id, local=False)
-        self._index.change(lambda searcher: searcher.remove(memory_id))
+        self.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
 
     def _index_stored(self, memory: Memory, snapshot: Snapshot) -> None:
@@ -324,8 +295,8 @@ class Namespace:
         self._take_over(memory)
         self._undated.pop(memory.id, None)
         place = place_of(memory.id, snapshot, self.searcher)
-        keys = list(snapshot.keys(self.scope, memory.id))
-        self._index.change(lambda s: index_memory(s, memory, keys, self._reading, place))
+        keys, about = list(snapshot.keys(self.scope, memory.id)), time_about(memory, self._reading)
+        self.change(lambda s: index_memory(s, memory, keys, self._reading, place, about))
         if indexable(memory):
             for id_, of, values in stored_vectors(snapshot, self.space, memory, keys):
                 if not self.searcher.has_vector(id_):
@@ -337,12 +308,12 @@ class Namespace:
 
         ``vector`` has shape (dim,), unit length, and is of this namespace's space.
         """
-        self._index.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
+        self.change(lambda searcher: searcher.put_vector(memory_id, vector, of))
 
     def forget(self, gone: Collection[str]) -> None:
         with suppress(Exception):  # a reading that failed holds nothing
             self.finish_opening()  # else it could bring them back
-        with self._lock:
+        with self.lock:
             for memory_id in gone:
                 self._remove(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
@@ -350,10 +321,6 @@ class Namespace:
             self.version += 1
 
     # ---------------------------------------------------------------- reading
-
-    def local_only(self) -> frozenset[str]:
-        with self._lock:
-            return self._local_only.all()
 
     @property
     def facts(self) -> KnownFacts:
@@ -377,30 +344,6 @@ class Namespace:
         held = ((memory_id, self.hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
 
-    # ---------------------------------------------------------------- sealing, see ``LiveIndex``
-
-    def wait_vectors(self, timeout: float | None = None) -> bool:
-        """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
-        return self._index.vectors_ready.wait(timeout)
-
-    def is_sealed_as(self, manifest: Manifest) -> bool:
-        return self._index.sealed == manifest.generation
-
-    def seal_due(self) -> bool:
-        return self._index.seal_due()
-
-    def reseal(self) -> None:
-        """Build a new sealed index and continue with it. Blocks for seconds.
-
-        Raises:
-            IndexDamagedError: The build failed; the current index continues.
-        """
-        self._index.reseal()
-
-    def abandon_build(self) -> None:
-        """End a build that runs now, and wait until its files are deleted."""
-        self._index.abandon_build()
-
     def stop(self) -> None:
-        self._index.stop()
+        super().stop()
         self._deferred.stop()

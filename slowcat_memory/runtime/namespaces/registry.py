@@ -182,7 +182,6 @@ class Namespaces:
                 raise StoreError("an index is not loaded again while turns wait to be saved")
             loaded = self._load(scope)
             loaded.finish_opening()  # now, so that no recall misses anything
-            loaded.local_only()
             self._loaded[scope] = loaded
 
     def forget(self, scope: str, gone: set[str]) -> None:

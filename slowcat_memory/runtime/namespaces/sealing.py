@@ -18,18 +18,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Builder, IndexOptions, Searcher
+from slowcat_memory.index import Builder, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.namespaces.documents import DateLocale, all_documents, unread_error
-from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded, stored_ids, write_ids
+from slowcat_memory.runtime.namespaces.documents import all_documents, unread_error
+from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded, SealOrder
 from slowcat_memory.store import Store, StoreOptions
 
 Change = Callable[[Searcher], object]
@@ -40,61 +38,21 @@ FLUSH_S = 10.0
 FEW = 16  # changes that are replayed while the lock is held
 
 
-class SealOrder(Struct, frozen=True, kw_only=True):
-    """The child's build parameters.
-
-    Attributes:
-        store: The store's folder, when a build begins.
-        folder: Its device and inode; (0, 0) for any.
-        embedder: Key of the vector space in use, "" for none.
-        zone: Time zone of time expressions, "" for this machine's.
-        language: Of time expressions and, unless the options name a stemmer, of the stemmer.
-    """
-
-    scope: str
-    embedder: str
-    dim: int
-    zone: str
-    language: str
-    options: IndexOptions
-    store: str = ""
-    folder: tuple[int, int] = (0, 0)
-
-
 class LiveIndex:
     """A namespace's searcher, replaced by a newly sealed one from time to time.
 
     ``lock`` is the namespace's: it is held for every change and for the swap, never while the child
-    builds. ``searcher`` may be read without it; a reader keeps the one it has read. The sealed
-    vectors are searched once ``vectors_ready`` is set.
+    builds. ``searcher`` may be read without it; a reader keeps the one it has read.
     """
 
-    def __init__(self, loaded: Loaded, loader: IndexLoader, store: Store, order: SealOrder) -> None:
-        """Start with a loaded index; its sealed vectors are opened in the background."""
-        self._loader, self._store, self._order = loader, store, order
+    def __init__(self, loader: IndexLoader, loaded: Loaded) -> None:
+        self._loader, self._store, self._order = loader, loader.store, loader.order
         self.lock = threading.RLock()
         self.searcher, self.damaged = loaded.searcher, loaded.damaged
         self.sealed = loaded.sealed.generation if loaded.sealed else ""  # of the index in use
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self._build = Build()
-        self.vectors_ready = threading.Event()
-        self.vectors_ready.set()
-        if loaded.sealed is not None and order.dim:
-            self.vectors_ready.clear()
-            threading.Thread(
-                target=self._attach_vectors,
-                args=(loaded.searcher, loaded.sealed),
-                name="slowcat-open",
-                daemon=True,
-            ).start()
-
-    def _attach_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
-        try:
-            if not self._loader.attach_vectors(searcher, manifest):
-                self.damaged = True
-        finally:
-            self.vectors_ready.set()
 
     def change(self, change: Change) -> None:
         """Apply a change now, and also to the replacing searcher if one is being built."""
@@ -102,6 +60,9 @@ class LiveIndex:
             if self._journal is not None:
                 self._journal.append(change)
             change(self.searcher)
+
+    def is_sealed_as(self, manifest: Manifest) -> bool:
+        return self.sealed == manifest.generation
 
     def seal_due(self) -> bool:
         """Return whether the tail is large enough for a new sealed index, or the old is damaged."""
@@ -146,8 +107,7 @@ class LiveIndex:
         generation.sweep(self._loader.root, keep=manifest.generation)
 
     def _swap(self, manifest: Manifest) -> None:
-        vectors = bool(manifest.dim) and manifest.embedder == self._order.embedder
-        searcher = self._loader.open(self._loader.root / manifest.generation, vectors=vectors)
+        searcher = self._loader.open(self._loader.root / manifest.generation, manifest.embedder)
         done = 0
         while done + FEW < len(self._journal or ()):  # most of it without the lock
             for change in (self._journal or [])[done:]:
@@ -161,7 +121,6 @@ class LiveIndex:
             for change in (self._journal or [])[done:]:
                 change(searcher)
             self.searcher, self.sealed = searcher, manifest.generation
-            self.vectors_ready.set()
 
 
 def seal(build: Build, root: Path, order: SealOrder) -> Manifest:
@@ -182,7 +141,6 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
     built.mkdir(mode=0o700)
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
     builder = Builder(built, tokenizer, order.options, order.dim)
-    reading = DateLocale(zone_of(order.zone), order.language)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
     with Store.open(Path(order.store), readonly=True, options=opening) as store:
         if order.folder not in ((0, 0), store.folder_id):
@@ -190,14 +148,13 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
         with store.snapshot() as snapshot:  # later changes are made again when it is loaded
             upto, changes = snapshot.last_id(), snapshot.last_change()
             epoch = snapshot.forget_epoch()
-        for one in all_documents(store.snapshot, order.scope, reading, upto):
+        for one in all_documents(store.snapshot, order.scope, order.reading, upto):
             builder.add(one)
             yield False
         with store.snapshot() as snapshot:
             for vector in snapshot.vectors(order.embedder, order.scope) if order.dim else ():
                 builder.put_vector(vector.memory, vector.values)
                 yield False
-            write_ids(stored_ids(snapshot, order.scope), built)
         if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
             raise unread_error(len(store.quarantined))
     yield True

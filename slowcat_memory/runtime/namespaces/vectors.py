@@ -5,7 +5,7 @@ that changes loses both, and gets new ones.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -38,14 +38,6 @@ class Passage(Struct, frozen=True):
     sources: tuple[int, ...] = ()
 
 
-class EmbeddedPassage(Struct, frozen=True):
-    """An embedded passage."""
-
-    passage: Passage
-    vector: np.ndarray
-    tokens: np.ndarray | None = None
-
-
 class DocumentVectors:
     """Embeds memories and index keys, stores the vectors, and adds them to the indexes."""
 
@@ -62,6 +54,9 @@ class DocumentVectors:
         embedder = self._embedding.embedder
         if embedder is None or sends_texts_away(embedder):
             return Embedded(np.zeros((0, 0), np.float32), [])
+        return self._encode(embedder, texts)
+
+    def _encode(self, embedder: Embedder, texts: Sequence[str]) -> Embedded:
         if self._embedding.token_key:
             return cast(TokenEmbedder, embedder).encode_tokens(texts)
         return Embedded(embedder.encode(texts), [])
@@ -78,12 +73,7 @@ class DocumentVectors:
         """Make every vector that the index of a namespace lacks."""
         if self._embedding.embedder is None:
             return
-        namespace = self._namespaces.get(scope)
-        namespace.wait_vectors()
-        searcher = namespace.searcher
-        self.embed(
-            scope, list(dict.fromkeys((*searcher.missing_vectors(), *searcher.missing_keys())))
-        )
+        self.embed(scope, self._namespaces.get(scope).searcher.incomplete())
 
     def embed_all(self, scope: str, told: Told) -> None:
         """Make every vector and token vector that the store lacks. Reads the namespace.
@@ -105,27 +95,10 @@ class DocumentVectors:
                 return
             if told:
                 told("embed", start, len(wanted))
-            made = self._embed_passages(embedder, wanted[start : start + SLICE])
-            self._store_vectors(scope, space, made)
+            part = wanted[start : start + SLICE]
+            self._store_vectors(scope, space, part, self._encode(embedder, [p.text for p in part]))
         if told:
             told("embed", len(wanted), len(wanted))
-
-    def _embed_passages(
-        self, embedder: Embedder, passages: Sequence[Passage]
-    ) -> list[EmbeddedPassage]:
-        tokens = bool(self._embedding.token_key)
-        made: list[EmbeddedPassage] = []
-        for whole in (True, False):  # of a key, the tokens of its memory count
-            part = [one for one in passages if (tokens and not one.owner) is whole]
-            if not part:
-                continue
-            texts = [one.text for one in part]
-            if whole:
-                found = cast(TokenEmbedder, embedder).encode_tokens(texts)
-                made += map(EmbeddedPassage, part, found.vectors, found.tokens)
-            else:
-                made += map(EmbeddedPassage, part, embedder.encode(texts))
-        return made
 
     def _sendable(
         self, scope: str, embedder: Embedder, passages: Sequence[Passage]
@@ -137,15 +110,16 @@ class DocumentVectors:
         """
         if not sends_texts_away(embedder):
             return list(passages)
-        hidden = self._namespaces.get(scope).local_only()
+        namespace = self._namespaces.get(scope)
         with self._store.snapshot() as snapshot:
 
-            def origins(one: Passage) -> Iterator[str]:
+            def is_local(one: Passage) -> bool:
                 context = snapshot.context(scope, one.owner or one.id)
-                yield from (one.id, one.owner)
-                yield from map(chunk_id, (*one.sources, *(context.sources if context else ())))
+                turns = map(chunk_id, (*one.sources, *(context.sources if context else ())))
+                origins = namespace.fetch([one.owner or one.id, *turns])  # saved or not
+                return any(memory.local_only for memory in origins.values())
 
-            return [one for one in passages if hidden.isdisjoint(origins(one))]
+            return [one for one in passages if not is_local(one)]
 
     def _missing(self, scope: str) -> list[Passage]:
         key, token_key = self._namespaces.get(scope).space.key, self._embedding.token_key
@@ -160,22 +134,24 @@ class DocumentVectors:
             lines = (snapshot.in_context(m) for id_, m in every.items() if id_ not in done)
             return [*map(_passage_of, lines), *pointing]
 
-    def _store_vectors(self, scope: str, space: Space, made: Sequence[EmbeddedPassage]) -> None:
+    def _store_vectors(
+        self, scope: str, space: Space, passages: Sequence[Passage], made: Embedded
+    ) -> None:
         """Store vectors; the store drops those whose text has changed since it was read."""
-        namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
-        vectors, tokens = list[Vector](), list[TokenVectors]()
-        for one in made:
-            id_, of = one.passage.id, digest(one.passage.text)
-            vectors.append(Vector(scope=scope, memory=id_, values=one.vector, of=of))
-            if one.tokens is not None:
-                tokens.append(TokenVectors(scope=scope, memory=id_, values=one.tokens, of=of))
-        batch = WriteBatch(
-            vectors=tuple(vectors),
-            embedder=space.key,
-            tokens=tuple(tokens),
-            token_key=self._embedding.token_key,
+        of = [digest(one.text) for one in passages]
+        vectors = tuple(
+            Vector(scope=scope, memory=one.id, values=values, of=hashed)
+            for one, values, hashed in zip(passages, made.vectors, of, strict=True)
         )
+        tokens = tuple(
+            TokenVectors(scope=scope, memory=one.id, values=values, of=hashed)
+            for one, values, hashed in zip(passages, made.tokens, of, strict=False)
+            if not one.owner  # of a key, the tokens of its memory count
+        )
+        token_key = self._embedding.token_key
+        batch = WriteBatch(vectors=vectors, embedder=space.key, tokens=tokens, token_key=token_key)
         self._store.apply("embed", batch)
+        namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
         if namespace.space == space:
             for vector in vectors:
                 namespace.put_vector(vector.memory, vector.values, vector.of)

@@ -68,6 +68,7 @@ class Recall(Struct, eq=False, dict=True):
     Attributes:
         searcher: The namespace's index when the recall began; sealing replaces it meanwhile.
         lexical: The best by words.
+        embedded: What was embedded, by text; shared by the recalls of one query.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
         complete: Whether the whole index was searched: a part cannot show that nothing answers.
@@ -85,6 +86,7 @@ class Recall(Struct, eq=False, dict=True):
     options: RetrievalOptions
     zone: tzinfo
     searcher: Searcher
+    embedded: dict[str, Encoded | None] = {}
     lexical: Lexical | None = None
     encoded: Encoded | None = None
     turned: np.ndarray | None = None

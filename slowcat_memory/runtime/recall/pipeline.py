@@ -29,7 +29,7 @@ from slowcat_memory.index import Lexical
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory, Session
-from slowcat_memory.runtime.namespaces.embedding import Embed, Embedding
+from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.query import (
@@ -61,15 +61,13 @@ class Pipeline:
         self._zone, self._options = zone, options
         self._overviews = Overviews(store, zone, options.language)
 
-    def begin(self, namespace: Namespace, query: Query) -> Recall:
-        """Return a recall for ``run``, without any result."""
-        return Recall(namespace, query, self._options, self._zone, namespace.searcher)
+    def begin(self, query: Query, namespaces: Iterable[Namespace]) -> list[Recall]:
+        """Return recalls of a query for ``run``, without any result."""
+        options, zone, embedded = self._options, self._zone, dict[str, Encoded | None]()
+        return [Recall(one, query, options, zone, one.searcher, embedded) for one in namespaces]
 
-    def run(self, recall: Recall, *, ahead: bool = False) -> Recollection:
+    def run(self, recall: Recall) -> Recollection:
         """Run all steps of a recall.
-
-        Args:
-            ahead: The query may never be asked: no cache may keep its words.
 
         Returns:
             The hits; at stage "lexical" when there is no vector for the query.
@@ -85,17 +83,16 @@ class Pipeline:
         recall.lap("parse")
         lexical = recall.lexical = searcher.lexical(parsed.words, also=parsed.also)
         recall.lap("lexical")
-        embed = self._embedder(namespace, ahead=ahead)
         encoded = None if query.vector is None else Encoded.of(query.vector)
-        if encoded is None and embed is not None and len(searcher.dense):
-            encoded = None if recall.abandoned else _encoded(embed, parsed.meaning)
+        if encoded is None and len(searcher.dense) and not recall.abandoned:
+            encoded = self._embed(recall, parsed.meaning)
             recall.lap("embed")
         if encoded is not None and encoded.vector.any():  # else it has no direction: words must do
             recall.encoded = encoded
         if recall.abandoned:
             return Recollection(timings=recall.timings)
         if recall.encoded is not None:
-            recall.turned = self._turned(recall, recall.encoded.vector, embed)
+            recall.turned = self._turned(recall, recall.encoded.vector)
         trace = self._rank(recall, lexical)
         recall.offer(trace, namespace.fetch)
         stage: Stage = "full" if "dense" in trace.candidates.known else "lexical"
@@ -150,46 +147,39 @@ class Pipeline:
             names_speaker=bool(recall.parsed.named),
         )
 
-    def encode(self, namespace: Namespace, query: Query) -> Encoded | None:
-        """Embed a query ahead of its recall; None without a model."""
-        embed = self._embedder(namespace, ahead=False)
-        return _encoded(embed, self.begin(namespace, query).parsed.meaning)
-
     def touch(self, recalls: Iterable[Recall]) -> float:
-        """Recall with the words of each scope's latest memory; the result is thrown away.
+        """Recall with the query's words, or those of each scope's latest memory, for nothing.
 
-        No cache keeps them, and nothing of it is counted.
+        The result is thrown away, and nothing of it is counted.
 
         Returns:
             The processor time that it took, in seconds.
         """
         began = time.thread_time()
         for recall in recalls:
-            memory, text, vector = recall.namespace.hot.latest(), WARM_UP, None
+            memory, text, vector = recall.namespace.hot.latest(), recall.query.text, None
             if memory is not None:
-                text = " ".join(memory.text.split()[:WARM_WORDS])
+                text = text or " ".join(memory.text.split()[:WARM_WORDS])
                 # Embedding may cost somebody else something, unless the model is our own.
                 vector = None if self._embedding.is_own else recall.searcher.vector(memory.id)
+            text = text or WARM_UP
             recall.query = replace(recall.query, text=text, vector=vector, floor=0.0, local=True)
-            self.run(recall, ahead=True)
+            self.run(recall)
         return time.thread_time() - began
-
-    def _withheld(self, recall: Recall) -> frozenset[str]:
-        """Return the ids of local-only memories for a remote LLM: they do not even answer."""
-        local_only = frozenset() if recall.query.local else recall.namespace.local_only()
-        if local_only:
-            self._metrics.count("local_only_withheld")
-        return local_only
 
     # ------------------------------------------------------------------- embed
 
-    def _embedder(self, namespace: Namespace, *, ahead: bool) -> Embed | None:
-        """Return the model, if the namespace's vectors are of its space."""
-        if namespace.space != self._embedding.space:
+    def _embed(self, recall: Recall, text: str) -> Encoded | None:
+        """Embed a text, if there is a model and the namespace's vectors are of its space."""
+        embed = self._embedding.query
+        if embed is None or recall.namespace.space != self._embedding.space:
             return None
-        return self._embedding.passing if ahead else self._embedding.query
+        if text not in recall.embedded:
+            value = embed(text)
+            recall.embedded[text] = None if value is None else Encoded.of(value)
+        return recall.embedded[text]
 
-    def _turned(self, recall: Recall, own: np.ndarray, embed: Embed | None) -> np.ndarray:
+    def _turned(self, recall: Recall, own: np.ndarray) -> np.ndarray:
         """Return the query's vector, shifted towards those of the last two turns."""
         weight = self._options.ask.dialogue
         vectors = list[np.ndarray]()
@@ -197,7 +187,7 @@ class Pipeline:
             if turn.memory:  # a stored turn has its vector in the index
                 vector = recall.searcher.vector(turn.memory)
             else:
-                made = _encoded(embed, turn.text)
+                made = self._embed(recall, turn.text)
                 vector = None if made is None else made.vector
             if vector is not None:
                 vectors.append(vector)
@@ -212,11 +202,13 @@ class Pipeline:
         """Propose candidates and put them into order."""
         searcher, parsed, options = recall.searcher, recall.parsed, self._options
         own = recall.encoded.vector if recall.encoded else None
+        if not recall.query.local and searcher.has_local:
+            self._metrics.count("local_only_withheld")
         candidates = searcher.candidates(
             lexical,
             recall.turned,
-            self._withheld(recall),
             None if recall.turned is own else own,
+            local=recall.query.local,  # for a remote LLM, local-only memories do not even answer
             talk=recall.query.talk or parsed.about_talk,
             visible=recall.query.exclude,
         )
@@ -255,11 +247,6 @@ class Pipeline:
             vectors = snapshot.tokens(space, recall.namespace.scope, ids)
         similarity[best] = maxsim(tokens, vectors)
         return similarity
-
-
-def _encoded(embed: Embed | None, text: str) -> Encoded | None:
-    value = embed(text) if embed else None
-    return None if value is None else Encoded.of(value)
 
 
 # ------------------------------------------------------------------- overviews

@@ -381,7 +381,6 @@ class Recollection(Struct, frozen=True, kw_only=True):
         unchanged: It asks for a change of the memory and is no command: the block says so.
         asks_time: It asks for the time, or for what depends on it.
         packed: The block of just these hits, if it was written ahead.
-        ticket: Of a recall by another process, which keeps its trace; 0 otherwise.
     """
 
     hits: list[Hit] = []
@@ -395,7 +394,6 @@ class Recollection(Struct, frozen=True, kw_only=True):
     unchanged: bool = False
     asks_time: bool = False
     packed: Packed | None = None
-    ticket: int = 0
 
 
 def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:

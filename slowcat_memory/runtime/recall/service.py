@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import cache
 from typing import Any
 
@@ -29,10 +29,8 @@ from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.query import recall_gate
 from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
-from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
@@ -105,7 +103,7 @@ class Retrieval:
         """
         self._look_soon = look_soon
         self._namespaces, self._indexer = namespaces, indexer
-        self._metrics, self._page_cache, self._embedding = metrics, page_cache, embedding
+        self._metrics, self._page_cache = metrics, page_cache
         self._options, self.writer = options, BlockWriter(zone, tokenizer, options)
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
@@ -174,7 +172,7 @@ class Retrieval:
         Also indexes the turns before, so that the turn that comes does not wait beside that.
 
         Args:
-            query: Its scopes and time; not its words.
+            query: Without words, it is asked for those of the latest memory.
 
         Returns:
             The processor time it takes, in seconds; None if no scope is loaded.
@@ -192,7 +190,8 @@ class Retrieval:
         need = self._need(query)
         if not need.query:
             return self._skipped(need)
-        return self.run(self._gated(query, need))
+        query = self._named(self._gated(query, need))
+        return self._run_each(self._recalls(query, [query.scope]))
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
@@ -201,42 +200,11 @@ class Retrieval:
         scopes = self._readable(query)
         recalls = self._recalls(self._named(query), scopes)
         for recall in recalls:
-            recall.namespace.wait_vectors()
             recall.namespace.finish_opening()
         if not recalls:
             return Recollection()
         with self._while_recalling():
             return self._indexer.talk.submit(self._run_each, recalls).result()
-
-    def run(self, query: Query) -> Recollection:
-        """Recall in the query's own scope, without a gate, on the caller's thread."""
-        return self._run_each(self._recalls(self._named(query), [query.scope]))
-
-    def rehearse(self, query: Query) -> None:
-        """Recall and throw the result away, on the caller's thread: what it needs is made then.
-
-        Nothing of it is counted, and no cache keeps its words. Only a model in this process embeds
-        them.
-        """
-        if not self._embedding.is_own:
-            query = replace(query, vector=np.zeros(1, np.float32))
-        (recall,) = self._recalls(query, [query.scope])
-        self._pipeline.run(recall, ahead=True)
-
-    def encode(self, query: Query) -> Encoded | None:
-        """Embed a query ahead of its recall, for ``Query.vector``, on the caller's thread.
-
-        None without a model, and for guests.
-        """
-        if self._namespaces.is_guests(query.scope):
-            return None
-        namespace = self._namespaces.get(query.scope)
-        with self._while_recalling():
-            return self._pipeline.encode(namespace, query)
-
-    def pack(self, found: Recollection, now: datetime) -> Packed:
-        """Return the block for the LLM, in its budget; long memories are cut to the query."""
-        return self.writer.pack(found, now)
 
     # ------------------------------------------------------------------- before a recall
 
@@ -251,7 +219,7 @@ class Retrieval:
 
     def _recalls(self, query: Query, scopes: Sequence[str]) -> list[Recall]:
         """Return a recall in each of the scopes; one that is not loaded is loaded."""
-        return [self._pipeline.begin(self._namespaces.get(scope), query) for scope in scopes]
+        return self._pipeline.begin(query, map(self._namespaces.get, scopes))
 
     def _need(self, query: Query) -> Need:
         """Return what a turn needs; names are what is one in a scope that is loaded."""
@@ -319,7 +287,6 @@ class Retrieval:
         self._users.load(scope)
         namespace = self._namespaces.get(scope)
         namespace.finish_opening()  # what is over must be known before anything is offered
-        namespace.local_only()  # reads all memories: now, while no turn waits
 
     # ------------------------------------------------------------------- recalls begun ahead
 
@@ -349,19 +316,16 @@ class Retrieval:
     # ------------------------------------------------------------------- running and merging
 
     def _run_each(self, recalls: Sequence[Recall], ahead: bool = False) -> Recollection:
-        """Run recalls of one query. No cache keeps the words of one ahead: they may never be said.
-
-        With one ahead, the block is written too.
-        """
+        """Run recalls of one query; ahead of its turn, the block is written too."""
         every, query = list[Recollection](), recalls[0].query
         with self._while_recalling():
             for recall in recalls:
                 try:
-                    every.append(self._pipeline.run(recall, ahead=ahead))
+                    every.append(self._pipeline.run(recall))
                 finally:
                     self._page_cache.recalled()
             merged = self._conclude(query, every)
-        return replace(merged, packed=self.pack(merged, query.now)) if ahead else merged
+        return replace(merged, packed=self.writer.pack(merged, query.now)) if ahead else merged
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
         merged = found[0] if len(found) == 1 else merge(found, query, self._options)

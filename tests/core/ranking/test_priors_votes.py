@@ -6,6 +6,7 @@ import pytest
 from slowcat_memory.core.ranking.score import Candidates, RankOptions, Row, votes
 from slowcat_memory.index.format import Pointer
 from slowcat_memory.index.vectors.key_view import KeyView
+from slowcat_memory.index.vectors.vector_view import VectorView
 from tests.support.ranked import ranked
 
 CHANCE = np.random.default_rng(3)
@@ -41,7 +42,8 @@ def test_votes_more_for_a_memory_never_puts_it_further_behind() -> None:
 
 
 def test_votes_the_index_adds_up_what_the_like_was_judged() -> None:
-    view, dim = KeyView("asked", 8), 8
+    dim = 8
+    view = KeyView("asked", VectorView(dim))
     rows = np.eye(dim, dtype=np.float32)
     like = (rows[0] * 0.9 + rows[1] * np.sqrt(1 - 0.81)).astype(np.float32)
     told = [

@@ -137,7 +137,6 @@ def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
     again = HashEmbedder(name="a")
     engine = opened(again)
     again.encode = lambda texts: pytest.fail("its own vectors are still there")  # type: ignore[method-assign]
-    engine.wiring.namespaces.get("anna").wait_vectors()
     engine.upkeep.embed("anna")
     assert all(cosines(engine))
 

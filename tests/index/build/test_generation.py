@@ -72,11 +72,6 @@ def published(root: Path, said: Oracle) -> Manifest:
     )
 
 
-def checked(root: Path, manifest: Manifest) -> Path:
-    sealed.check(root, manifest, vectors=True)
-    return sealed.check(root, manifest, vectors=False)
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
     """An index that tests may read, not change."""
@@ -87,7 +82,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
 def test_generation_what_was_sealed_answers_like_an_index_from_scratch(
     index: tuple[Path, Manifest],
 ) -> None:
-    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(*index))
+    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, sealed.check(*index))
     check_equal(made, oracle(), "dog he cat barks")
     assert made.sealed_count == 5 and made.tail_count == 0
     assert [made.has_vector(f"chunk/{n}") for n in range(5)] == [True] * 4 + [False]
@@ -97,7 +92,7 @@ def test_generation_what_was_sealed_answers_like_an_index_from_scratch(
 
 
 def test_generation_vectors_of_another_space_are_left_out(index: tuple[Path, Manifest]) -> None:
-    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, checked(*index), sealed_vectors=False)
+    made = Searcher(TOKENS, OPTIONS, EMBEDDER.dim, sealed.check(*index), vectors=False)
     assert len(made.dense) == 0
     check_equal(made, oracle(), "dog")
 
@@ -129,9 +124,9 @@ def test_generation_every_damaged_file_is_noticed(tmp_path: Path) -> None:
             if damage is not None:
                 path.write_bytes(damage)
             with pytest.raises(IndexDamagedError, match=file.name):
-                checked(tmp_path, manifest)
+                sealed.check(tmp_path, manifest)
         path.write_bytes(whole)
-    checked(tmp_path, manifest)
+    sealed.check(tmp_path, manifest)
 
 
 def _flipped(whole: bytes) -> bytes:
@@ -146,7 +141,7 @@ def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
     published(tmp_path, oracle())
     sweep(tmp_path, keep=manifest.generation)
     assert [entry.name for entry in tmp_path.iterdir()] == [manifest.generation]
-    checked(tmp_path, manifest)
+    sealed.check(tmp_path, manifest)
     sweep(tmp_path)
     assert list(tmp_path.iterdir()) == []
     sweep(tmp_path / "never made")

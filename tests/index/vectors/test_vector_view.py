@@ -128,15 +128,6 @@ def test_vector_view_the_form_follows_the_number_of_vectors() -> None:
     assert form(1_000_000, 7) == "Flat"  # codes are of four dimensions each
 
 
-def test_vector_view_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
-    view = VectorView(DIM)
-    view.put(1, unit(10))
-    assert view.remove(2) is None
-    view.renumber(3, 9)
-    view.attach(opened(tmp_path, {number: unit(number) for number in range(5)}, DIM))
-    check_equal(view, {0: unit(0), 1: unit(10), 4: unit(4), 9: unit(3)}, unit(7))
-
-
 @pytest.mark.parametrize("count", [1, 255, 256, 257, 600])
 def test_vector_view_the_tail_grows(count: int) -> None:
     view, vectors = VectorView(DIM), {number * 3: unit(number) for number in range(count)}

@@ -189,7 +189,8 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
                          derived_from=(("anna", "fact/1"),))  # fmt: skip
     engine.notes.put(correction)
     engine.flush(indexed=True)
-    hidden = engine.wiring.namespaces.get("anna").local_only()
+    with engine.snapshot() as snapshot:
+        hidden = {one.id for one in snapshot.memories("anna") if one.local_only}
     assert {chunk_id(told), "fact/1", "note/1"} <= hidden
     told: list[tuple[str, int, int]] = []
     engine.upkeep.embed("anna", progress=lambda *what: told.append(what))

@@ -44,7 +44,7 @@ def said(n: int) -> str:
 def recalls(engine: MemoryEngine) -> None:
     for n in range(RECALLS):
         query = Query(text=said(n), scope="anna", now=engine.clock())
-        assert engine.wiring.retrieval.run(query).stage == "full"
+        assert engine.wiring.retrieval.answer(query).stage == "full"
 
 
 def test_cpu_spent_no_other_thread_works_while_one_recalls(engine: MemoryEngine) -> None:

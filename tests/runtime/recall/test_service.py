@@ -154,7 +154,9 @@ def test_retrieval_a_query_embedded_ahead_finds_the_same(
 ) -> None:
     retrieval = engine.wiring.retrieval_of(LOUD)
     for text in QUESTIONS:
-        ahead = retrieval.encode(asked(text))
+        recalls = retrieval._recalls(asked(text), [asked(text).scope])
+        retrieval._run_each(recalls)
+        ahead = recalls[0].encoded
         assert (ahead is None) == (embedder is None)
         now, then = retrieval.search(asked(text)), retrieval.search(asked(text, vector=ahead))
         assert now.hits == then.hits
