@@ -125,10 +125,7 @@ class PageContext:
 
     def talks(self, scope: str, snapshot: Snapshot) -> list[Session]:
         """Return a scope's conversations, the latest spoken first; read again when one goes on."""
-        try:
-            at = snapshot.settled_epoch(), snapshot.last_id()
-        except StoreError:  # sessions go just now
-            at = snapshot.number, 0
+        at = snapshot.forget_epoch(), snapshot.last_id()
         with self._viewing:
             if scope not in self._talks or self._talks[scope][0] != at:
                 found = [one for one in snapshot.sessions(scope) if one.turns]
