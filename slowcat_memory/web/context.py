@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import present_name, renamed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Memory as Record
 from slowcat_memory.records import Session
 from slowcat_memory.runtime.namespaces.registry import check_scope
