@@ -38,7 +38,6 @@ from slowcat_memory.processor.neighbours import (
     PipelineNeighbours,
     base_url,
     find_neighbours,
-    is_second,
     locate,
 )
 from slowcat_memory.processor.owned_messages import OwnedMessages
@@ -316,8 +315,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if not self._config.memory.use_contextual:
             return
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
-        if is_second(self, pipeline):
-            return
         self._neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(
             self._neighbours, self._messages, self._owned, self._warming, self._guard
@@ -337,11 +334,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await self._place_head()
         self._silence_task = self.create_task(live.watch_silence(), "silence")
         self._guard.run(observe, setup.pipeline_worker, live.activity)
-
-    @property
-    def remembers(self) -> tuple[str, str]:
-        """The store and the namespace."""
-        return str(self._config.folder), self._scope
 
     async def _begin(self) -> LiveConversation:
         engine = await self._engine_handle.open()
