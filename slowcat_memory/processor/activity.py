@@ -18,28 +18,8 @@ from typing import Any
 
 from loguru import logger
 from msgspec import Struct
-from pipecat.frames.frames import (
-    BotSpeakingFrame,
-    BotStartedSpeakingFrame,
-    BotStoppedSpeakingFrame,
-    EagerEndOfTurnCancelFrame,
-    Frame,
-    FunctionCallCancelFrame,
-    FunctionCallInProgressFrame,
-    FunctionCallResultFrame,
-    InterimTranscriptionFrame,
-    InterruptionFrame,
-    LLMContextFrame,
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMTextFrame,
-    TranscriptionFrame,
-    UserSpeakingFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
+from pipecat.frames import frames
+from pipecat.frames.frames import Frame, LLMContextFrame
 from pipecat.observers.base_observer import BaseObserver, FramePushed
 from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
@@ -72,26 +52,26 @@ class Effect(Struct, frozen=True):
 
 
 TABLE: dict[type[Frame], Effect] = {
-    VADUserStartedSpeakingFrame: Effect(begins=VOICE, voice=True),
-    UserSpeakingFrame: Effect(continues=VOICE),
-    VADUserStoppedSpeakingFrame: Effect(ends=VOICE, voice=False),
-    UserStartedSpeakingFrame: Effect(begins=TURN, voice=True),
-    InterimTranscriptionFrame: Effect(begins=TURN),
-    TranscriptionFrame: Effect(begins=TURN),
+    frames.VADUserStartedSpeakingFrame: Effect(begins=VOICE, voice=True),
+    frames.UserSpeakingFrame: Effect(continues=VOICE),
+    frames.VADUserStoppedSpeakingFrame: Effect(ends=VOICE, voice=False),
+    frames.UserStartedSpeakingFrame: Effect(begins=TURN, voice=True),
+    frames.InterimTranscriptionFrame: Effect(begins=TURN),
+    frames.TranscriptionFrame: Effect(begins=TURN),
     # It comes after the context of its turn.
-    UserStoppedSpeakingFrame: Effect(ends=TURN, voice=False),
+    frames.UserStoppedSpeakingFrame: Effect(ends=TURN, voice=False),
     LLMContextFrame: Effect(begins=LLM),
-    LLMFullResponseStartFrame: Effect(begins=LLM),
-    LLMTextFrame: Effect(continues=LLM),
-    LLMFullResponseEndFrame: Effect(ends=LLM),
-    InterruptionFrame: Effect(ends=LLM),
-    EagerEndOfTurnCancelFrame: Effect(ends=LLM),
-    BotStartedSpeakingFrame: Effect(begins=BOT),
-    BotSpeakingFrame: Effect(continues=BOT),
-    BotStoppedSpeakingFrame: Effect(ends=BOT),
-    FunctionCallInProgressFrame: Effect(begins=TOOL),
-    FunctionCallResultFrame: Effect(ends=TOOL),
-    FunctionCallCancelFrame: Effect(ends=TOOL),
+    frames.LLMFullResponseStartFrame: Effect(begins=LLM),
+    frames.LLMTextFrame: Effect(continues=LLM),
+    frames.LLMFullResponseEndFrame: Effect(ends=LLM),
+    frames.InterruptionFrame: Effect(ends=LLM),
+    frames.EagerEndOfTurnCancelFrame: Effect(ends=LLM),
+    frames.BotStartedSpeakingFrame: Effect(begins=BOT),
+    frames.BotSpeakingFrame: Effect(continues=BOT),
+    frames.BotStoppedSpeakingFrame: Effect(ends=BOT),
+    frames.FunctionCallInProgressFrame: Effect(begins=TOOL),
+    frames.FunctionCallResultFrame: Effect(ends=TOOL),
+    frames.FunctionCallCancelFrame: Effect(ends=TOOL),
 }
 
 
@@ -218,10 +198,10 @@ def _once() -> dict[str, Any]:
 
 
 _TURN_FRAMES = (
-    VADUserStartedSpeakingFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
-    InterruptionFrame,
+    frames.VADUserStartedSpeakingFrame,
+    frames.UserStartedSpeakingFrame,
+    frames.UserStoppedSpeakingFrame,
+    frames.InterruptionFrame,
     LLMContextFrame,
 )
 
@@ -249,10 +229,10 @@ class Warming:
         if not issubclass(kind, _TURN_FRAMES):
             return
         self.stop()
-        if issubclass(kind, (LLMContextFrame, InterruptionFrame)):
+        if issubclass(kind, (LLMContextFrame, frames.InterruptionFrame)):
             self._llm_answers = issubclass(kind, LLMContextFrame)
         else:
-            self._user_speaks = not issubclass(kind, UserStoppedSpeakingFrame)
+            self._user_speaks = not issubclass(kind, frames.UserStoppedSpeakingFrame)
 
     def answer_ended(self) -> None:
         """Mark the end of the agent's turn."""

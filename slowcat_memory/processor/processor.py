@@ -1,6 +1,6 @@
 """The Pipecat processor: the application's API and its lifecycle: setup, frames, cleanup.
 
-``turn`` handles user turns; ``frames`` logs turns whose frame never arrives here, when the user
+``turn`` handles user turns; ``conversation`` logs turns whose frame never arrives here, when the user
 aggregator reports them.
 """
 
@@ -24,7 +24,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.processor.activity import Warming, observe
 from slowcat_memory.processor.context_messages import ContextMessages
-from slowcat_memory.processor.conversation import LiveConversation
+from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
 from slowcat_memory.processor.engine_handle import (
     EngineHandle,
     Overrides,
@@ -32,7 +32,6 @@ from slowcat_memory.processor.engine_handle import (
     conversation_config,
     frame_processor_arguments,
 )
-from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.neighbours import (
     Locality,
     PipelineNeighbours,
