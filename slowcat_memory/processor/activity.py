@@ -9,8 +9,6 @@ activity whose last frame was lost (``GateOptions.lost_s``).
 
 import asyncio
 import hashlib
-import inspect
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -88,8 +86,7 @@ class Activity:
         self.on_voice: Callable[[bool], object] = lambda speaks: None
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
-        self._seen: set[int] = set()
-        self._order: deque[int] = deque()
+        self._seen: dict[int, None] = {}
         self._question: asyncio.TimerHandle | None = None
         self._over = False
 
@@ -150,19 +147,19 @@ class Activity:
         """Return whether a frame was seen: each processor that it passes pushes it again."""
         if frame.id in self._seen:
             return True
-        self._seen.add(frame.id)
-        self._order.append(frame.id)
-        if len(self._order) > REMEMBERED:
-            self._seen.discard(self._order.popleft())
+        self._seen[frame.id] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
         return False
 
 
 class ActivityObserver(BaseObserver):
     """Passes a pipeline's frames to an ``Activity``."""
 
+    observe_every_push = False  # each frame once; since Pipecat 1.12
+
     def __init__(self, activity: Activity) -> None:
-        """Observe each frame once, where Pipecat supports that."""
-        super().__init__(**_once())
+        super().__init__()
         self._activity = activity
 
     async def on_push_frame(self, data: FramePushed) -> None:
@@ -189,12 +186,6 @@ def _asks_nobody(frame: Frame, direction: FrameDirection, source: Any) -> bool:
         and isinstance(source, LLMAssistantAggregator)
         and direction is FrameDirection.DOWNSTREAM
     )
-
-
-def _once() -> dict[str, Any]:
-    parameters: Callable[..., Any] = BaseObserver.__init__
-    known = "observe_every_push" in inspect.signature(parameters).parameters
-    return {"observe_every_push": False} if known else {}  # since Pipecat 1.12
 
 
 _TURN_FRAMES = (
