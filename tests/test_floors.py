@@ -22,7 +22,7 @@ HOMES = {
     "lmdb": ("store",),
     "faiss": ("index",),
     "bm25s": ("index",),
-    "openai": ("providers.llm.http", "providers.llm.openai", "providers.embedding.endpoint"),
+    "openai": ("providers.llm.http", "providers.llm.openai", "providers.embedding.factory"),
     "json_repair": ("providers.llm.reply_parsing",),
     "onnxruntime": ("providers",),
     "tokenizers": ("providers",),

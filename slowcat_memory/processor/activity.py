@@ -9,8 +9,6 @@ activity whose last frame was lost (``GateOptions.lost_s``).
 
 import asyncio
 import hashlib
-import inspect
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -18,28 +16,8 @@ from typing import Any
 
 from loguru import logger
 from msgspec import Struct
-from pipecat.frames.frames import (
-    BotSpeakingFrame,
-    BotStartedSpeakingFrame,
-    BotStoppedSpeakingFrame,
-    EagerEndOfTurnCancelFrame,
-    Frame,
-    FunctionCallCancelFrame,
-    FunctionCallInProgressFrame,
-    FunctionCallResultFrame,
-    InterimTranscriptionFrame,
-    InterruptionFrame,
-    LLMContextFrame,
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMTextFrame,
-    TranscriptionFrame,
-    UserSpeakingFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
+from pipecat.frames import frames
+from pipecat.frames.frames import Frame, LLMContextFrame
 from pipecat.observers.base_observer import BaseObserver, FramePushed
 from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
@@ -72,26 +50,26 @@ class Effect(Struct, frozen=True):
 
 
 TABLE: dict[type[Frame], Effect] = {
-    VADUserStartedSpeakingFrame: Effect(begins=VOICE, voice=True),
-    UserSpeakingFrame: Effect(continues=VOICE),
-    VADUserStoppedSpeakingFrame: Effect(ends=VOICE, voice=False),
-    UserStartedSpeakingFrame: Effect(begins=TURN, voice=True),
-    InterimTranscriptionFrame: Effect(begins=TURN),
-    TranscriptionFrame: Effect(begins=TURN),
+    frames.VADUserStartedSpeakingFrame: Effect(begins=VOICE, voice=True),
+    frames.UserSpeakingFrame: Effect(continues=VOICE),
+    frames.VADUserStoppedSpeakingFrame: Effect(ends=VOICE, voice=False),
+    frames.UserStartedSpeakingFrame: Effect(begins=TURN, voice=True),
+    frames.InterimTranscriptionFrame: Effect(begins=TURN),
+    frames.TranscriptionFrame: Effect(begins=TURN),
     # It comes after the context of its turn.
-    UserStoppedSpeakingFrame: Effect(ends=TURN, voice=False),
+    frames.UserStoppedSpeakingFrame: Effect(ends=TURN, voice=False),
     LLMContextFrame: Effect(begins=LLM),
-    LLMFullResponseStartFrame: Effect(begins=LLM),
-    LLMTextFrame: Effect(continues=LLM),
-    LLMFullResponseEndFrame: Effect(ends=LLM),
-    InterruptionFrame: Effect(ends=LLM),
-    EagerEndOfTurnCancelFrame: Effect(ends=LLM),
-    BotStartedSpeakingFrame: Effect(begins=BOT),
-    BotSpeakingFrame: Effect(continues=BOT),
-    BotStoppedSpeakingFrame: Effect(ends=BOT),
-    FunctionCallInProgressFrame: Effect(begins=TOOL),
-    FunctionCallResultFrame: Effect(ends=TOOL),
-    FunctionCallCancelFrame: Effect(ends=TOOL),
+    frames.LLMFullResponseStartFrame: Effect(begins=LLM),
+    frames.LLMTextFrame: Effect(continues=LLM),
+    frames.LLMFullResponseEndFrame: Effect(ends=LLM),
+    frames.InterruptionFrame: Effect(ends=LLM),
+    frames.EagerEndOfTurnCancelFrame: Effect(ends=LLM),
+    frames.BotStartedSpeakingFrame: Effect(begins=BOT),
+    frames.BotSpeakingFrame: Effect(continues=BOT),
+    frames.BotStoppedSpeakingFrame: Effect(ends=BOT),
+    frames.FunctionCallInProgressFrame: Effect(begins=TOOL),
+    frames.FunctionCallResultFrame: Effect(ends=TOOL),
+    frames.FunctionCallCancelFrame: Effect(ends=TOOL),
 }
 
 
@@ -108,8 +86,7 @@ class Activity:
         self.on_voice: Callable[[bool], object] = lambda speaks: None
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
-        self._seen: set[int] = set()
-        self._order: deque[int] = deque()
+        self._seen: dict[int, None] = {}
         self._question: asyncio.TimerHandle | None = None
         self._over = False
 
@@ -170,19 +147,19 @@ class Activity:
         """Return whether a frame was seen: each processor that it passes pushes it again."""
         if frame.id in self._seen:
             return True
-        self._seen.add(frame.id)
-        self._order.append(frame.id)
-        if len(self._order) > REMEMBERED:
-            self._seen.discard(self._order.popleft())
+        self._seen[frame.id] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
         return False
 
 
 class ActivityObserver(BaseObserver):
     """Passes a pipeline's frames to an ``Activity``."""
 
+    observe_every_push = False  # each frame once; since Pipecat 1.12
+
     def __init__(self, activity: Activity) -> None:
-        """Observe each frame once, where Pipecat supports that."""
-        super().__init__(**_once())
+        super().__init__()
         self._activity = activity
 
     async def on_push_frame(self, data: FramePushed) -> None:
@@ -211,17 +188,11 @@ def _asks_nobody(frame: Frame, direction: FrameDirection, source: Any) -> bool:
     )
 
 
-def _once() -> dict[str, Any]:
-    parameters: Callable[..., Any] = BaseObserver.__init__
-    known = "observe_every_push" in inspect.signature(parameters).parameters
-    return {"observe_every_push": False} if known else {}  # since Pipecat 1.12
-
-
 _TURN_FRAMES = (
-    VADUserStartedSpeakingFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
-    InterruptionFrame,
+    frames.VADUserStartedSpeakingFrame,
+    frames.UserStartedSpeakingFrame,
+    frames.UserStoppedSpeakingFrame,
+    frames.InterruptionFrame,
     LLMContextFrame,
 )
 
@@ -249,10 +220,10 @@ class Warming:
         if not issubclass(kind, _TURN_FRAMES):
             return
         self.stop()
-        if issubclass(kind, (LLMContextFrame, InterruptionFrame)):
+        if issubclass(kind, (LLMContextFrame, frames.InterruptionFrame)):
             self._llm_answers = issubclass(kind, LLMContextFrame)
         else:
-            self._user_speaks = not issubclass(kind, UserStoppedSpeakingFrame)
+            self._user_speaks = not issubclass(kind, frames.UserStoppedSpeakingFrame)
 
     def answer_ended(self) -> None:
         """Mark the end of the agent's turn."""

@@ -92,40 +92,19 @@ def conversation_config(
     Raises:
         ConfigError: It is wrong, or the engine or the fleet would not use all that is given.
     """
+    given = sorted(name for name in _FIELDS if overrides.get(name) is not None)
     if engine is not None and fleet is not None:
         raise ConfigError("engine= and fleet= are both given", hint="Give one of them")
     if engine is not None:
-        return config_of(engine, config, overrides)
-    if fleet is not None:
-        return config_of_fleet(fleet, config, overrides)
-    return load_config(config, overrides)
-
-
-def config_of(
-    engine: MemoryEngine, config: Config | str | Path | None, overrides: Mapping[str, Any]
-) -> Config:
-    """Return the configuration of an engine that the application shares.
-
-    Raises:
-        ConfigError: The application also gives values that the engine would not use.
-    """
-    hint = "Give them to the engine: MemoryEngine(config)"
-    if given := sorted(name for name in _FIELDS if overrides.get(name) is not None):
-        raise ConfigError(f"{', '.join(given)} cannot be set beside engine=", hint=hint)
-    if config is not None and load_config(config, {}) != engine.config:
-        raise ConfigError("config= differs from the configuration of engine=", hint=hint)
-    return engine.config
-
-
-def config_of_fleet(
-    fleet: "Fleet", config: Config | str | Path | None, overrides: Mapping[str, Any]
-) -> Config:
-    """Return the configuration of a conversation in a fleet: the fleet's own, if none is given.
-
-    Raises:
-        ConfigError: The application also names a store.
-    """
-    if overrides.get("path") is not None:
+        hint = "Give them to the engine: MemoryEngine(config)"
+        if given:
+            raise ConfigError(f"{', '.join(given)} cannot be set beside engine=", hint=hint)
+        if config is not None and load_config(config, {}) != engine.config:
+            raise ConfigError("config= differs from the configuration of engine=", hint=hint)
+        return engine.config
+    if fleet is None:
+        return load_config(config, overrides)
+    if "path" in given:
         hint = "A fleet's copies are in the folder of [fleet] cache"
         raise ConfigError("path cannot be set beside fleet=", hint=hint)
     config = load_config(fleet.config if config is None else config, overrides)

@@ -132,32 +132,6 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
     return f"{wrong} {RIGHT}"
 
 
-def is_second(memory: Any, pipeline: Any) -> bool:
-    """Return whether a memory comes behind another one of the same user, and warn if it does.
-
-    The second one is to do nothing. Memories in different branches of a parallel pipeline may hear
-    different conversations: both work, with a warning by the latter.
-    """
-    places = Places(pipeline)
-    for other in places.of_kind(type(memory)):
-        if other is memory:
-            break
-        if other.remembers != memory.remembers:
-            continue
-        whose = f"{other} in the same pipeline remembers for {memory.remembers[1]!r} already"
-        if places.precedes(other, memory):
-            logger.warning(
-                f"{memory}: {whose}, so this one does nothing; remove one of them, or give it "
-                "another user_id"
-            )
-            return True
-        logger.warning(
-            f"{memory}: {whose}, in another branch: what both hear is stored twice; put one "
-            "memory before the branches, behind the user aggregator"
-        )
-    return False
-
-
 REMIND = timedelta(days=1)
 # Pipecat's classes by which an aggregator holds its LLM for summaries.
 _HOLDERS = ("Params", "LLMContextSummarizer", "SummarizationConfig", "SummaryConfig")

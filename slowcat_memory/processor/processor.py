@@ -1,6 +1,6 @@
 """The Pipecat processor: the application's API and its lifecycle: setup, frames, cleanup.
 
-``turn`` handles user turns; ``frames`` logs turns whose frame never arrives here, when the user
+``turn`` handles user turns; ``conversation`` logs turns whose frame never arrives here, when the user
 aggregator reports them.
 """
 
@@ -24,7 +24,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.processor.activity import Warming, observe
 from slowcat_memory.processor.context_messages import ContextMessages
-from slowcat_memory.processor.conversation import LiveConversation
+from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
 from slowcat_memory.processor.engine_handle import (
     EngineHandle,
     Overrides,
@@ -32,13 +32,11 @@ from slowcat_memory.processor.engine_handle import (
     conversation_config,
     frame_processor_arguments,
 )
-from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.neighbours import (
     Locality,
     PipelineNeighbours,
     base_url,
     find_neighbours,
-    is_second,
     locate,
 )
 from slowcat_memory.processor.owned_messages import OwnedMessages
@@ -316,8 +314,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if not self._config.memory.use_contextual:
             return
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
-        if is_second(self, pipeline):
-            return
         self._neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(
             self._neighbours, self._messages, self._owned, self._warming, self._guard
@@ -337,11 +333,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await self._place_head()
         self._silence_task = self.create_task(live.watch_silence(), "silence")
         self._guard.run(observe, setup.pipeline_worker, live.activity)
-
-    @property
-    def remembers(self) -> tuple[str, str]:
-        """The store and the namespace."""
-        return str(self._config.folder), self._scope
 
     async def _begin(self) -> LiveConversation:
         engine = await self._engine_handle.open()

@@ -9,6 +9,7 @@ Pipecat's summarizer. Messages are Pipecat's plain dicts; anything else among th
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate, compress
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -338,36 +339,20 @@ def trimmed(
         messages: Oldest first, the user's new message among the last.
         reserved: Tokens to leave free.
     """
-    if not (options.exchanges or options.max_tokens):
-        return None
     starts = [at for at, one in enumerate(messages) if _role(one) == "user"]
-    if not starts:
+    if not starts or not (options.exchanges or options.max_tokens):
         return None
-    first = starts[-options.exchanges] if 0 < options.exchanges < len(starts) else 0
+    starts[0] = 0
+    starts = starts[-options.exchanges :]  # all, for 0
+    lasting = [_role(one) in INSTRUCTIONS for one in messages]
     if options.max_tokens:
-        first = _fitting(messages, [at for at in starts if at > first], first, options, reserved)
-    stay = [one for at, one in enumerate(messages) if at >= first or _role(one) in INSTRUCTIONS]
+        sizes = [*map(_tokens, messages)]
+        room = options.max_tokens - reserved - sum(compress(sizes, lasting))
+        passing = [0 if lasts else size for size, lasts in zip(sizes, lasting, strict=True)]
+        behind = [*accumulate(reversed(passing))][::-1]
+        starts = [at for at in starts if behind[at] <= room] or starts[-1:]
+    stay = [one for at, one in enumerate(messages) if at >= starts[0] or lasting[at]]
     return stay if len(stay) < len(messages) else None
-
-
-def _fitting(
-    messages: Sequence[Message],
-    starts: Sequence[int],
-    first: int,
-    options: ContextOptions,
-    reserved: int,
-) -> int:
-    """Return the first start from which everything fits; else the last one."""
-    sizes = [_tokens(one) for one in messages]
-    always = sum(n for at, n in enumerate(sizes[:first]) if _role(messages[at]) in INSTRUCTIONS)
-    used = always + sum(sizes[first:]) + reserved
-    for start in starts:
-        if used <= options.max_tokens:
-            break
-        between = range(first, start)
-        used -= sum(sizes[at] for at in between if _role(messages[at]) not in INSTRUCTIONS)
-        first = start
-    return first
 
 
 def _role(message: Message) -> Any:

@@ -25,8 +25,8 @@ from pipecat.services.llm_service import LLMService
 from pipecat.tests.utils import SleepFrame, run_test
 from pipecat.utils.time import time_now_iso8601
 
-from slowcat_memory.processor.neighbours import Places, find_neighbours, is_second
-from tests.support.memories import engine_of, ledger, remember, said, turns
+from slowcat_memory.processor.neighbours import Places, find_neighbours
+from tests.support.memories import engine_of, ledger, remember, turns
 from tests.support.processors import (
     MAX,
     QUESTION,
@@ -171,24 +171,11 @@ def test_places_each_branch_works_with_its_own_aggregators(config) -> None:
     pipeline = Pipeline([ParallelPipeline(*branches)])
     assert find_neighbours(one, None, pipeline).user_aggregator is ours[0]
     assert find_neighbours(other, None, pipeline).user_aggregator is theirs[0]
-    with logged("WARNING") as lines:
-        assert not is_second(one, pipeline) and not is_second(other, pipeline)
-    assert len(lines) == 1 and "put one memory before the branches" in lines[0]
     places = Places(pipeline)
     assert places.precedes(one, other) is None and places.precedes(ours[0], one)
     assert (
         len(places.of_kind(LLMUserAggregator)) == len(places.of_kind(LLMAssistantAggregator)) == 2
     )
-
-
-async def test_places_of_two_memories_for_one_user_the_second_stores_nothing(config) -> None:
-    voice = VoicePipeline(lambda _: "I see.")
-    voice._memory = [memory(config), Pipeline([memory(config)])]
-    with logged("WARNING") as lines:
-        async with voice:
-            await voice.exchange("my dog is called Max", user_id="anna")
-    assert sum("this one does nothing" in line for line in lines) == 1
-    assert said(config) == [("anna", "my dog is called Max"), ("Assistant", "I see.")]
 
 
 class SpeechToSpeech(FrameProcessor):

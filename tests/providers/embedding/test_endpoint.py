@@ -6,7 +6,7 @@ import pytest
 
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
-from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
+from slowcat_memory.providers.embedding.factory import EndpointEmbedder
 from slowcat_memory.testing import check_embedder
 from tests.support.embedding_server import DIM, EmbeddingServer, running
 
