@@ -418,7 +418,7 @@ def takes(*shared: str, **limits: Any) -> Callable[[Callable[..., Any]], Callabl
         parameters = [_CONTEXT]
         for one in own:
             info = _info(one, *about.get(one.name, ("", "")), limits.get(one.name, {}))
-            kind: Any = Annotated[kinds[one.name], info]  # type: ignore[valid-type, name-defined]
+            kind: Any = Annotated[kinds[one.name], info]
             parameters.append(one.replace(kind=_GIVEN.kind, annotation=kind))
         parameters += [_GIVEN.replace(name=name, annotation=SHARED[name]) for name in shared]
         vars(run)["__signature__"] = inspect.Signature(parameters)
