@@ -19,7 +19,6 @@ import json
 import os
 import random
 import shutil
-import statistics
 import sys
 import tempfile
 import time
@@ -41,10 +40,6 @@ PEOPLE = {  # what each says, and the question that brings it back
     "juno": ("My dentist is Doctor Moss.", "Who is my dentist?", "Moss"),
 }
 FORGETTER, FORGOTTEN = "cleo", "4711"
-SMALL_TALK = (
-    "The weather is lovely today.", "I had soup for lunch.", "The train was late again.",
-    "I am reading a book about lighthouses.", "My neighbour paints his fence green.",
-)  # fmt: skip
 LEASE_S = 2.0  # until another worker may take over from one that died; 30 s where nobody watches
 
 
@@ -95,13 +90,12 @@ async def serve(fleet, llm_url, call):
     def tell(event, **more):
         report(event=event, call=call["id"], person=call["person"], **more)
 
-    began = time.perf_counter()
     memory = HybridContextualMemoryProcessor(user_id=call["person"], fleet=fleet)
-    recalls, stored = [], asyncio.Event()
+    recalled, stored = [], asyncio.Event()
 
     @memory.event_handler("on_memory_recalled")
-    async def recalled(_, found, packed):
-        recalls.append((found.timings.get("wait", 0.0), [hit.memory.text for hit in packed.hits]))
+    async def is_recalled(_, found, packed):
+        recalled.extend(hit.memory.text for hit in packed.hits)
 
     @memory.event_handler("on_exchange_stored")
     async def is_stored(_, user, assistant):
@@ -112,22 +106,18 @@ async def serve(fleet, llm_url, call):
         await until(lambda: memory.engine is not None)
         await asyncio.to_thread(memory.engine.prepare, call["person"])
         await asyncio.to_thread(memory.engine.wiring.indexer.drain)  # as while somebody speaks
-        ready_ms = (time.perf_counter() - began) * 1e3
-        tell("ready", ms=ready_ms, warm=memory.engine.holding.warm)
         for line in call["lines"]:
             stored.clear()
-            recalls.clear()
+            recalled.clear()
             reply = await talk.say(line, timeout_s=20.0)
-            ms, found = recalls[-1] if recalls else (0.0, [])
-            tell("said", text=line, reply=reply.text, ms=ms, recalled=found)
+            tell("said", text=line, reply=reply.text, recalled=recalled)
             await asyncio.wait_for(stored.wait(), 20.0)
             await asyncio.to_thread(memory.engine.flush, 5.0, indexed=True)
         if word := call.get("forget"):
             gone = await asyncio.to_thread(forget, memory.engine, call["person"], word)
             tell("forgotten", turns=gone)
-        appends = memory.engine.metrics.summary(["fleet_append"]).get("fleet_append", {})
         await asyncio.sleep(call.get("stay_s", 0.0))
-    tell("ended", append_ms=appends.get("p50", 0.0))
+    tell("ended")
 
 
 def forget(engine, person, word):
@@ -188,36 +178,27 @@ class Worker:
 class Demo:
     """The callers, the workers, and what was acknowledged."""
 
-    def __init__(self, folder, dsn, conversations, seed):
-        self.folder, self.dsn, self.conversations = folder, dsn, conversations
-        self.rng, self.began = random.Random(seed), time.perf_counter()
+    def __init__(self, folder, dsn):
+        self.folder, self.dsn, self.problems = folder, dsn, []
         self.workers = [Worker(self, name) for name in "123"]
         self.ids = itertools.count(1)
         self.calls = {}  # id: (worker, call, future of its events)
         self.events = defaultdict(list)  # by call
         self.acknowledged = defaultdict(Counter)  # by person: texts
         self.last = {}  # the worker that a person talked to last
-        self.ready, self.recall, self.append, self.problems = {True: [], False: []}, [], [], []
         self.done = self.remembered = 0
 
-    def say(self, text="", style=""):
-        colour = {"head": "\033[1m", "dim": "\033[2m", "good": "\033[32m", "bad": "\033[31m"}
-        clock = f"{time.perf_counter() - self.began:5.1f} s  " if text else ""
-        plain = not sys.stdout.isatty() or not style
-        print(f"{clock}{text}" if plain else f"{clock}{colour[style]}{text}\033[0m", flush=True)
+    def say(self, text, good=None):
+        colour = {True: "\033[32m", False: "\033[31m"}.get(good, "") if sys.stdout.isatty() else ""
+        print(f"{colour}{text}\033[0m" if colour else text, flush=True)
 
     def happened(self, worker, event):
         of = self.events[event["call"]]
         of.append(event)
         match event["event"]:
-            case "ready":
-                self.ready[event["warm"]].append(event["ms"])
-            case "said":
-                self.recall.append(event["ms"])
             case "stored":
                 self.acknowledged[event["person"]].update(event["texts"])
             case "ended":
-                self.append.append(event["append_ms"])
                 self.done += 1
                 self.calls.pop(event["call"])[1].set_result(of)
 
@@ -235,14 +216,13 @@ class Demo:
 
     def other(self, person):
         """Return a worker that the person did not talk to last."""
-        return self.rng.choice([one for one in self.workers if one is not self.last.get(person)])
+        return random.choice([one for one in self.workers if one is not self.last.get(person)])
 
     async def together(self, calls):
         return await asyncio.wait_for(asyncio.gather(*calls), 90.0)
 
     def show_answer(self, person, before, events):
         """Print what another worker recalled, and whether it is what was said."""
-        ready = next(one for one in events if one["event"] == "ready")
         said = next(one for one in events if one["event"] == "said")
         _, _, word = PEOPLE[person]
         found = next((text for text in said["recalled"] if word in text), "")
@@ -252,28 +232,22 @@ class Demo:
         self.say(
             f"{person:5} told worker {before.name}, asks worker {self.last[person].name}: {said['text']}"
         )
-        self.say(
-            f"      ↳ {found or 'NOTHING'}   "
-            f"(memory here after {ready['ms']:.0f} ms, recalled in {said['ms']:.1f} ms)",
-            "good" if found else "bad",
-        )
+        self.say(f"      ↳ {found or 'NOTHING'}", bool(found))
 
     # ---------------------------------------------------------------- the story
 
     async def play(self):
         await self.together(worker.start() for worker in self.workers)
-        self.say("Three workers are up: three processes, one database, no shared folder.", "dim")
+        self.say("Three workers are up: three processes, one database, no shared folder.")
         await self.first_calls()
         await self.second_calls()
         await self.kill_one()
         await self.forget_something()
-        await self.load()
         await self.together(worker.stop() for worker in self.workers)
         await self.think()
 
     def part(self, title):
-        self.say()
-        self.say(title, "head")
+        self.say(f"\n{title}")
 
     async def first_calls(self):
         self.part(f"1. {len(PEOPLE)} people call, each gets one of the workers")
@@ -300,7 +274,7 @@ class Demo:
         await until(lambda: any(one["event"] == "stored" for one in self.events[id_]))
         self.say(f"{person}: My boat is called Nautilus.   (acknowledged: it is in the database)")
         await victim.kill()
-        self.say(f"kill -9 worker {victim.name}", "bad")
+        self.say(f"kill -9 worker {victim.name}", False)
         began, worker = time.perf_counter(), self.workers[2]
         events = await self.call(worker, person, ["What is my boat called?"])
         took = time.perf_counter() - began
@@ -311,10 +285,10 @@ class Demo:
         self.say(f"{person} is connected to worker {worker.name}: What is my boat called?")
         self.say(
             f"      ↳ {found or 'NOTHING'}   (after {took:.1f} s: the dead worker's lease ran out)",
-            "good" if found else "bad",
+            bool(found),
         )
         await victim.start()
-        self.say(f"Worker {victim.name} is up again.", "dim")
+        self.say(f"Worker {victim.name} is up again.")
 
     async def forget_something(self):
         person = FORGETTER
@@ -332,31 +306,15 @@ class Demo:
                 self.problems.append(
                     f"worker {worker.name} still knows what {person} had forgotten"
                 )
-            style = "bad" if known else "good"
-            self.say(f"worker {worker.name}: {said['text']}  ↳ {said['reply']}", style)
+            self.say(f"worker {worker.name}: {said['text']}  ↳ {said['reply']}", not known)
         holders = [path for path in self.folder.rglob("cache-*/**/*") if path.is_file()
                    and FORGOTTEN.encode() in path.read_bytes()]  # fmt: skip
         self.say(f"Files of the workers that still hold it: {len(holders)}")
         self.problems += [f"{path} still has {FORGOTTEN}" for path in holders]
 
-    async def load(self):
-        self.part("5. Everybody calls at random, six lines at once")
-        left = max(0, self.conversations - self.done)
-        gate, began = asyncio.Semaphore(6), time.perf_counter()
-        busy = {person: asyncio.Lock() for person in PEOPLE}
-
-        async def one(person):
-            async with busy[person], gate:
-                lines = [*self.rng.sample(SMALL_TALK, 2)]
-                await self.call(self.other(person), person, lines)
-
-        await self.together(one(self.rng.choice(list(PEOPLE))) for _ in range(left))
-        took = time.perf_counter() - began
-        self.say(f"{left} conversations in {took:.0f} s")
-
     async def think(self):
         """Let an idle worker do what is due, for a few seconds."""
-        self.part("6. An idle worker thinks about what was said, on none of the three")
+        self.part("5. An idle worker thinks about what was said, on none of the three")
         env = os.environ | {
             "SLOWCAT_FLEET__DSN": self.dsn, "SLOWCAT_FLEET__CACHE": str(self.folder / "cache-idle"),
             "PYTHONPATH": str(Path(__file__).parents[1]), "HF_HUB_OFFLINE": "1",
@@ -369,7 +327,7 @@ class Demo:
         try:
             async with asyncio.timeout(12.0):
                 async for line in idle.stdout:
-                    self.say(line.decode().strip(), "dim")
+                    self.say(line.decode().strip())
         except TimeoutError:
             idle.terminate()
         await idle.wait()
@@ -401,34 +359,24 @@ class Demo:
         lost, double = self.audit()
         acknowledged = sum(texts.total() for texts in self.acknowledged.values())
         self.part("Summary")
-        rows = [
-            ("conversations", f"{self.done}, of {len(PEOPLE)} people, on 3 workers"),
-            ("acknowledged turns", f"{acknowledged}, all committed in PostgreSQL"),
-            ("lost", str(lost)),
-            ("there twice", str(double)),
-            ("remembered elsewhere", f"{self.remembered} of {len(PEOPLE)}"),
-            ("time to ready", f"{median(self.ready[False])} ms on a new worker, "
-                              f"{median(self.ready[True])} ms where they were before"),
-            ("recall", f"{median(self.recall)} ms"),
-            ("append to the database", f"{median(self.append)} ms, which no answer waits for"),
-        ]  # fmt: skip
-        for name, value in rows:
+        rows = {
+            "conversations": f"{self.done}, of {len(PEOPLE)} people, on 3 workers",
+            "acknowledged turns": f"{acknowledged}, all committed in PostgreSQL",
+            "lost": lost,
+            "there twice": double,
+            "remembered elsewhere": f"{self.remembered} of {len(PEOPLE)}",
+        }
+        for name, value in rows.items():
             self.say(f"{name:28}{value}")
         for problem in self.problems:
-            self.say(problem, "bad")
+            self.say(problem, False)
         good = not lost and not double and not self.problems
-        self.say("Nothing was lost." if good else "NOT as it should be.", "good" if good else "bad")
+        self.say("Nothing was lost." if good else "NOT as it should be.", good)
         return good
-
-
-def median(values):
-    return f"{statistics.median(values):.1f}" if values else "—"
 
 
 def main():
     parser = argparse.ArgumentParser(description="A fleet on one machine.")
-    parser.add_argument("--conversations", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--worker", nargs=2, metavar=("DSN", "CACHE"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     logger.remove()
@@ -445,11 +393,11 @@ def main():
     try:
         from slowcat_memory.config import build_options
 
-        demo = Demo(folder, server.get_uri(), args.conversations, args.seed)
+        demo = Demo(folder, server.get_uri())
         with Fleet(build_options(settings(demo.dsn, folder / "cache-audit"))) as fleet:
             fleet.database.run(schema.upgrade)
             fleet.database.run(lambda connection: schema.allow(connection, "default", ""))
-        demo.say("PostgreSQL from a package is up; its tables are made.", "dim")
+        demo.say("PostgreSQL from a package is up; its tables are made.")
         asyncio.run(demo.play())
         good = demo.summary()
     finally:

@@ -159,10 +159,8 @@ def _surveyed(
     for path in paths:
         faults = list[TranscriptError]()
         try:
-            files += [
-                (one.text.name, one)
-                for one in readings(path, options, faults.append, beside.append)
-            ]
+            found = readings(path, options, faults.append, beside.append)
+            files += [(one.text.name, one) for one in found]
         except TranscriptError as error:
             faults.append(error)
         files += [(str(path), fault) for fault in faults]
@@ -283,14 +281,12 @@ def _import_facts(known: Settings, folder: Path, *, embed: bool) -> None:
     else:
         before = f", {imported.known:,} already known" if imported.known else ""
         done(f"{count(imported.facts, 'fact')}{before}")
-        if imported.unproven:
-            warn(
-                f"{count(imported.unproven, 'fact')} without a source turn in this log: "
-                "they are recalled in their own words."
-            )
-        if imported.refused:
-            much = count(imported.refused, "fact")
-            warn(f"{much} left out: they read like instructions or contain links.")
+        for n, why in (
+            (imported.unproven, "without a source turn in this log: recalled in their own words"),
+            (imported.refused, "left out: they read like instructions or contain links"),
+        ):
+            if n:
+                warn(f"{count(n, 'fact')} {why}.")
         _print_some(imported.faults)
     if imported.faults:
         raise typer.Exit(1)

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -222,13 +223,8 @@ def describe_wait(wait: "Wait", zone: "tzinfo", url: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration: "40 s", "3 min", "2 h 5 min"."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    if hours == 0 or (hours == 1 and minutes < 30):
-        return f"{60 * hours + minutes} min"
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    """Return a duration: "0:00:40", "2:05:00"."""
+    return str(timedelta(seconds=round(seconds)))
 
 
 # ------------------------------------------------------------------- ui

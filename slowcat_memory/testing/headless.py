@@ -10,7 +10,6 @@ interrupted reply keeps the words that had arrived.
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -67,15 +66,11 @@ class Reply:
 
     Attributes:
         text: The text of all tool rounds, joined by spaces.
-        first_token_ms: From the end of the user's words to the first token; None without one.
-        total_ms: From the end of the user's words to the end of the assistant's turn.
         tools: The functions that were called, in order.
     """
 
     text: str
     interrupted: bool
-    first_token_ms: float | None
-    total_ms: float
     tools: tuple[str, ...] = ()
 
 
@@ -83,11 +78,9 @@ class OpenTurn:
     """An open exchange: it ends when no LLM run is open or still expected."""
 
     def __init__(self, on_token: Callable[[str], None] | None) -> None:
-        """Start timing; ``on_token`` is called with each piece of the answer."""
+        """Wait; ``on_token`` is called with each piece of the answer."""
         self.reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self.asked_at = time.perf_counter()
         self._on_token = on_token
-        self._first_token_at: float | None = None
         self._texts: list[str] = []
         self._tools: list[str] = []
         self._open_calls: set[str] = set()
@@ -97,7 +90,6 @@ class OpenTurn:
 
     def on_frame(self, frame: Frame) -> None:
         if isinstance(frame, LLMTextFrame):
-            self._first_token_at = self._first_token_at or time.perf_counter()
             if self._on_token:
                 self._on_token(frame.text)
         elif isinstance(frame, LLMFullResponseStartFrame):
@@ -148,18 +140,9 @@ class OpenTurn:
             self._end()
 
     def _end(self) -> None:
-        if self.reply.done():
-            return
-        now, first = time.perf_counter(), self._first_token_at
-        self.reply.set_result(
-            Reply(
-                text=" ".join(self._texts),
-                interrupted=self._cut,
-                first_token_ms=(first - self.asked_at) * 1000 if first else None,
-                total_ms=(now - self.asked_at) * 1000,
-                tools=tuple(self._tools),
-            )
-        )
+        if not self.reply.done():
+            text, tools = " ".join(self._texts), tuple(self._tools)
+            self.reply.set_result(Reply(text=text, interrupted=self._cut, tools=tools))
 
 
 class _StayingLLM(OpenAILLMService):
@@ -191,7 +174,6 @@ class HeadlessConversation:
         *,
         llm_url: str,
         llm_model: str = "local-model",
-        llm_api_key: str = "none",
         memory: FrameProcessor | None = None,
         system_instruction: str = SYSTEM_INSTRUCTION,
         speaker: str = "user",
@@ -211,7 +193,7 @@ class HeadlessConversation:
             self.context, user_params=LLMUserAggregatorParams(user_turn_strategies=_strategies())
         )
         self.llm = _StayingLLM(
-            api_key=llm_api_key,
+            api_key="none",
             base_url=llm_url,
             settings=OpenAILLMService.Settings(
                 model=llm_model, system_instruction=system_instruction
@@ -226,12 +208,10 @@ class HeadlessConversation:
         self.errors: list[str] = []
         self._running: asyncio.Task[None] | None = None
         self._live: OpenTurn | None = None  # being answered
-        self._coming: OpenTurn | None = (
-            None  # being spoken: becomes live with the next interruption
-        )
-        self._open_runs: deque[OpenTurn | None] = (
-            deque()
-        )  # the turns of the open LLM runs, oldest first
+        # Being spoken: becomes live with the next interruption.
+        self._coming: OpenTurn | None = None
+        # The turns of the open LLM runs, oldest first.
+        self._open_runs: deque[OpenTurn | None] = deque()
         assistant.add_event_handler("on_after_process_frame", self._on_assistant_frame)
         assistant.add_event_handler("on_assistant_turn_stopped", self._on_assistant_turn)
         self.llm.add_event_handler("on_before_process_frame", self._on_llm_frame)
@@ -309,7 +289,6 @@ class HeadlessConversation:
                     await self.worker.queue_frame(InterimTranscriptionFrame(prefix, who, now))
                 await asyncio.sleep(2 * word_s)
             await self.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
-            turn.asked_at = time.perf_counter()
             final = TranscriptionFrame(text, who, time_now_iso8601(), finalized=True)
             await self.worker.queue_frame(final)
             return await self._or_end_of_run(turn.reply, timeout_s, "the assistant did not answer")

@@ -353,11 +353,9 @@ def ingest(
         first = ack.id - len(events) + 1 + (not start)  # behind the session's edge
         logged |= {place: first + number for number, place in enumerate(places)}
     there = match.logged | logged
-    for place in marked:
-        said = every[place]
-        if place in there:
-            chunk = chunk_id(there[place])
-            memory.edit(scope, chunk, pinned=said.pinned or None, muted=said.muted or None)
+    for place in [place for place in marked if place in there]:
+        pinned, muted = every[place].pinned or None, every[place].muted or None
+        memory.edit(scope, chunk_id(there[place]), pinned=pinned, muted=muted)
     if marked:
         keys += [match.keys[place] for place in marked if place not in logged]
         memory.apply(REASON, WriteBatch(cursor=cursor()))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from io import BufferedReader, BytesIO
 from pathlib import Path, PurePath
-from typing import IO, Any, Generic, Protocol, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 import zstandard
 
@@ -31,13 +31,6 @@ START, PART = 4096, 1_000_000  # bytes of a file's first read, which tells text,
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
 
 Result = TypeVar("Result")
-
-
-class SupportsRead(Protocol):
-    """A file as far as it is needed here; a decompressor's is no whole ``IO``."""
-
-    def read(self, size: int, /) -> bytes: ...
-    def read1(self, size: int, /) -> bytes: ...
 
 
 class TooMuchError(TranscriptError):
@@ -136,7 +129,7 @@ class Files(Generic[Result]):
         if time.monotonic() > self._end:
             raise TooMuchError(f"{self._path} takes longer than {MOST_S} s to read", hint=hint)
 
-    def _parts(self, file: SupportsRead) -> Iterator[bytes]:
+    def _parts(self, file: Any) -> Iterator[bytes]:
         """Yield a file part by part, first a few bytes; before it breaks off, all there is."""
         part = file.read(START)
         while part:
@@ -178,7 +171,8 @@ def _changed(file: Path | zipfile.ZipInfo) -> datetime:
         return datetime(1980, 1, 1, tzinfo=UTC)
 
 
-def _unpacked(file: BufferedReader) -> SupportsRead:
+def _unpacked(file: BufferedReader) -> Any:
+    """Return what reads the file unpacked; a decompressor's is no whole ``IO``."""
     magic = file.peek(4)[:4]
     if magic.startswith(GZIP):
         return gzip.GzipFile(fileobj=file)

@@ -20,6 +20,8 @@ JOBS = {  # what a job does, in words for "by which rule or model"
     "blocks": "what the agent keeps in mind",
 }
 
+_SHOWN = ("id", "scope", "text", "speaker", "pinned", "muted", "local_only")
+
 
 def time_of(at: datetime | None) -> str | None:
     return None if at is None or at.year < 2 else at.isoformat()
@@ -30,12 +32,9 @@ def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
     memory = page.present(memory)
     facets, made = memory.facets, memory.made
     return {
-        "id": memory.id,
-        "scope": memory.scope,
+        **{name: getattr(memory, name) for name in _SHOWN},
         "family": family(memory.kind),
         "type": memory.kind.partition("/")[2].replace("_", " "),
-        "text": memory.text,
-        "speaker": memory.speaker,
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),
         "retired": time_of(memory.retired_at),
@@ -50,9 +49,6 @@ def memory_row(page: PageContext, memory: Memory) -> dict[str, Any]:
             "model": made.model if made else "",
         },
         "turns": list(memory.sources[:8]),
-        "pinned": memory.pinned,
-        "muted": memory.muted,
-        "local_only": memory.local_only,
     }
 
 
@@ -69,11 +65,8 @@ def turn_row(page: PageContext, turn: Turn, chunk: Memory | None = None) -> dict
     return {
         "id": chunk_id(turn.id),
         "turn": turn.id,
-        "scope": turn.scope,
-        "session": turn.session,
+        **{name: getattr(turn, name) for name in ("scope", "session", "role", "text")},
         "speaker": page.name(turn.scope, turn.speaker),
-        "role": turn.role,
-        "text": turn.text,
         "at": time_of(turn.at),
         "pinned": bool(chunk and chunk.pinned),
         "muted": bool(chunk and chunk.muted),

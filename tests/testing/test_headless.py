@@ -60,7 +60,7 @@ async def test_headless_conversation_two_turns_make_one_conversation():
             ("assistant", "You said good night"),
         ]
     assert (first.text, second.text) == ("You said good morning", "You said good night")
-    assert not first.interrupted and 0 < second.first_token_ms <= second.total_ms < 1000
+    assert not first.interrupted
     assert roles(server.requests[1]["messages"]) == [
         ("system", "Be a cat."),
         ("user", "good morning"),

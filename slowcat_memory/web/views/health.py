@@ -98,11 +98,8 @@ def _run(page: PageContext, snapshot: Snapshot, run: Run) -> dict[str, Any]:
         "job": run.job.replace("_", " "),
         "at": time_of(run.at),
         "ms": round(run.ms, 1),
-        "outcome": run.outcome,
-        "model": run.model,
+        **{name: getattr(run, name) for name in ("outcome", "model", "made", "error")},
         "tokens": run.tokens_in + run.tokens_out,
-        "made": run.made,
-        "error": run.error,
         "retry": named and task is not None and task.state == "dead",
     }
 

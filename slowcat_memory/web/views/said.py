@@ -208,9 +208,7 @@ def one(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "at": time_of(entry.at),
         "asked": asked,
         "stage": entry.stage or "none",
-        "candidates": entry.candidates,
-        "tokens": entry.tokens,
-        "timings": entry.timings,
+        **{name: getattr(entry, name) for name in ("candidates", "tokens", "timings")},
         "rows": [*offers, *left, *visible],
         "block": _block(page, entry, memories),
     }
