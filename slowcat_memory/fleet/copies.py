@@ -10,7 +10,6 @@
         └── set-aside-…/           a copy that could not be read: nothing deletes it
 """
 
-import fcntl
 import os
 import re
 import secrets
@@ -18,6 +17,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from math import inf
 from pathlib import Path
 
 from loguru import logger
@@ -28,7 +28,7 @@ from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.care.open import is_trusted
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.sharing import living
+from slowcat_memory.store.sharing import alone, living
 
 COPY, UNSENT, ASIDE = "copy-", "unsent-", "set-aside-"  # begin the names of stores
 DOOMED = ".doomed"  # ends the name of a store that is being deleted
@@ -54,13 +54,8 @@ class Copies:
     def locked(self) -> Iterator[None]:
         """Keep other processes from making or deleting copies of this person in the block. Blocks."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(self.folder / "lock", flags, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+        with alone(self.folder / "lock", inf):
             yield
-        finally:
-            os.close(fd)
 
     def vacant(self, kind: str) -> Path:
         """Return where a new store can be made, a copy or one of what cannot be sent."""

@@ -314,9 +314,9 @@ class SharedMember(BackgroundEngine):
         engine, holding = self.engine, self.holding
         deletes = not (how.get("dry_run") or how.get("undo_s"))
         if holding is not None and deletes:
-            holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
             if isinstance(engine, CopyEngine):
                 engine.append_unsent()  # which are forgotten too, where they are covered
+            holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
         gone = super().forget(what, **how)
         if holding is None or not deletes or not (gone.turns or gone.memories):
             return gone

@@ -10,7 +10,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -102,9 +102,11 @@ def of_store(tx: Transaction, env: Environment) -> list[Part]:
     An index that is being replaced is left out: it is built again.
     """
     folder = env.path
-    with fresh_folder(folder) as fresh:
-        write_copy(tx, fresh / DATA, env.map_size, (OUTBOX,))
-        made = [seal(piece) for piece in _pieces(fresh / DATA, fresh)]
+    made = list[Part]()
+    while not made:
+        with suppress(FileNotFoundError), fresh_folder(folder) as fresh:  # an erasure removes it
+            write_copy(tx, fresh / DATA, env.map_size, (OUTBOX,))
+            made = [seal(piece) for piece in _pieces(fresh / DATA, fresh)]
     for manifest in tx.records(Manifest, "manifest"):
         root = index_folder(folder, manifest.scope) / manifest.generation
         try:

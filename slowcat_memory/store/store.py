@@ -267,7 +267,8 @@ class Store:
             if gone.turns or gone.memories:
                 on_hidden(gone)
             if erase:
-                return erasure.finished(gone, erasure.erase(self._env, writer.call), self.path)
+                done = erasure.erase(self._env, writer.call)
+                return replace(done, turns=gone.turns, memories=gone.memories)
             return replace(gone, erased=not erasure.is_due(self._env))
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:

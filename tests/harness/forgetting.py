@@ -19,7 +19,7 @@ from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build import generation
-from slowcat_memory.records import Manifest
+from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
 from slowcat_memory.runtime.namespaces.loading import write_ids
 from slowcat_memory.runtime.namespaces.registry import Namespaces
@@ -171,7 +171,7 @@ def index_stays() -> Iterator[None]:
 
 @contextmanager
 def backups_stay() -> Iterator[None]:
-    with mock.patch.object(erasure, "erase_backups", lambda env, found: erasure.Erased()):
+    with mock.patch.object(erasure, "erase_backups", lambda env, found: Forgotten()):
         yield
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import lmdb
 from loguru import logger
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import turn_of
@@ -54,54 +53,41 @@ READER = "a program reads the store and does not stop"
 REWRITING = "rewriting"  # where a backup is rewritten, beside it
 
 
-class Erased(Struct, frozen=True, kw_only=True):
-    """What became of the copies of deleted bytes.
-
-    Attributes:
-        problems: Why some are left, one sentence each; () when all are gone.
-        backups_deleted: How many backups were deleted.
-        backups_rewritten: How many were rewritten without what is forgotten.
-    """
-
-    problems: tuple[str, ...] = ()
-    backups_deleted: int = 0
-    backups_rewritten: int = 0
-
-
 def is_due(env: Environment) -> bool:
     """Return whether deleted text may still be somewhere: from a forget until it is erased."""
     with reading(env) as tx:
         return bool(tx.meta(ERASE_DUE, False))
 
 
-def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Erased:
-    """Erase every copy of the bytes that are due.
+def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Forgotten:
+    """Erase every copy of the bytes that are due; return what became of the copies.
 
     ``sparing`` names a workshop in the folder that is in use and needs no erasure. What cannot be
     erased now stays due.
     """
+    remains = tuple(map(str, sorted(damaged_folders(env.path))))
     if not is_due(env):
-        return Erased()
+        return Forgotten(erased=not remains, remains=remains)
     try:
-        erased = _erase_copies(env, sparing)
-        problems = [*erased.problems]
+        done = _erase_copies(env, sparing)
+        problems = [*done.problems]
         if not copy.rewrite(env, run):
             problems.append(READER)
         with reading(env) as tx:
             epoch = tx.meta(EPOCH, 0)
         for one in unconfirmed(env.path, epoch, env.holding.name, CONFIRM_S):
             problems.append(f"process {one.pid} ({one.program}) may still hold it")
-        erased = replace(erased, problems=tuple(problems))
     except (OSError, StoreError, lmdb.Error) as error:
-        erased = Erased(problems=(str(error),))
-    if erased.problems:
-        logger.error("deleted text could not be erased yet: {}", "; ".join(erased.problems))
+        done, problems = Forgotten(), [str(error)]
+    if problems:
+        logger.error("deleted text could not be erased yet: {}", "; ".join(problems))
     else:
         run(partial(transact, env, end))
-    return erased
+    is_gone = not (problems or remains)
+    return replace(done, erased=is_gone, problems=tuple(problems), remains=remains)
 
 
-def _erase_copies(env: Environment, sparing: str) -> Erased:
+def _erase_copies(env: Environment, sparing: str) -> Forgotten:
     """Delete every older copy in the folder, but those of damaged stores.
 
     They are older than the forget. Backups elsewhere are out of reach.
@@ -118,19 +104,6 @@ def _erase_copies(env: Environment, sparing: str) -> Erased:
     sync_dir(path)
     problems = tuple(f"{entry} cannot be deleted" for entry in left)
     return replace(done, problems=problems + done.problems)
-
-
-def finished(gone: Forgotten, erased: Erased, path: Path) -> Forgotten:
-    """Add to a result what became of the copies."""
-    remains = tuple(map(str, sorted(damaged_folders(path))))
-    return replace(
-        gone,
-        erased=not erased.problems and not remains,
-        backups_deleted=erased.backups_deleted,
-        backups_rewritten=erased.backups_rewritten,
-        problems=erased.problems,
-        remains=remains,
-    )
 
 
 def sweep(env: Environment) -> None:
@@ -160,7 +133,7 @@ def sweep(env: Environment) -> None:
 # ------------------------------------------------------------------- backups
 
 
-def erase_backups(env: Environment, found: Pending | None) -> Erased:
+def erase_backups(env: Environment, found: Pending | None) -> Forgotten:
     """Delete the backups in a store's folder, or rewrite them where that was asked for.
 
     Where the folder is a link, the files that it leads to are meant. A backup that cannot be
@@ -169,7 +142,7 @@ def erase_backups(env: Environment, found: Pending | None) -> Erased:
     folder, keep = env.path / BACKUPS, found if found and found.keep_backups else None
     if not folder.is_dir():
         lost = f"{folder} leads to {folder.resolve()}, which is not there"
-        return Erased(problems=(lost,) if folder.is_symlink() else ())
+        return Forgotten(problems=(lost,) if folder.is_symlink() else ())
     remove(folder / REWRITING)
     rewritten, doomed = 0, []
     for backup in backups_of(env.path):
@@ -182,7 +155,9 @@ def erase_backups(env: Environment, found: Pending | None) -> Erased:
     problems += _remove_others(folder)
     if last_backup(env.path) is None:
         (env.path / LAST_BACKUP).unlink(missing_ok=True)
-    return Erased(problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten)
+    return Forgotten(
+        problems=tuple(problems), backups_deleted=len(gone), backups_rewritten=rewritten
+    )
 
 
 def _remove_others(folder: Path) -> list[str]:
