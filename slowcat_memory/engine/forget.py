@@ -10,6 +10,7 @@ from itertools import chain
 
 from loguru import logger
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
@@ -82,7 +83,11 @@ class Eraser:
     def hide(self, undo_s: float, *orders: Forget) -> Forgotten:
         """Hide what ``forget`` would delete, to be erased later; return once that is durable."""
         covered = self.preview(*orders)
-        return self._wiring.undo_log.hide_covered(covered, orders[0].scope, undo_s)
+        if not (covered.turns or covered.memories):
+            return covered
+        what = (), covered.turns, 0, undo_s, covered.memories
+        order = self._wiring.undo_log.hide("forget_about", orders[0].scope, *what)
+        return replace(covered, order=order)
 
     def drop_queries(self) -> None:
         """Clear queries from the caches once the running recalls are done. Does not wait."""

@@ -35,11 +35,11 @@ from slowcat_memory.store import Store
 
 if TYPE_CHECKING:
     from slowcat_memory.engine.engine import MemoryEngine
+    from slowcat_memory.idle.scheduler.loop import IdleLoop
     from slowcat_memory.idle.scheduler.thread import IdleThread
 
 PROGRESS_S = 0.5  # between two calls of a progress callback
-LOOK_S = 5.0  # between two looks at a gate that is held closed, before the thread is started
-STOP_S = 1.0
+LOOK_S = 5.0  # between two looks at a gate that is held closed, before the jobs are imported
 OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of finished steps
 
 
@@ -83,9 +83,7 @@ class IdleWork:
         self.on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
-        self._starter: threading.Thread | None = None
-        self._opened: CircuitBreakerLLM | None = None
-        self._starting, self._stopping = threading.Lock(), threading.Event()
+        self._wanted, self._stopping = threading.Event(), False
         self._steps_at_pause = 0
 
     @cached_property
@@ -98,7 +96,7 @@ class IdleWork:
     def start(self) -> None:
         """Start to work whenever the gate is open; without an LLM, by rules.
 
-        The thread is started once the gate is open for the first time.
+        The thread imports the jobs once the gate is open for the first time.
 
         An LLM that cannot be used costs what it would have written, and one warning.
         """
@@ -108,35 +106,15 @@ class IdleWork:
             opened = None
             why = error if isinstance(error, SlowcatError) else describe_error(error)
             logger.warning(f"memory: idle work goes on without an LLM ([idle_llm] url): {why}")
-        self._opened = opened
-        self._starter = threading.Thread(
-            target=self._start_when_open, name="slowcat-idle-start", daemon=True
-        )
-        self._starter.start()
-
-    def _start_when_open(self) -> None:
-        while closed_s := self.gate.opens_in():
-            if self._stopping.wait(min(closed_s, LOOK_S)):
-                break
-        if not self._start_thread() and self._opened is not None:
-            asyncio.run(self._opened.close())
-
-    def _start_thread(self) -> bool:
-        """Start the thread unless it has started or is to stop; return whether it has started."""
-        with self._starting:
-            if self._thread is None and not self._stopping.is_set():
-                thread = self._make_thread(self._opened)
-                thread.start()
-                self._thread = thread
-        return self._thread is not None
+        self._thread = self._make_thread(opened)
+        self._thread.start()
 
     def stop(self) -> None:
         """Interrupt the running step and end the thread. Takes a second at most."""
-        self._stopping.set()
+        self._stopping = True
+        self._wanted.set()
         if self._contexts:
             self._contexts.interrupt()
-        if self._starter is not None:
-            self._starter.join(STOP_S)
         if self._thread is not None:
             self._thread.stop()
         if self._contexts:
@@ -165,8 +143,7 @@ class IdleWork:
             raise StoreError("no idle work is done in a store that is open read-only")
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
-        if self._starter is not None:
-            self._start_thread()
+        self._wanted.set()
         if self._thread is not None:
             return self._wait(self._thread, jobs, progress, patience_s)
         opened = None if self._parts.llm else open_llm(self._llm)
@@ -182,17 +159,22 @@ class IdleWork:
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
     ) -> "IdleThread":
-        from slowcat_memory.idle.scheduler.loop import IdleLoop
         from slowcat_memory.idle.scheduler.thread import IdleThread
 
-        wanted = [job for job in self.jobs if jobs is None or job.name in jobs]
         parts = replace(self._parts, llm=self._parts.llm or opened)
 
-        def make_loop() -> IdleLoop:
+        def make_loop() -> "IdleLoop":
+            while not self._wanted.is_set() and (closed_s := self.gate.opens_in()):
+                self._wanted.wait(min(closed_s, LOOK_S))
+            if self._stopping:
+                raise asyncio.CancelledError
+
+            from slowcat_memory.idle.scheduler.loop import IdleLoop
+
             self._contexts = Contexts(parts)
             loop = IdleLoop(
                 parts.store,
-                wanted,
+                [job for job in self.jobs if jobs is None or job.name in jobs],
                 self.gate,
                 self._contexts,
                 breaker=opened,

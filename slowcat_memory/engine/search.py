@@ -13,7 +13,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.catalogue import searched_text
@@ -71,38 +70,6 @@ MOST_NAMES = 3000  # hotwords that are looked through
 FILTERED = 100  # hits to scan for those of the right time or speaker
 
 
-class SearchFilter(Struct, frozen=True, kw_only=True):
-    """Which memories a search may return; the default is all that are currently valid.
-
-    Attributes:
-        speaker: Only this speaker's words, by name or part of a name; "" for all speakers.
-        since: Said at or after this moment.
-        until: Said before this moment.
-        at: As of this moment: recorded by then, and neither retired nor ended.
-    """
-
-    speaker: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-    at: datetime | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.speaker or self.since or self.until or self.at)
-
-    def matches(self, memory: Memory) -> bool:
-        within = scan.within(self.speaker, self.since, self.until)
-        return within(memory) and (self.at is None or held_at(memory, self.at))
-
-    def unindexed(self, snapshot: Snapshot, scope: str) -> Iterable[Memory]:
-        """Yield what the index no longer holds: the memories retired since ``at``."""
-        return () if self.at is None else scan.retired(snapshot, scope, self.at)
-
-    def said(self, snapshot: Snapshot, scope: str) -> Iterable[Memory]:
-        """Yield every turn within the filter's time range."""
-        return scan.said_between(snapshot, scope, self.since, self.until or self.at)
-
-
 class SearchArguments(TypedDict, total=False):
     """Options of a search.
 
@@ -157,18 +124,15 @@ class Search:
             return self._search_turns(text, scope, k, how)
 
     def _search_turns(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
-        wiring = self._wiring
-        only = SearchFilter(
-            speaker=how.get("speaker", ""),
-            since=how.get("since"),
-            until=how.get("until"),
-            at=how.get("at"),
-        )
+        wiring, speaker = self._wiring, how.get("speaker", "")
+        since, until, at = how.get("since"), how.get("until"), how.get("at")
+        is_filtered = bool(speaker or since or until or at)
+        within = scan.within(speaker, since, until)
         query = Query(
             text=text,
             scope=scope,
-            now=how.get("now") or only.at or wiring.clock(),
-            k=k if only.is_empty else max(k, FILTERED),
+            now=how.get("now") or at or wiring.clock(),
+            k=max(k, FILTERED) if is_filtered else k,
             floor=how.get("floor", 0.0),
             keep_share=0.0,
             exclude=how.get("exclude", frozenset()),
@@ -178,17 +142,24 @@ class Search:
             talk=how.get("talk", not judge(text, wiring.config.memory.language).asks_at_all),
         )
         found = wiring.retrieval.search(query)
-        if only.is_empty:
+        if not is_filtered:
             return found
-        hits = [hit for hit in found.hits if only.matches(hit.memory)]
+
+        def matches(memory: Memory) -> bool:
+            return within(memory) and (at is None or held_at(memory, at))
+
+        hits = [hit for hit in found.hits if matches(hit.memory)]
         reader = wiring.reader(scope, local=query.local)
         with wiring.store.snapshot() as snapshot:
-            said = only.said(snapshot, scope) if len(hits) < k else ()
+            few = len(hits) < k
+            said = scan.said_between(snapshot, scope, since, until or at) if few else ()
+            # The index no longer holds what was retired since then.
+            retired = () if at is None else scan.retired(snapshot, scope, at)
             read = (
                 shown
-                for memory in chain(only.unindexed(snapshot, scope), said)
+                for memory in chain(retired, said)
                 if memory.id not in query.exclude
-                and only.matches(memory)
+                and matches(memory)
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             )
             more = scan.scan(read, found.words, wiring.tokenizer, k)

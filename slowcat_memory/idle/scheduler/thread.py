@@ -10,13 +10,15 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
 from slowcat_memory.errors import describe_error
-from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.task_queue import Wait
+
+if TYPE_CHECKING:
+    from slowcat_memory.idle.scheduler.loop import IdleLoop
+    from slowcat_memory.idle.scheduler.task_queue import Wait
 
 NAME = "slowcat-idle"
 STOP_S = 1.0
@@ -32,7 +34,7 @@ class IdleThread:
 
     def __init__(
         self,
-        make_loop: Callable[[], IdleLoop],
+        make_loop: "Callable[[], IdleLoop]",
         on_end: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         """Store the arguments; ``start`` starts the thread.
@@ -58,8 +60,7 @@ class IdleThread:
         Unwritten work is due again next time.
         """
         if self._thread.ident is None:  # never started
-            if not self._event_loop.is_closed():
-                self._event_loop.close()
+            self._event_loop.close()
             return True
         self._stopped.set()
         with suppress(RuntimeError):  # it has ended
@@ -79,7 +80,7 @@ class IdleThread:
         loop = self._made.result(START_S)
         return self._submit(loop.run_until_done(jobs, patience_s))
 
-    def waits(self) -> tuple[Wait, ...]:
+    def waits(self) -> "tuple[Wait, ...]":
         """Return what waits, and why, as of the loop's last choice of a task."""
         made = self._made.done() and self._made.exception() is None
         return self._made.result().waits if made else ()

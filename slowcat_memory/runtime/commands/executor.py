@@ -283,7 +283,9 @@ class CommandExecutor:
             return self._outcome(command, "too_late", done=False)
         if entry.state == "asked":
             return self._outcome(command, "kept")
-        return self._outcome(command, "brought_back" if undone.hidden else "undone", entry=undone)
+        return self._outcome(
+            command, "brought_back" if undone.all_hidden else "undone", entry=undone
+        )
 
     def _latest(self, snapshot: Snapshot, context: CommandContext) -> CommandEntry | None:
         for entry in snapshot.commands(n=LATEST):

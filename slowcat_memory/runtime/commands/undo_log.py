@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.language import CommandKind
 from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.records import CommandEntry, Forget, Forgotten, Memory, Turn, WriteBatch
+from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
@@ -100,15 +100,6 @@ class UndoLog:
         self._apply(self._retired(entry.all_hidden, now), done)
         self.on_hidden(undo_s)
         return done
-
-    def hide_covered(self, covered: Forgotten, scope: str, undo_s: float) -> Forgotten:
-        """Hide what an order to forget covers; return it with the command's row, if it is anything."""
-        if not (covered.turns or covered.memories):
-            return covered
-        own = [id_ for where, id_ in covered.memories if where == scope]
-        others = [one for one in covered.memories if one[0] != scope]
-        order = self.hide("forget_about", scope, own, covered.turns, 0, undo_s, others)
-        return replace(covered, order=order)
 
     def confirm(self, entry: CommandEntry, undo_s: float) -> CommandEntry:
         """Hide what was asked about; return the updated row."""
