@@ -118,9 +118,8 @@ def _presets() -> list[str]:
 
 def _jobs() -> list[str]:
     lines = ["", *_comment(JOBS_HEAD), "#[jobs.facts]"]
-    words = _attributes(JobOptions)
-    for field in JobOptions.__struct_fields__:
-        lines += _comment(f"{field}: {words.get(field, '')}", indent="    ")
+    for field, text in _attributes(JobOptions).items():
+        lines += _comment(f"{field}: {text}", indent="    ")
     return lines
 
 

@@ -193,11 +193,12 @@ def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
             raise ConfigError(
                 f"{JOB_TABLE}.{name}: expected a table", hint=f"Write [{JOB_TABLE}.{name}]"
             )
+        known = JobOptions.__struct_fields__
         for field, value in fields.items():
-            if field not in JobOptions.__struct_fields__:
-                names = ", ".join(JobOptions.__struct_fields__)
+            if field not in known:
                 raise ConfigError(
-                    f"{JOB_TABLE}.{name}.{field}: no such key", hint=f"A job has {names}"
+                    f"{JOB_TABLE}.{name}.{field}: no such key",
+                    hint=f"A job has {', '.join(known)}",
                 )
             yield f"{JOBS}.{name}.{field}", value
         try:

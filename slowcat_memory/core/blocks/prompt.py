@@ -97,7 +97,7 @@ def _fitting(lines: Sequence[str], chars: int, *, newest_last: bool) -> list[str
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """The last time that an LLM wrote a block.
+    """The last time that an LLM was asked for a block.
 
     Attributes:
         at: When it answered.

@@ -45,7 +45,6 @@ from slowcat_memory.records import Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 RANKS = {"meta": 48, "day": 55, "week": 60}
-PERIODS: tuple[PeriodKind, ...] = ("day", "week")
 MIN_WINDOWS = 2  # fewer get no summary of their own
 
 
@@ -92,8 +91,10 @@ class Rollups(SummaryJob):
             tasks, ends = list[Task](), list[datetime]()
             for scope in context.scopes():
                 for kind, rank in RANKS.items():
+                    if not is_made(kind, context):
+                        continue
                     wanted = rollups_of(snapshot, scope, kind, context)
-                    ends += [one.end for one in wanted.values() if not one.over]
+                    ends += [rollup.end for rollup in wanted.values() if not rollup.over]
                     keys = due_keys(snapshot, scope, kind, wanted, context)
                     tasks += [self.task(scope, key, context.now, rank) for key in keys]
         cursor = cursor_at(self.name, changed, RollupsCursor(mark, min(ends, default=None)))
@@ -119,7 +120,7 @@ def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -
     These are their ids without "summary/". The last windows of a session wait until they are as many
     as a summary joins.
     """
-    found = dict[str, Rollup]()
+    rollups = dict[str, Rollup]()
     if kind == "meta":
         windows = sorted(current(snapshot.memories(scope, f"{WINDOW}/")), key=lambda m: m.sources)
         of_session = defaultdict[str, list[Memory]](list)
@@ -133,18 +134,21 @@ def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -
             for at in range(0, len(every) - size + 1, size):
                 parts = every[at : at + size]
                 key = f"meta/{id}/{parts[0].sources[0]}"
-                found[key] = Rollup(parts, parts[0].valid_from, until(parts[-1]))
-        return found
+                rollups[key] = Rollup(parts, parts[0].valid_from, until(parts[-1]))
+        return rollups
     gap = timedelta(seconds=context.options.heal_s)
-    for period_kind in PERIODS:
-        wanted = context.options.days if period_kind == "day" else context.options.weeks
-        if period_kind != kind or not wanted:
-            continue
-        for conversation in conversations(session_summaries(snapshot, scope), gap):
-            period = period_of(period_kind, conversation[0].valid_from, context.zone)
-            new = Rollup([], period.start, period.end, period.end <= context.now)
-            found.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
-    return found
+    length: PeriodKind = "day" if kind == "day" else "week"
+    for conversation in conversations(session_summaries(snapshot, scope), gap):
+        period = period_of(length, conversation[0].valid_from, context.zone)
+        new = Rollup([], period.start, period.end, period.end <= context.now)
+        rollups.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
+    return rollups
+
+
+def is_made(kind: str, context: JobContext) -> bool:
+    """Return whether the options want summaries of a kind."""
+    wanted: dict[str, bool] = {"day": context.options.days, "week": context.options.weeks}
+    return wanted.get(kind, True)
 
 
 def due_keys(
@@ -212,9 +216,9 @@ class Topics(ScopeJob):
             old = {m.id: m for m in current(snapshot.memories(scope, f"{TOPIC}/"))}
             latest = islice(snapshot.latest_turns(scope), LATEST)
             speakers = {word for turn in latest for word in fold(turn.speaker).split()}
-        found = shared_subjects(sessions, old, speakers, context.options)
+        topics = shared_subjects(sessions, old, speakers, context.options)
         now, memories = context.now, list[Memory]()
-        live = {_id(name): (name, parts) for name, parts in found.items()}
+        live = {_id(name): (name, parts) for name, parts in topics.items()}
         for id, (name, parts) in live.items():
             subject = subject_of(id, TOPIC, parts, parts[0].valid_from, max(map(until, parts)))
             before = old.get(id)

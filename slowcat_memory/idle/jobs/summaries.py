@@ -121,12 +121,12 @@ class SummaryJob:
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Make one summary, or remove it."""
         with context.snapshot() as snapshot:
-            found = self.read(snapshot, task, context)
-            if found is None:
+            given = self.read(snapshot, task, context)
+            if given is None:
                 return WriteBatch()
-            found = replace(found, persona=_persona(snapshot, task.scope))
-            only = _only_part(found, snapshot)
-        subject, old, now = found.subject, found.old, context.now
+            given = replace(given, persona=_persona(snapshot, task.scope))
+            only = _only_part(given, snapshot)
+        subject, old, now = given.subject, given.old, context.now
         if subject is None:
             return WriteBatch(
                 memories=archived(old, now) if old else (),
@@ -138,7 +138,7 @@ class SummaryJob:
         text, again = (
             (only, ())
             if only is not None
-            else await _text(self.wording, task, found, by_rule_stands, context)
+            else await _text(self.wording, task, given, by_rule_stands, context)
         )
         memories: tuple[Memory, ...] = ()
         if text is not None and text.text:

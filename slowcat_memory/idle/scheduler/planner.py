@@ -1,7 +1,7 @@
 """Plans jobs, and stores their tasks so that a restart finds them."""
 
 import asyncio
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 from itertools import islice
@@ -33,6 +33,26 @@ MOST_ROUNDS = 8  # that a plan gives way which is always interrupted
 MOST_PLANS = 1000  # of one job in a row: a cursor that moves in a circle must not block the others
 
 
+class _Plans:
+    """What became of a job's last plans.
+
+    Attributes:
+        in_a_row: Plans after which there was more to plan.
+        interrupted: Plans in a row that somebody interrupted.
+        passed_over: Rounds since the last of them.
+    """
+
+    def __init__(self, options: IdleOptions, clock: Callable[[], float]) -> None:
+        self.in_a_row = self.interrupted = self.passed_over = 0
+        self.breaker = CircuitBreaker(
+            failures=1,
+            first_wait_s=options.backoff_s,
+            longest_wait_s=options.backoff_most_s,
+            growth=BACKOFF_GROWTH,
+            clock=clock,
+        )
+
+
 class Planner:
     """Plans jobs whose triggers fired. A job whose plan fails is planned later."""
 
@@ -50,10 +70,7 @@ class Planner:
         self._options, self._clock, self._metrics = options, clock, metrics
         self._on_tasks = on_tasks  # called with the tasks that were stored
         self._triggers = Triggers(options.jobs)
-        self._plans_in_a_row: dict[str, int] = {}
-        self._plan_failures: dict[str, CircuitBreaker] = {}
-        self._interrupted: Counter[str] = Counter()  # plans in a row, by job
-        self._passed_over: Counter[str] = Counter()  # rounds since the last of them
+        self._plans = defaultdict[str, _Plans](lambda: _Plans(options, seconds_of(clock)))
 
     async def plan(self, jobs: Iterable[Job], forced: set[str]) -> bool:
         """Plan the jobs whose triggers fired, while the gate is open.
@@ -69,53 +86,55 @@ class Planner:
         for job in jobs:
             if self._gate.opens_in():
                 break
-            if self._gives_way(job):
+            plans = self._plans[job.name]
+            if self._gives_way(plans):
                 continue
             context, now = self._context_of(job), self._clock()
-            if not has_requirements(job, context) or not self._breaker(job).allows():
+            if not has_requirements(job, context) or not plans.breaker.allows():
                 forced.discard(job.name)
                 continue
             with self._store.snapshot() as snapshot:
                 due = self._triggers.due(snapshot, job, now, context.zone)
+                asked = self._triggers.asked(snapshot, job, now, context.zone)
             if due or job.name in forced:
-                more = await self._ask(job, context)
+                more = await self._ask(job, context, plans, asked)
                 again |= more
                 if not more:
                     forced.discard(job.name)
         return again
 
-    def _gives_way(self, job: Job) -> bool:
+    def _gives_way(self, plans: _Plans) -> bool:
         """Return whether to leave a job out of this round: its plans are always interrupted.
 
         It lets one more round pass each time, so that other jobs are planned and tasks are done.
         """
-        rounds = min(self._interrupted[job.name], MOST_ROUNDS)
-        passes = self._passed_over[job.name] < rounds
-        self._passed_over[job.name] = self._passed_over[job.name] + 1 if passes else 0
+        passes = plans.passed_over < min(plans.interrupted, MOST_ROUNDS)
+        plans.passed_over = plans.passed_over + 1 if passes else 0
         return passes
 
-    async def _ask(self, job: Job, context: JobContext) -> bool:
-        with self._store.snapshot() as before:
-            asked = self._triggers.asked(before, job, self._clock(), context.zone)
+    async def _ask(self, job: Job, context: JobContext, plans: _Plans, asked: Cursor) -> bool:
+        """Plan a job once; return whether to plan it again at once."""
         try:
             plan = self._plan(job, context)
         except StepInterruptedError:
-            self._interrupted[job.name] += 1
+            plans.interrupted += 1
             return True
         except Exception as error:  # affects this job alone
-            self._breaker(job).failed()
+            plans.breaker.failed()
             self._metrics.count("idle_plan_failures")
             logger.warning(f"Planning the idle job {job.name} failed: {describe_error(error)}")
             return False
-        self._breaker(job).succeeded()
-        del self._interrupted[job.name]
+        plans.breaker.succeeded()
+        plans.interrupted = 0
         moves = self._moves(plan)
         if plan is not None and (plan.tasks or moves):
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
             self._on_tasks(plan.tasks)
         # A job that moved its cursor may have read only a part: plan until the cursor stops.
-        if self._count(job.name, moves and plan is not None and plan.more):
+        plans.in_a_row += 1
+        if moves and plan is not None and plan.more and plans.in_a_row < MOST_PLANS:
             return True
+        plans.in_a_row = 0
         await self._write(job.name, WriteBatch(cursor=asked))
         return False
 
@@ -138,23 +157,6 @@ class Planner:
             return False
         with self._store.snapshot() as snapshot:
             return snapshot.cursor(plan.cursor.name) != plan.cursor
-
-    def _count(self, job: str, more: bool) -> bool:
-        plans = self._plans_in_a_row.get(job, 0) + 1 if more else 0
-        again = 0 < plans < MOST_PLANS
-        self._plans_in_a_row[job] = plans if again else 0
-        return again
-
-    def _breaker(self, job: Job) -> CircuitBreaker:
-        if job.name not in self._plan_failures:
-            self._plan_failures[job.name] = CircuitBreaker(
-                failures=1,
-                first_wait_s=self._options.backoff_s,
-                longest_wait_s=self._options.backoff_most_s,
-                growth=BACKOFF_GROWTH,
-                clock=seconds_of(self._clock),
-            )
-        return self._plan_failures[job.name]
 
     async def _write(self, job: str, batch: WriteBatch) -> None:
         await asyncio.wrap_future(self._store.apply(job, batch).future)

@@ -146,7 +146,7 @@ class Facts(SessionExtractor):
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
         made = author = Made(job=NAME, version=self.version, model=answer.model)
-        kept: Sequence[ExtractedFact] = found.kept
+        kept = list(found.kept)
         if not answer.value.facts:  # weak models overlook what rules find
             kept, author = _facts_by_rule(due, context), replace(made, model="")
         new = _standing_in(_memories(kept, author, context), ruled)
