@@ -60,10 +60,13 @@ class Pipeline:
         self._zone, self._options = zone, options
         self._overviews = Overviews(store, zone, options.language)
 
-    def begin(self, query: Query, namespaces: Iterable[Namespace]) -> list[Recall]:
-        """Return recalls of a query for ``run``, without any result."""
-        options, zone, embedded = self._options, self._zone, dict[str, Encoded | None]()
-        return [Recall(one, query, options, zone, one.searcher, embedded) for one in namespaces]
+    def begin(
+        self, query: Query, namespaces: Iterable[Namespace], *, passing: bool = False
+    ) -> list[Recall]:
+        """Return recalls of a query for ``run``, without any result; ``passing`` as in these."""
+        known = self._options, self._zone
+        embedded = dict[str, Encoded | None]()
+        return [Recall(n, query, *known, n.searcher, embedded, passing) for n in namespaces]
 
     def run(self, recall: Recall) -> Recollection:
         """Run all steps of a recall.
@@ -170,7 +173,7 @@ class Pipeline:
 
     def _embed(self, recall: Recall, text: str) -> Encoded | None:
         """Embed a text, if there is a model and the namespace's vectors are of its space."""
-        embed = self._embedding.query
+        embed = self._embedding.passing if recall.passing else self._embedding.query
         if embed is None or recall.namespace.space != self._embedding.space:
             return None
         if text not in recall.embedded:
