@@ -80,6 +80,7 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         language: Language of voice commands, dates, questions and all that the memory says:
             "english" or "german", also by code ("de") or own name ("Deutsch").
         hot_cache_size: How many of the latest memories are kept in memory, by namespace.
+        embedding_cache_size: How many query vectors are kept.
         mapped_mb: Megabytes of mapped files, code included, above which the pages of the store and
             of the indexes are given back to the system, which keeps them while it has room; 0
             never gives them back.
@@ -98,6 +99,7 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     time_zone: str = ""
     language: str = "english"
     hot_cache_size: Annotated[int, Meta(ge=1, le=100_000)] = HOT.size or 1
+    embedding_cache_size: Annotated[int, Meta(ge=0, le=1_000_000)] = 500
     mapped_mb: Annotated[int, Meta(ge=0, le=1 << 24)] = 256
     mapped_after_s: Annotated[float, Meta(ge=0, le=86_400)] = 20.0
     warn_mb: Annotated[float, Meta(ge=0, le=10_000_000)] = 0.0

@@ -78,8 +78,10 @@ class EngineWiring:
 
     def _connect(self, embedder: QueryEmbedder | None) -> None:
         config, clock = self.config, self.clock
-        self.embedding = Embedding(config.embedding, clock, self.metrics, embedder)
-        self.query_caches = [self.tokenizer.forget]
+        self.embedding = Embedding(
+            config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
+        )
+        self.query_caches = [self.embedding.forget, self.tokenizer.forget]
         self.clock_guard = ClockGuard(clock, self.store)
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)

@@ -127,26 +127,16 @@ class Visible:
         self._read: dict[int, tuple[Message, str, str]] = {}  # its fingerprint and its block
         self._logged: dict[int, tuple[Message, frozenset[str]]] = {}
         self._blocks: dict[str, frozenset[str]] = {}  # memory ids, by block
-        self._lost_block = False  # a block may have left the context since the last refresh
-        # Made of the above when they are asked for, and kept until something changes.
-        self._memories: frozenset[str] | None = None
-        self._words: frozenset[str] | None = None
 
     def add_block(self, message: Message, block: str, memories: Iterable[str]) -> None:
         """Record the memories, by id, in the block of a message."""
         before = self._read.get(id(message))
         self._read[id(message)] = (message, before[1], block) if before else _read(message)
-        self._lost_block = self._lost_block or before is None or bool(before[2])
-        self._blocks[block] = ids = frozenset(memories)
-        self._memories = None if self._memories is None else self._memories | ids
-        if before is None:
-            self._words = None
+        self._blocks[block] = frozenset(memories)
 
     def add_logged(self, message: Message, memories: Iterable[str]) -> None:
         """Record the memories, by id, that a user message was logged as."""
-        ids = frozenset(memories)
-        self._logged[id(message)] = (message, ids)
-        self._memories = None if self._memories is None else self._memories | ids
+        self._logged[id(message)] = (message, frozenset(memories))
 
     def holds(self, message: Message, memories: Iterable[str]) -> bool:
         """Return whether a message's block holds one of some memories, given by id."""
@@ -161,31 +151,18 @@ class Visible:
         """Drop the record of a message whose content was removed."""
         self._read.pop(id(message), None)
         self._logged.pop(id(message), None)
-        self._lost_block = True
-        self._memories = self._words = None
 
     def refresh(self, messages: Sequence[Message]) -> None:
         """Read what came since the last time, and drop what has left the context.
 
         Dictionaries are replaced and never changed, so that a shallow copy can be refreshed alone.
         """
-        present = dict(zip(map(id, messages), messages, strict=True))
-        fresh, gone = present.keys() - self._read.keys(), self._read.keys() - present.keys()
-        if gone:
-            self._lost_block = self._lost_block or any(self._read[key][2] for key in gone)
-            self._read = {key: held for key, held in self._read.items() if key not in gone}
-            self._memories = self._words = None
-        new = {key: _read(present[key]) for key in fresh if isinstance(present[key], dict)}
-        if new:
-            self._read = {**self._read, **new}
-            self._words = None if self._words is None else self._words | _worded(new.values())
-        if not self._logged.keys() <= present.keys():
-            self._logged = {key: held for key, held in self._logged.items() if key in present}
-            self._memories = None
-        if self._lost_block:
-            blocks = {block for _, _, block in self._read.values()}
-            self._blocks = {block: ids for block, ids in self._blocks.items() if block in blocks}
-            self._lost_block, self._memories = False, None
+        present = {id(one): one for one in messages if isinstance(one, dict)}
+        read = self._read
+        self._read = {key: read.get(key) or _read(one) for key, one in present.items()}
+        self._logged = {key: held for key, held in self._logged.items() if key in present}
+        blocks = {block for _, _, block in self._read.values()}
+        self._blocks = {block: ids for block, ids in self._blocks.items() if block in blocks}
 
     @property
     def said(self) -> frozenset[str]:
@@ -195,20 +172,12 @@ class Visible:
     @property
     def memories(self) -> frozenset[str]:
         """Ids of the memories in the context, in blocks or as user messages."""
-        if self._memories is None:
-            self._memories = self.said.union(*self._blocks.values())
-        return self._memories
+        return self.said.union(*self._blocks.values())
 
     @property
     def words(self) -> frozenset[str]:
         """Fingerprints of the words in the context."""
-        if self._words is None:
-            self._words = _worded(self._read.values())
-        return self._words
-
-
-def _worded(read: Iterable[tuple[Message, str, str]]) -> frozenset[str]:
-    return frozenset(words for _, words, _ in read if words)
+        return frozenset(words for _, words, _ in self._read.values() if words)
 
 
 def _read(message: Message) -> tuple[Message, str, str]:

@@ -407,6 +407,8 @@ class Household:
         self.engine.flush(indexed=True)
         known = {*PEOPLE, HOME, GUEST}
         self.clean("caches", [*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
+        if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
+            raise Leak("caches", "queries of off the record are in the embedder's cache")
 
     def look_everywhere(self) -> None:
         """Check each scope's log, export, index and files, the logs, and the caches."""

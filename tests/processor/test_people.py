@@ -243,6 +243,7 @@ def test_people_off_the_record_leaves_nothing_in_caches_and_files(home):
     with contextlib.closing(engine):
         run(scenario())
         engine.flush(indexed=True)
+        assert not engine.wiring.embedding._cached.cache_info().currsize
         assert "zanzibarin" not in str(engine.wiring.tokenizer._known)
         assert "quince" not in str(engine.search(secret, "anna").hits)
     assert scopes(home) == [] and ledger(home) == []

@@ -57,7 +57,7 @@ class FakeEmbedding:
     space = Space("hash", EMBEDDER.dim)
 
     def __init__(self, embed: Embed | None, *, tokens: bool) -> None:
-        self.query = embed
+        self.query = self.passing = embed
         self.token_key = "hash" if tokens else ""
 
 

@@ -16,98 +16,76 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.index.format import Pointer
-from slowcat_memory.index.table import Column, Texts, open_or_empty
+from slowcat_memory.index.table import Column, open_or_empty
 from slowcat_memory.index.vectors.vector_view import VectorView
 
-
-class SealedKeys:
-    """The sealed keys of one view, ordered by document and name."""
-
-    def __init__(self, sealed: Path | None, view: str) -> None:
-        self.targets = open_or_empty(sealed, f"{view}.targets", np.int32)
-        self.digests = open_or_empty(sealed, f"{view}.digests", np.int64)
-        self.weights = open_or_empty(sealed, f"{view}.weights", np.float32)
-        self.names = Texts(sealed, view)
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def of_document(self, target: int) -> range:
-        wanted = np.array([target, target + 1], self.targets.dtype)
-        return range(*self.targets.searchsorted(wanted).tolist())
+COLUMNS = {"targets": np.int32, "names": np.int64, "digests": np.int64, "weights": np.float32}
+"""The files of a view: each key's document, and the digests of its name and its text."""
 
 
 class KeyWriter:
     """Collects one view's keys, document by document, and stores them."""
 
     def __init__(self) -> None:
-        self._targets, self._digests = array("i"), array("q")
-        self._weights, self._names = array("f"), list[bytes]()
+        self._columns = {name: array(np.dtype(kind).char) for name, kind in COLUMNS.items()}
 
     def __len__(self) -> int:
-        return len(self._targets)
+        return len(self._columns["targets"])
 
     def add(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Add all keys of a document, whose number is higher than any before."""
-        for pointer in sorted(pointers, key=lambda pointer: pointer.name):
-            self._targets.append(target)
-            self._digests.append(digest(pointer.text))
-            self._weights.append(pointer.weight)
-            self._names.append(pointer.name.encode())
+        for one in pointers:
+            row = (target, digest(one.name), digest(one.text), one.weight)
+            for column, value in zip(self._columns.values(), row, strict=True):
+                column.append(value)
 
     def find(self, target: int, name: str) -> int:
-        targets = np.frombuffer(self._targets, np.int32)
+        targets = np.frombuffer(self._columns["targets"], np.int32)
         first, last = targets.searchsorted(np.array([target, target + 1], np.int32)).tolist()
-        wanted = name.encode()
-        return next((n for n in range(first, last) if self._names[n] == wanted), -1)
+        names, wanted = self._columns["names"], digest(name)
+        return next((n for n in range(first, last) if names[n] == wanted), -1)
 
     def finish(self, folder: Path, view: str) -> None:
-        for name, values, kind in (
-            ("targets", self._targets, np.int32),
-            ("digests", self._digests, np.int64),
-            ("weights", self._weights, np.float32),
-        ):
-            np.save(folder / f"{view}.{name}.npy", np.frombuffer(values, kind))
-        Texts.write(self._names, folder, view)
+        for name, kind in COLUMNS.items():
+            np.save(folder / f"{view}.{name}.npy", np.frombuffer(self._columns[name], kind))
 
 
 class KeyView:
     """One view's keys, sealed and in the tail. Document numbers are ``targets`` here."""
 
-    def __init__(self, name: str, dense: VectorView, sealed: Path | None = None) -> None:
+    def __init__(self, view: str, dense: VectorView, sealed: Path | None = None) -> None:
         """Open the sealed keys of one of ``KEY_VIEWS``; ``dense`` has their vectors."""
-        self._sealed = SealedKeys(sealed, name)
-        count = len(self._sealed)
-        self._targets = Column(self._sealed.targets)
-        self._weights = Column(self._sealed.weights)
-        self._digests = Column(self._sealed.digests)
-        self._alive = Column(np.ones(count, bool))
-        self._names: list[str] = []  # of the tail
-        self._tail: dict[int, dict[str, int]] = {}  # by document: its keys in the tail
-        self._living = count
+        self._targets, self._names, self._digests, self._weights = (
+            Column(open_or_empty(sealed, f"{view}.{name}", kind)) for name, kind in COLUMNS.items()
+        )
+        self._sealed = len(self._targets)
+        self._alive = Column(np.ones(self._sealed, bool))
+        self._tail: dict[int, list[int]] = {}  # by document: its keys in the tail
         self.dense = dense
 
     def __len__(self) -> int:
-        return self._living
+        return int(np.count_nonzero(self._alive.values))
 
-    def of_document(self, target: int) -> dict[str, int]:
-        sealed = self._sealed.of_document(target) if len(self._sealed) else ()
-        found = {self._sealed.names[number]: number for number in sealed if self._alive[number]}
-        return found | self._tail.get(target, {})
+    def of_document(self, target: int) -> dict[int, int]:
+        """Return a document's keys by the digests of their names."""
+        wanted = np.array([target, target + 1], np.int32)
+        sealed = range(*self._targets.values[: self._sealed].searchsorted(wanted).tolist())
+        numbers = (*sealed, *self._tail.get(target, ()))
+        return {int(self._names[n]): n for n in numbers if self._alive[n]}
 
     def find(self, target: int, name: str) -> int:
-        return self.of_document(target).get(name, -1)
+        return self.of_document(target).get(digest(name), -1)
 
     def digest(self, number: int) -> int:
         return int(self._digests[number])
 
     def put(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Replace a document's keys. One whose text is unchanged keeps its vector."""
-        wanted = {pointer.name: pointer for pointer in pointers}
+        wanted = {digest(pointer.name): pointer for pointer in pointers}
         for name, number in self.of_document(target).items():
             pointer = wanted.get(name)
             if pointer is None or self._digests[number] != digest(pointer.text):
-                self._drop(number, target)
+                self._drop(number)
             else:
                 self._weights[number] = wanted.pop(name).weight
         for name, pointer in wanted.items():
@@ -115,35 +93,29 @@ class KeyView:
 
     def remove(self, target: int) -> None:
         for number in self.of_document(target).values():
-            self._drop(number, target)
+            self._drop(number)
+        self._tail.pop(target, None)
 
     def renumber(self, old: int, new: int) -> None:
         """Move the keys of document ``old`` to ``new``, its new number."""
         for name, number in self.of_document(old).items():
             added = self._append(new, name, self._weights[number], int(self._digests[number]))
             self.dense.renumber(number, added)
-            self._drop(number, old)
+        self.remove(old)
 
-    def _append(self, target: int, name: str, weight: float, hashed: int) -> int:
+    def _append(self, target: int, name: int, weight: float, hashed: int) -> int:
         number = len(self._targets)
         self._targets.append(target)
-        self._weights.append(weight)
-        self._digests.append(hashed)
-        self._alive.append(True)
         self._names.append(name)
-        self._tail.setdefault(target, {})[name] = number
-        self._living += 1
+        self._digests.append(hashed)
+        self._weights.append(weight)
+        self._alive.append(True)
+        self._tail.setdefault(target, []).append(number)
         return number
 
-    def _drop(self, number: int, target: int) -> None:
+    def _drop(self, number: int) -> None:
         self.dense.remove(number)
         self._alive[number] = False
-        self._living -= 1
-        if number >= len(self._sealed):
-            names = self._tail[target]
-            del names[self._names[number - len(self._sealed)]]
-            if not names:
-                del self._tail[target]
 
     def without_vector(self) -> np.ndarray:
         """Return the document of each key that has no vector."""
@@ -187,7 +159,7 @@ class KeyView:
 
     def _pointing_to(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the living keys of documents, rising, and the position of each one's document."""
-        sealed = self._sealed.targets
+        sealed = self._targets.values[: self._sealed]
         wanted = documents.astype(sealed.dtype)  # of another type, all targets would be converted
         first = sealed.searchsorted(wanted)
         counts = sealed.searchsorted(wanted, side="right") - first

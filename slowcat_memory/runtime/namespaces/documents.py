@@ -59,15 +59,22 @@ def place_of(memory_id: str, snapshot: Snapshot, searcher: Searcher) -> Place:
     turn = snapshot.turn(turn_of(memory_id)) if turn_of(memory_id) else None
     if turn is None:
         return Place()
-    before, at = list[str](), turn.id
-    while at := snapshot.turn_before(turn.scope, turn.session, at):
-        before.append(chunk_id(at))
-        if before[-1] in searcher:
-            return Place(tuple(before))
+    before = tuple(_chunks_before(turn, searcher, snapshot))
+    if before and before[-1] in searcher:
+        return Place(before)
     session = snapshot.session(turn.session)
     later = snapshot.turns(turn.scope, turn.id, session.last_turn if session else turn.id)
     after = (chunk_id(other.id) for other in later if other.session == turn.session)
-    return Place(tuple(before), next((id_ for id_ in after if id_ in searcher), ""))
+    return Place(before, next((id_ for id_ in after if id_ in searcher), ""))
+
+
+def _chunks_before(turn: Turn, searcher: Searcher, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the chunks of a session before a turn, the latest first, up to one that is indexed."""
+    at = turn.id
+    while at := snapshot.turn_before(turn.scope, turn.session, at):
+        yield chunk_id(at)
+        if chunk_id(at) in searcher:
+            return
 
 
 def pointers(keys: Iterable[Key]) -> tuple[Pointer, ...]:
@@ -227,11 +234,8 @@ class LastChunks:
         """Return the indexed chunk that a turn follows, "" for none."""
         if (last := self._last.get(turn.session, "")) in searcher:
             return last
-        at = turn.id
-        while at := snapshot.turn_before(turn.scope, turn.session, at):
-            if chunk_id(at) in searcher:
-                return chunk_id(at)
-        return ""
+        before = [*_chunks_before(turn, searcher, snapshot)]
+        return before[-1] if before and before[-1] in searcher else ""
 
     def record(self, turn: Turn) -> None:
         self._last[turn.session] = chunk_id(turn.id)

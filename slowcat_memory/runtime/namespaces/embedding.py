@@ -1,11 +1,12 @@
 """The embedding model in each of its states: missing, to be exported, or ready.
 
-Queries are embedded while a turn waits, behind a circuit breaker. Until a model is
+Queries are embedded while a turn waits, behind a cache and a circuit breaker. Until a model is
 available there are no vectors, and recall is by words.
 """
 
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -85,7 +86,8 @@ class Embedding:
     """The configured model.
 
     Attributes:
-        query: Embeds queries, and keeps none; None without a model.
+        query: Embeds queries, behind a cache; None without a model.
+        passing: The same without the cache: it keeps no words.
         space: Of its vectors.
         token_key: Key of the space of token vectors, "" when none are made.
     """
@@ -93,6 +95,7 @@ class Embedding:
     def __init__(
         self,
         options: EmbedderOptions,
+        cache_size: int,
         clock: Clock,
         metrics: Metrics,
         given: QueryEmbedder | None = None,
@@ -103,8 +106,10 @@ class Embedding:
         """
         self._options, self._clock = options, clock
         self._metrics, self._given = metrics, given
+        self._cached = lru_cache(cache_size)(self._encode)
         self.embedder: QueryEmbedder | None = None
         self.query: GuardedEmbed | None = None
+        self.passing: GuardedEmbed | None = None
         self.space, self.token_key = Space(), ""
         self.report = EmbedderReport(state="none", source="not opened")
         self.open()
@@ -130,7 +135,9 @@ class Embedding:
         if embedder is not None:
             self.embedder, self.space = embedder, Space(self.report.key, self.report.dim)
             self.token_key = token_key_of(embedder) if self._options.token_vectors else ""
-            self.query = GuardedEmbed(self._encoder(embedder), self._clock, self._failed)
+            self.forget()
+            self.query = GuardedEmbed(self._cached, self._clock, self._failed)
+            self.passing = GuardedEmbed(self._encode, self._clock, self._failed)
 
     def _open_configured(self) -> tuple[QueryEmbedder | None, EmbedderReport]:
         try:
@@ -147,10 +154,10 @@ class Embedding:
             logger.warning(f"memory: search is by words alone: {report.source}. {report.hint}")
         return embedder, report
 
-    def _encoder(self, embedder: QueryEmbedder) -> Callable[[str], Encoded]:
+    def _encode(self, text: str) -> Encoded:
         if self.token_key:
-            return cast(TokenEmbedder, embedder).encode_query_tokens
-        return lambda text: Encoded(embedder.encode_query(text))
+            return cast(TokenEmbedder, self.embedder).encode_query_tokens(text)
+        return Encoded(cast(QueryEmbedder, self.embedder).encode_query(text))
 
     def export(self) -> None:
         """Export the model and open it. Blocks for some seconds, in a child process.
@@ -160,6 +167,10 @@ class Embedding:
         """
         providers.export_model(self._options)
         self.open()
+
+    def forget(self) -> None:
+        """Drop the queries in the cache."""
+        self._cached.cache_clear()
 
     def _failed(self, problem: str) -> None:
         self._metrics.count("embedding_failures")

@@ -69,6 +69,7 @@ class Recall(Struct, eq=False, dict=True):
         searcher: The namespace's index when the recall began; sealing replaces it meanwhile.
         lexical: The best by words.
         embedded: What was embedded, by text; shared by the recalls of one query.
+        passing: The query may never be asked: no cache may keep its words.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
         complete: Whether the whole index was searched: a part cannot show that nothing answers.
@@ -87,6 +88,7 @@ class Recall(Struct, eq=False, dict=True):
     zone: tzinfo
     searcher: Searcher
     embedded: dict[str, Encoded | None] = {}
+    passing: bool = False
     lexical: Lexical | None = None
     encoded: Encoded | None = None
     turned: np.ndarray | None = None

@@ -16,6 +16,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
+from operator import attrgetter
 
 from loguru import logger
 from msgspec import Struct
@@ -86,11 +87,8 @@ class Attempt(Struct, frozen=True, eq=False):
         own = self.query
         return (
             [recall.namespace.version for recall in self.recalls] == [*self.versions]
-            and (own.scope, own.also, own.local) == (query.scope, query.also, query.local)
-            and (own.k, own.floor, own.keep_share) == (query.k, query.floor, query.keep_share)
+            and _compared(own) == _compared(query)
             and _asks(own) == _asks(query)
-            and own.called == query.called
-            and own.dialogue == query.dialogue
             and query.now - own.now < timedelta(seconds=KEEP_S)
             and not any(self._knows(memory) for memory in own.exclude ^ query.exclude)
         )
@@ -111,6 +109,9 @@ class Attempt(Struct, frozen=True, eq=False):
         """Stop it at its next step; its result is not needed."""
         abandon(self.recalls)
         self.running.cancel()
+
+
+_compared = attrgetter("scope", "also", "local", "k", "floor", "keep_share", "called", "dialogue")
 
 
 def _asks(query: Query) -> bool:

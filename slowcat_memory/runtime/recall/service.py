@@ -159,7 +159,7 @@ class Retrieval:
             return None
         self._look_soon()
         self._metrics.count("prefetch_begun")
-        recalls = self._recalls(self._gated(query, need), scopes)
+        recalls = self._recalls(self._gated(query, need), scopes, passing=True)
         versions = [recall.namespace.version for recall in recalls]
         behind = not self._indexer.ahead.is_idle
         with self._while_recalling():  # at once: the worker waits where idle work computes
@@ -181,7 +181,7 @@ class Retrieval:
         if not scopes:
             return None
         self._indexer.release()
-        recalls = self._touching = self._recalls(query, scopes)
+        recalls = self._touching = self._recalls(query, scopes, passing=True)
         self._page_cache.recalled()
         return self._indexer.warm.submit(self._pipeline.touch, recalls)
 
@@ -217,9 +217,11 @@ class Retrieval:
         scopes = dict.fromkeys((query.scope, *query.also))
         return [scope for scope in scopes if not self._namespaces.is_guests(scope)]
 
-    def _recalls(self, query: Query, scopes: Sequence[str]) -> list[Recall]:
+    def _recalls(
+        self, query: Query, scopes: Sequence[str], *, passing: bool = False
+    ) -> list[Recall]:
         """Return a recall in each of the scopes; one that is not loaded is loaded."""
-        return self._pipeline.begin(query, map(self._namespaces.get, scopes))
+        return self._pipeline.begin(query, map(self._namespaces.get, scopes), passing=passing)
 
     def _need(self, query: Query) -> Need:
         """Return what a turn needs; names are what is one in a scope that is loaded."""

@@ -201,10 +201,11 @@ def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(
         return found[-1]
 
     monkeypatch.setattr(Pipeline, "run", seen)
-    before = engine.metrics.counts()
+    before, cached = engine.metrics.counts(), engine.wiring.embedding._cached.cache_info()
     assert touched(engine) > 0
     assert found[0].stage == "full" and found[0].hits
     assert engine.metrics.counts() == before
+    assert engine.wiring.embedding._cached.cache_info() == cached
 
 
 def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
@@ -212,7 +213,7 @@ def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
 ) -> None:
     """A server, or a model that the application gave, has others to serve."""
     asked: list[str] = []
-    monkeypatch.setattr(engine.wiring.embedding, "query", asked.append)
+    monkeypatch.setattr(engine.wiring.embedding, "passing", asked.append)
     touched(engine)
     assert asked == []
     monkeypatch.setattr(Embedding, "is_own", True)
