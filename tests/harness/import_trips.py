@@ -15,11 +15,9 @@ import os
 import random
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from msgspec.structs import replace
 
@@ -30,7 +28,7 @@ from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer import session_match
 from tests.harness.children import Child
-from tests.harness.command import Harness, main
+from tests.harness.command import Harness, around, main
 
 SCOPES = ("anna", "ben", "cleo")
 SPEAKERS = ("Anna", "Ben", "Анна", "李雷")
@@ -102,7 +100,6 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
     for _ in range(random_.randint(0, 2) if kills else 0):
         child = Child(lambda into: _work(folder / "memory", author.path, into))
         child.kill_after(random_.randint(1, 8), random_.uniform(0, 0.004))  # transactions
-        child.finish()
     with _engine(folder / "memory") as engine:
         wrong += _import(engine, author, {}, "import")
         author.grow(random_.randint(1, 20))
@@ -124,23 +121,16 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
 
 
 def _work(store: Path, file: Path, into: int) -> None:
-    append_all = Store.append_all
-
-    def reported(*given: Any, **named: Any) -> Any:
+    def reported(append_all: Any, *given: Any, **named: Any) -> Any:
         os.write(into, b".")
         return append_all(*given, **named)
 
-    with _engine(store) as engine, patch.object(Store, "append_all", reported):
+    with _engine(store) as engine, around(Store, "append_all", reported):
         transfer.import_file(engine, file, on_error=lambda error: None)
 
 
-@contextmanager
-def _engine(store: Path) -> Iterator[MemoryEngine]:
-    engine = MemoryEngine(memory_config(store))
-    try:
-        yield engine
-    finally:
-        engine.close()
+def _engine(store: Path) -> AbstractContextManager[MemoryEngine]:
+    return closing(MemoryEngine(memory_config(store)))
 
 
 def _import(
@@ -158,27 +148,27 @@ def _import(
     return [f"{step}: {n} {what}" for what, n in faults.items() if n]
 
 
-@contextmanager
-def broken(control: str) -> Iterator[None]:
+def broken(control: str) -> Any:
     """Plant a fault."""
-    find = session_match.find
 
-    def by_name(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
+    def by_name(
+        find: Any, snapshot: Snapshot, scope: str, session: Any, **how: Any
+    ) -> session_match.Match:
         row = snapshot.session(session.id)
         every = range(len(session.utterances))
         return session_match.Match(
             id=session.id, cursor="import/x", row=row, new=() if row else every
         )
 
-    def forgetful(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
+    def forgetful(
+        find: Any, snapshot: Snapshot, scope: str, session: Any, **how: Any
+    ) -> session_match.Match:
         match = find(snapshot, scope, session)
         there = session_match.in_log(snapshot, match, session)
         new = [place for place in range(len(session.utterances)) if place not in there]
         return replace(match, new=new)
 
-    planted = {"name": by_name, "forgotten": forgetful}[control]
-    with patch.object(session_match, "find", planted):
-        yield
+    return around(session_match, "find", {"name": by_name, "forgotten": forgetful}[control])
 
 
 def run(

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 from unittest import mock
 
 from slowcat_memory.core.retention.tiering import TierOptions
@@ -16,6 +17,7 @@ from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader, 
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.rows import forget_rules
 from slowcat_memory.store.writer import tier_mover
+from tests.harness.command import around
 
 TINY = TierOptions(warm=8, block_exchanges=3)
 HOT = 8
@@ -75,23 +77,20 @@ def rows_go_first() -> Iterator[None]:
             for key, _ in made.rows:
                 tx.drop("log", key)
 
-    def derive(store, change):
+    def derive(real, store, change):
         ack = real(store, change)
         if getattr(change, "func", None) is first:
             ack.wait(None)
             os.kill(os.getpid(), signal.SIGKILL)
         return ack
 
-    real = Store._write_derived
     with (
-        mock.patch.object(Store, "_write_derived", derive),
+        around(Store, "_write_derived", derive),
         mock.patch.object(tier_mover, "move_blocks", first),
     ):
         yield
 
 
-@contextmanager
-def blocks_stay() -> Iterator[None]:
+def blocks_stay() -> Any:
     """Forget, but keep the blocks that have it."""
-    with mock.patch.object(forget_rules, "remove_events", lambda table, gone, numbers, tx: None):
-        yield
+    return mock.patch.object(forget_rules, "remove_events", lambda table, gone, numbers, tx: None)
