@@ -46,21 +46,6 @@ EVENING = talk(
 )
 
 
-def test_of_turns_names_the_events_of_an_evening_and_facts_come_first() -> None:
-    made = by_rule.of_turns(EVENING, UTC, TOKENIZE)
-    assert made.text.startswith("Nora lives in Leeds.")
-    for event in ("sold the car", "2,400 pounds", "deposit", "take photos of every room"):
-        assert event in made.text
-    for filler in ("Great idea", "wouldn't we all", "Congratulations", "Hi there"):
-        assert filler not in made.text
-    assert made.model == "" and "Leeds" in made.topics and made.entities[0] == "Nora"
-
-
-def test_of_turns_a_broken_line_has_no_summary() -> None:
-    made = by_rule.of_turns(talk("Sorry, the line broke.", "> No problem."), UTC, TOKENIZE)
-    assert made.text == "" and made.topics == ()
-
-
 def test_of_turns_german_is_summarised_in_german() -> None:
     made = by_rule.of_turns(
         talk(
@@ -93,17 +78,3 @@ def test_of_summaries_a_week_has_its_events_under_their_days() -> None:
         "2 November: Nora lives in Leeds. Nora: The landlord hasn't paid the deposit back. "
         "4 November: Nora: I sold the car for 2,400 pounds. Assistant: You should insure the bike."
     )
-
-
-def test_of_summaries_one_day_repeats_no_date_and_says_nothing_twice() -> None:
-    twice = [part("Nora lives in Leeds. Nora: I sold the car.", 0)] * 2
-    made = by_rule.of_summaries(twice, UTC, TOKENIZE)
-    assert made.text == "Nora lives in Leeds. Nora: I sold the car."
-
-
-def test_of_summaries_changes_go_before_the_first_sentences_of_days() -> None:
-    chat = "Nora: The soup needs more pepper and lentils."
-    days = [part(f"{chat[:-1]} number{n}.", n) for n in range(5)]
-    days.append(part("Nora: I quit my job at the brewery.", 5))
-    options = by_rule.ExtractiveOptions(words=24)
-    assert "I quit my job at the brewery" in by_rule.of_summaries(days, UTC, TOKENIZE, options).text
