@@ -1,45 +1,14 @@
 """What goes on in a conversation, as the idle gate hears of it."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from pipecat.frames.frames import (
-    BotSpeakingFrame,
-    BotStartedSpeakingFrame,
-    BotStoppedSpeakingFrame,
-    EagerEndOfTurnCancelFrame,
-    FunctionCallCancelFrame,
-    FunctionCallInProgressFrame,
-    FunctionCallResultFrame,
-    FunctionCallResultProperties,
-    InputAudioRawFrame,
-    InterimTranscriptionFrame,
-    InterruptionFrame,
-    LLMContextFrame,
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMTextFrame,
-    TranscriptionFrame,
-    UserStartedSpeakingFrame,
-    UserStoppedSpeakingFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
-from pipecat.processors.aggregators.llm_context import LLMContext
-from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
-from pipecat.processors.frame_processor import FrameDirection
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.processor import activity
-from slowcat_memory.processor.activity import Activity, ActivityObserver
-from slowcat_memory.testing.server import ToolCall
-from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
-
-DOWN, UP = FrameDirection.DOWNSTREAM, FrameDirection.UPSTREAM
+from slowcat_memory.processor.activity import ActivityObserver
+from tests.support.voice_pipeline import VoicePipeline, run
 
 
 class RecordingGate:
@@ -76,152 +45,6 @@ class RecordingGate:
 @pytest.fixture
 def gate():
     return RecordingGate()
-
-
-def call(cls, of="1", **more):
-    more = more or ({"arguments": {}} if cls is FunctionCallInProgressFrame else {})
-    return cls(function_name="look_up", tool_call_id=of, **more)
-
-
-def result(of="1", **more):
-    return call(FunctionCallResultFrame, of, arguments={}, result="", **more)
-
-
-def words(cls):
-    return cls("a cat", "anna", "2026-05-12T12:00:00Z")
-
-
-CONTEXT = LLMContext()
-# What was seen, in order; what goes on then.
-ROWS = {
-    "a voice": ([VADUserStartedSpeakingFrame(start_secs=0.2)], {"a voice"}),
-    "a voice ends": (
-        [VADUserStartedSpeakingFrame(start_secs=0.2), VADUserStoppedSpeakingFrame(stop_secs=0.2)],
-        set(),
-    ),
-    "a turn": ([UserStartedSpeakingFrame()], {"a turn"}),
-    "a turn ends": ([UserStartedSpeakingFrame(), UserStoppedSpeakingFrame()], set()),
-    "words before the turn": ([words(InterimTranscriptionFrame)], {"a turn"}),
-    "all words before the turn": ([words(TranscriptionFrame)], {"a turn"}),
-    "words, and the turn ends": ([words(TranscriptionFrame), UserStoppedSpeakingFrame()], set()),
-    "the LLM is asked": ([LLMContextFrame(CONTEXT)], {"the LLM"}),
-    "asked before the turn ends": (
-        [UserStartedSpeakingFrame(), LLMContextFrame(CONTEXT), UserStoppedSpeakingFrame()],
-        {"the LLM"},
-    ),
-    "the LLM answers": ([LLMFullResponseStartFrame(), LLMTextFrame("a")], {"the LLM"}),
-    "the LLM has answered": (
-        [LLMContextFrame(CONTEXT), LLMFullResponseStartFrame(), LLMFullResponseEndFrame()],
-        set(),
-    ),
-    "the LLM is cut off": ([LLMContextFrame(CONTEXT), InterruptionFrame()], set()),
-    "the turn goes on": (
-        [UserStartedSpeakingFrame(), LLMContextFrame(CONTEXT), EagerEndOfTurnCancelFrame()],
-        {"a turn"},
-    ),
-    "a word too late": ([InterruptionFrame(), LLMTextFrame("a")], set()),
-    "the bot": ([BotStartedSpeakingFrame()], {"the bot"}),
-    "the bot stops": ([BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()], set()),
-    "the bot, still": ([BotStoppedSpeakingFrame(), BotSpeakingFrame()], set()),
-    "an interruption stops no bot": (
-        [BotStartedSpeakingFrame(), InterruptionFrame()],
-        {"the bot"},
-    ),
-    "a tool": ([call(FunctionCallInProgressFrame)], {"tool 1"}),
-    "a tool returns": ([call(FunctionCallInProgressFrame), result()], set()),
-    "a tool that goes on": (
-        [
-            call(FunctionCallInProgressFrame),
-            result(properties=FunctionCallResultProperties(is_final=False)),
-        ],
-        {"tool 1"},
-    ),
-    "one tool of two": (
-        [call(FunctionCallInProgressFrame), call(FunctionCallInProgressFrame, "2"), result()],
-        {"tool 2"},
-    ),
-    "a tool is cancelled": (
-        [call(FunctionCallInProgressFrame), call(FunctionCallCancelFrame)],
-        set(),
-    ),
-    "silence": ([InputAudioRawFrame(b"\0\0", 16000, 1)], set()),
-}
-
-
-def setter(gate: IdleGate) -> Callable[[str, bool], None]:
-    """As ``MemoryEngine.set_activity``."""
-
-    def set_activity(name: str, busy: bool) -> None:
-        (gate.busy if busy else gate.gone if name.endswith("/") else gate.free)(name)
-
-    return set_activity
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_activity_what_goes_on(gate, row):
-    seen, expected = ROWS[row]
-    following = Activity(setter(gate), "kitchen")
-    for frame in seen:
-        following.see(frame, DOWN)
-    assert gate.going_on == {f"kitchen/{what}" for what in expected}
-
-
-def test_activity_subclass_means_the_same(gate):
-    class Mine(TranscriptionFrame):
-        pass
-
-    Activity(setter(gate), "kitchen").see(words(Mine), DOWN)
-    assert gate.going_on == {"kitchen/a turn"}
-
-
-def test_activity_frame_counts_once_however_often_it_is_pushed(gate):
-    following = Activity(gate, "kitchen")
-    begin, end = BotStartedSpeakingFrame(), BotStoppedSpeakingFrame()
-    for frame in (begin, begin, end, begin, end):  # a later processor pushes it later
-        following.see(frame, DOWN)
-    assert [how for how, _ in gate.told] == ["busy", "free"]
-
-
-@pytest.mark.parametrize(
-    ("who", "way", "asks"),
-    [("assistant", DOWN, False), ("assistant", UP, True), ("user", DOWN, True)],
-)
-async def test_activity_context_after_an_answer_asks_nobody(gate, who, way, asks):
-    pair = LLMContextAggregatorPair(CONTEXT)
-    following, frame = Activity(setter(gate), "kitchen"), LLMContextFrame(CONTEXT)
-    following.see(frame, way, getattr(pair, who)())
-    following.see(frame, way)  # pushed on by the next processor
-    assert bool(gate.going_on) is asks
-
-
-def test_activity_conversation_that_is_over_counts_no_more(gate):
-    following, other = Activity(gate, "kitchen"), Activity(gate, "kitchen2")
-    for each in (following, other):
-        each.see(BotStartedSpeakingFrame(), DOWN)
-    following.end()
-    assert gate.going_on == {"kitchen2/the bot"}
-    following.see(UserStartedSpeakingFrame(), DOWN)
-    assert gate.going_on == {"kitchen2/the bot"}
-
-
-async def test_activity_who_was_asked_something_is_given_time(gate, monkeypatch):
-    monkeypatch.setattr(activity, "QUESTION_S", 0.01)
-
-    following = Activity(setter(gate), "kitchen")
-    following.observed = True
-    following.answer_ended("It is raining.")
-    assert not gate.told
-    following.answer_ended("Shall I close the window? ")
-    assert gate.going_on == {"kitchen/a question"}
-    while gate.going_on:
-        await asyncio.sleep(0.005)
-
-
-def test_activity_reading_ahead_keeps_others_away(gate):
-    following = Activity(gate, "kitchen")
-    with following.reading():
-        assert gate.going_on == {"kitchen/reading ahead"}
-    assert not gate.going_on
 
 
 # ------------------------------------------------------------------- in a pipeline
@@ -272,22 +95,3 @@ def test_activity_turn_is_followed_from_the_first_sound_to_the_last(
 
 async def _sees_nothing(self, data):
     pass
-
-
-def test_activity_tool_keeps_the_gate_closed_until_its_answer_is_answered(config, gate):
-    async def look_up(params):
-        while not any("tool " in what for what in gate.going_on):  # heard of a moment later
-            await asyncio.sleep(0)
-        await params.result_callback({"found": "it"})
-
-    tool = FunctionSchema("look_up", "Looks something up.", {}, [], handler=look_up)
-    replies = iter([ToolCall("look_up", {}), "It is here."])
-
-    async def talk(voice):
-        await voice.exchange("where is my key")
-        await voice.until(lambda: not voice.bot_speaks and voice.spoken)
-
-    prefix = in_pipeline(config, gate, lambda _: next(replies), talk, tools=[tool])
-    told = [(how, what.removeprefix(prefix)) for how, what in gate.told]
-    returned = max(i for i, (how, what) in enumerate(told) if (how, what[:4]) == ("free", "tool"))
-    assert ("busy", "the LLM") in told[returned:]  # the context that goes upstream

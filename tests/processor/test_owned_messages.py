@@ -34,13 +34,6 @@ def context(blocks: OwnedMessages, *hits: Hit, parts: bool = False) -> list[dict
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
 
-def test_owned_messages_strip_what_all_may_read_stays_untouched() -> None:
-    blocks = OwnedMessages()
-    messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"))
-    before = str(messages)
-    assert blocks.strip([messages], ("anna", "home"), packed) == [] and str(messages) == before
-
-
 def test_owned_messages_strip_households_lines_stay_where_another_speaks() -> None:
     for parts in (False, True):
         blocks = OwnedMessages()
@@ -50,13 +43,6 @@ def test_owned_messages_strip_households_lines_stay_where_another_speaks() -> No
         assert "pump" in str(message) and "cellar" not in str(message)
         assert injection.without_block(injection.message_text(message)).strip() == "hello"
         assert blocks.strip([messages], ("ben", "home"), packed) == []
-
-
-def test_owned_messages_strip_block_of_which_nothing_stays_goes() -> None:
-    blocks = OwnedMessages()
-    messages = context(blocks, hit("anna", "cellar"))
-    blocks.strip([messages], ("ben",), packed)
-    assert messages[1]["content"] == "hello"
 
 
 # ------------------------------------------------------------------- tools
@@ -112,15 +98,6 @@ def test_owned_messages_strip_call_of_anthropics_shape() -> None:
     result = {"type": "tool_result", "tool_use_id": "1", "content": DOCTOR}
     messages = asked({"role": "assistant", "content": [use]}, {"role": "user", "content": [result]})
     assert "Zqxdoctor" not in str(anna_then(messages, "ben"))
-
-
-def test_owned_messages_strip_result_that_is_still_to_come_is_kept_out() -> None:
-    owned, messages = OwnedMessages(), asked(*exchange("1", "search_memory", "IN_PROGRESS"))
-    owned.strip([[]], ("anna",), packed)
-    owned.strip([messages], ("ben",), packed)
-    assert messages[-1]["content"] == "IN_PROGRESS" and not owned.may_enter("1")
-    owned.strip([messages], ("anna",), packed)
-    assert owned.may_enter("1") and owned.may_enter("another")
 
 
 def test_owned_messages_strip_results_of_tools_that_keep_running() -> None:
@@ -192,12 +169,3 @@ def test_owned_messages_without_memories_is_what_was_said() -> None:
     assert len(copied) == len(messages) and str(messages) == before
     assert "cellar" not in str(copied) and "Zqxdoctor" not in str(copied)
     assert "hello" in str(copied) and "hi" in str(copied)
-
-
-def test_owned_messages_strip_earlier_head_that_is_a_part_of_a_later_one() -> None:
-    owned = OwnedMessages()
-    for text in ("You talked twice.", f"You talked twice. {DOCTOR}"):
-        owned.add_head(text, "anna")
-    messages = [{"role": "system", "content": f"A cat. You talked twice. {DOCTOR}"}, *asked()]
-    owned.strip([messages], ("ben",), packed)
-    assert messages[0]["content"] == "A cat."

@@ -35,3 +35,10 @@ def test_a_relation_that_a_fact_states_is_not_shown_again() -> None:
                   kind="relation/allergic_to", subject=ids)  # fmt: skip
     other = stated("Anna plays chess.", "plays", "chess", kind="relation/plays", subject=ids)
     assert shown(person, fact, same, other) == [fact.text, other.text]
+
+
+def test_what_ended_long_ago_is_left_out() -> None:
+    left = stated("Anna left Siemens.", "works_at", "Siemens", over=True)
+    long_ago = stated("Anna left Bosch.", "works_at", "Bosch", over=True,
+                      valid_from=NOW - 400 * DAY)  # fmt: skip
+    assert shown(left, long_ago) == ["Anna left Siemens."]

@@ -73,6 +73,23 @@ def test_session_preamble_has_the_latest_blocks_in_order() -> None:
     ]
 
 
+def test_session_preamble_blocks_and_summary_share_their_room() -> None:
+    long = memory("block/human", "word " * 600)
+    last = {
+        "talks": 1,
+        "last": NOW,
+        "summary": memory("summary/session", "They spoke. " * 50),
+    }
+    for room in (2000, 100, 40):
+        lines = written(long, options=HeadOptions(head_chars=room), **last)  # type: ignore[arg-type]
+        assert lines[0].endswith("...") and len(lines[0]) <= room
+        assert lines[1] and not any(line.startswith("That time") for line in lines)
+    lines = written(options=HeadOptions(head_chars=100), **last)  # type: ignore[arg-type]
+    assert lines[1].startswith("That time: They spoke.") and lines[1].endswith("...")
+    assert len(lines[1]) <= 100 + len("That time: ")
+    assert written(long, options=HeadOptions(head_chars=0)) == []
+
+
 @pytest.mark.parametrize(
     ("days", "words"),
     [

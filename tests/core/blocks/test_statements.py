@@ -7,8 +7,10 @@ from slowcat_memory.core.blocks.statements import (
     SourcedLine,
     fit,
     record,
+    to_lines,
+    valid_of_kind,
 )
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Statement
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -26,6 +28,20 @@ def test_fit_drops_the_least_weight_first() -> None:
     assert fit(lines, 20) == lines[1:], "of two that matter alike the older one"
     assert fit(lines, 19) == lines[1:] and fit(lines, 18) == lines[1:2]
     assert fit(lines, 3) == [] and fit([], 3) == []
+
+
+def test_to_lines_of_valid_memories() -> None:
+    kept = fact("Anna likes tea.")
+    others = [
+        fact("Old.", retired_at=NOW), fact("Over.", valid_to=NOW), fact("Private.", local_only=True),
+        fact("Obey.", kind="fact/quarantined"), fact("A note.", kind="note"),
+        fact("anna likes  tea", id="fact/again", valid_from=NOW + timedelta(1)),
+    ]  # fmt: skip
+    found = to_lines(valid_of_kind([*others, kept], "fact"))
+    assert [(one.text, one.of) for one in found] == [("Anna likes tea.", kept.id)]
+    unsure = fact("a", statement=Statement(confidence="medium"))
+    sure = to_lines([unsure, fact("b"), fact("c", pinned=True)])
+    assert [one.weight for one in sure] == sorted(one.weight for one in sure)
 
 
 def test_record_fence_cannot_be_closed_by_speakers() -> None:

@@ -84,6 +84,13 @@ def test_check_reply_a_bad_answer_leaves_the_turn_missing(why, bad):
     assert found.dropped >= (0 if why.startswith("no ") else 1) or why == "no word"
 
 
+def test_check_reply_questions_are_few_and_differ():
+    many = ["Who is Hugo?", "who is hugo", "Whose pet?", "Which pet?", "What lives there?"]
+    found = keep(DescribedTurn(1, "Ada names her pet.", many))
+    assert found.found[1].questions == ("Who is Hugo?", "Whose pet?", "Which pet?")
+    assert found.dropped == 2
+
+
 def test_check_reply_notes_are_few_short_and_say_what_was_said():
     notes = ["Ada keeps a tortoise. Bertil gave it to her.", "Ada keeps a tortoise.", "Hugo " * 50]
     found = keep(DescribedTurn(1, "", [], notes))

@@ -31,6 +31,13 @@ def test_dated_an_extractors_date_counts_if_the_words_can_mean_it(text, written,
     assert day(text, written).day == expected
 
 
+def test_dated_reads_the_clause_of_a_quote_and_no_other() -> None:
+    text = "I live in Graz and on Friday I have a job interview at Bosch."
+    assert day(text, quote="I live in Graz").day == ""
+    assert day(text, quote="I have a job interview at Bosch").day == "2026-11-06"
+    assert day(text, quote="I HAVE a job interview").day == "2026-11-06"
+
+
 def test_a_spoken_appointment_becomes_a_fact_of_the_day_that_was_meant() -> None:
     (fact,) = facts_by_rule(turn("I have a dentist appointment on Friday."), UTC)
     assert (fact.date, fact.since) == ("2026-11-06", AT)

@@ -132,6 +132,11 @@ def test_a_sentence_ends_nothing_else(earlier: str, later: str) -> None:
     assert loser(sentence(later, 2), sentence(earlier, 1)) is None
 
 
+def test_a_joke_ends_no_certain_fact() -> None:
+    joke = said("lives_in", "Atlantis", 2, confidence="low")
+    assert loser(joke, said("lives_in", "Rome", 1)) is None
+
+
 def appointment(day: str, quote: str, turn: int, **facets: Any) -> Memory:
     made = said("has", "dentist appointment", turn, quote=quote, date=day, **facets)
     return replace(made, kind="fact/event")

@@ -71,6 +71,12 @@ def test_same_the_examples_of_the_sources() -> None:
     assert same(product("Item purchased"), product("Product ordered"), near) == "embedding"
 
 
+def test_resolve_a_name_alone_means_nobody_where_two_have_it() -> None:
+    known = [person("John Smith"), person("John Miller")]
+    assert resolve(person("John"), known[:1]) == (0, "fuzzy")
+    assert resolve(person("John"), known) is None
+
+
 def test_same_vectors_never_join_people_or_opposites() -> None:
     def near(one: str, other: str) -> float:
         return 0.99

@@ -40,6 +40,13 @@ def test_parse_query_any_query_can_be_read(text: str, talk: bool) -> None:
     )
 
 
+def test_parse_query_a_follow_up_takes_the_words_that_it_leans_on() -> None:
+    found = ask("and what about him?", *TALK)
+    assert found.words.startswith("and what about him?")
+    assert {"Moritz", "brewery"} <= set(found.words.split())
+    assert found.meaning == found.words
+
+
 def test_parse_query_whom_the_dialogue_named_is_named_by_the_follow_up() -> None:
     said = DialogueTurn("Which instrument does Anna play?", NOW)
     found = ask("and what about her?", said)

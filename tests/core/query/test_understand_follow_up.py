@@ -18,6 +18,11 @@ DIALOGUE = (
 )
 
 
+@each_row("text", listed_texts("rules/understand_follow_up", "leans_accepts_a_follow_up"))
+def test_leans_accepts_a_follow_up(text: str) -> None:
+    assert leans(text)
+
+
 @each_row(
     "text",
     ["", *listed_texts("rules/understand_follow_up", "leans_refuses_what_stands_on_its_own")],

@@ -3,8 +3,19 @@
 import numpy as np
 import pytest
 
+from slowcat_memory.core.ranking.score import Candidates, Row, votes
 from slowcat_memory.index.format import Pointer
 from slowcat_memory.index.vectors.key_view import KeyView
+
+
+def bounded(summed: np.ndarray, *pinned: int) -> np.ndarray:
+    block = np.zeros((len(Row), len(summed)))
+    block[Row.ASKED], block[Row.PINNED, list(pinned)] = summed, 1.0
+    return votes(Candidates(block=block, known=frozenset({"window", "asked"})))
+
+
+def test_votes_a_hard_negative_takes_nothing_from_what_is_pinned() -> None:
+    assert bounded(np.array([-1.0, -1.0, 0.5]), 0).tolist() == [0, -1, 0.5]
 
 
 def test_votes_the_index_adds_up_what_the_like_was_judged() -> None:

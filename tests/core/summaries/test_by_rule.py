@@ -46,6 +46,21 @@ EVENING = talk(
 )
 
 
+def test_of_turns_names_the_events_of_an_evening_and_facts_come_first() -> None:
+    made = by_rule.of_turns(EVENING, UTC, TOKENIZE)
+    assert made.text.startswith("Nora lives in Leeds.")
+    for event in ("sold the car", "2,400 pounds", "deposit", "take photos of every room"):
+        assert event in made.text
+    for filler in ("Great idea", "wouldn't we all", "Congratulations", "Hi there"):
+        assert filler not in made.text
+    assert made.model == "" and "Leeds" in made.topics and made.entities[0] == "Nora"
+
+
+def test_of_turns_a_broken_line_has_no_summary() -> None:
+    made = by_rule.of_turns(talk("Sorry, the line broke.", "> No problem."), UTC, TOKENIZE)
+    assert made.text == "" and made.topics == ()
+
+
 def test_of_turns_german_is_summarised_in_german() -> None:
     made = by_rule.of_turns(
         talk(

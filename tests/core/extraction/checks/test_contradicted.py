@@ -21,3 +21,11 @@ def test_the_contrary_of_a_quote_is_refused(quote: str, right: str, wrong: str) 
 )
 def test_a_negation_of_something_else_denies_nothing(quote: str, content: str) -> None:
     assert not contradicts(content, quote)
+
+
+@each_row(
+    ("content", "quote", "wrong"),
+    listed("rules/contradicted", "a_denial_in_another_clause_denies_nothing"),
+)
+def test_a_denial_in_another_clause_denies_nothing(content, quote, wrong):
+    assert contradicts(content, quote) is (wrong == "yes")
