@@ -124,11 +124,6 @@ def test_bad_queries_the_only_memory_is_found(empty: MemoryEngine) -> None:
     assert asyncio.run(empty.recall("zebra", "user")).hits == []
 
 
-def test_bad_queries_a_word_among_ten_thousand_finds_its_memory(full: MemoryEngine) -> None:
-    found = full.search(words(2_000) + " swam mill " + words(8_000), "user")
-    assert SAID["lake"] in [hit.memory.text for hit in found.hits[:3]]
-
-
 OWN_WORDS = {
     "chinese": ("公园", "猫在哪里", "昨天看到了什么"),
     "japanese": ("チェロ", "妹は何を弾きましたか"),

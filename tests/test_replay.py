@@ -272,43 +272,6 @@ def test_replay_a_second_import_adds_nothing(engine: MemoryEngine, tmp_path: Pat
     assert len(logged(engine)) == 3
 
 
-def test_replay_a_file_that_has_grown_goes_on(engine: MemoryEngine, tmp_path: Path) -> None:
-    path = written(tmp_path, "A: one\nAssistant: two\n")
-    imported(engine, path)
-    path.write_text(path.read_text() + "A: three\nAssistant: four\n\n\nA: five\n")
-    done = imported(engine, path)
-    assert (done.turns, done.known_turns, done.sessions) == (3, 2, 2)
-    turns = logged(engine)
-    assert [t.text for t in turns] == ["one", "two", "three", "four", "five"]
-    assert turns[3].reply_to == turns[2].id
-    with engine.store.snapshot() as snapshot:
-        assert [(s.turns, s.reason) for s in snapshot.sessions()] == [(4, "import"), (1, "import")]
-
-
-def test_replay_an_interrupted_import_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    text = "\n\n\n".join(f"A: {i}\nAssistant: re {i}" for i in range(8)) + "\n"
-    path, config = written(tmp_path, text), memory_config(tmp_path / "memory")
-    for stop in (3, 1, 2, 99):
-        engine = MemoryEngine(config)
-        seen: list[tuple[int, int]] = []
-
-        def progress(turns: int, of: int, seen: list = seen, stop: int = stop) -> None:
-            seen.append((turns, of))
-            if len(seen) == stop:
-                raise KeyboardInterrupt
-
-        try:
-            imported(engine, path, progress=progress)
-        except KeyboardInterrupt:
-            assert len(seen) == stop
-        finally:
-            engine.close()
-    engine = MemoryEngine(config)
-    assert [t.text for t in logged(engine)] == [w for i in range(8) for w in (f"{i}", f"re {i}")]
-    assert seen[-1] == (16, 16)
-    engine.close()
-
-
 def test_replay_what_was_forgotten_stays_forgotten_until_asked_for(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
@@ -396,41 +359,6 @@ def texts(engine: MemoryEngine, scope: str) -> list[str]:
     return [turn.text for turn in logged(engine, scope)]
 
 
-def test_sessions_of_one_name_in_two_scopes_stay_apart(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    rows = [
-        {"scope": scope, "session": "1", "id": str(n), "text": text}
-        for scope in ("dora", "cleo")
-        for n, text in enumerate((f"I am {scope}", "Good night"), 1)
-    ]
-    assert rows_imported(engine, tmp_path, *rows) == []
-    assert texts(engine, "dora") == ["I am dora", "Good night"]
-    assert texts(engine, "cleo") == ["I am cleo", "Good night"]
-    with engine.snapshot() as snapshot:
-        assert [len(snapshot.sessions(scope)) for scope in ("dora", "cleo")] == [1, 1]
-    rows_imported(engine, tmp_path, *rows)
-    assert texts(engine, "cleo") == ["I am cleo", "Good night"]
-
-
-def test_ids_that_begin_anew_are_new_turns(engine: MemoryEngine, tmp_path: Path) -> None:
-    rows = [{"session": "a", "id": str(n), "text": f"first {n}"} for n in range(9)]
-    more = [{"session": "a", "id": str(n), "text": f"second {n}"} for n in range(6)]
-    rows_imported(engine, tmp_path, *rows)
-    rows_imported(engine, tmp_path, *rows, *more)
-    assert texts(engine, "user") == [row["text"] for row in (*rows, *more)]
-
-
-def test_what_was_forgotten_stays_forgotten_when_its_file_grows(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    rows = [{"speaker": name, "text": f"{name} {n}"} for n in range(3) for name in ("Ben", "Eva")]
-    rows_imported(engine, tmp_path, *rows)
-    engine.forget(Forget(speaker="Ben"))
-    rows_imported(engine, tmp_path, *rows, {"speaker": "Ben", "text": "Ben is back"})
-    assert texts(engine, "user") == ["Eva 0", "Eva 1", "Eva 2", "Ben is back"]
-
-
 def test_a_file_is_known_again_when_somebody_says_who_the_user_is(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
@@ -455,37 +383,6 @@ def test_marks_are_made_after_an_import_that_was_killed_before(
         turns = [turn.id for turn in snapshot.turns("user")]
         marks = [snapshot.read("user", f"chunk/{id}").pinned for id in turns]  # type: ignore[union-attr]
     assert marks == [True, False]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        '{"text": "x", "scope": "../../x"}',
-        '{"text": "x", "at": "9998-12-31T23:00-14:00"}',
-        '{"text": "x", "at": 17}',
-        '{"text": ["x"]}',
-        '{"note": "x", "importance": NaN}',
-        '{"text": "x", "role": {"a": 1}}',
-        "[[[[",
-        '"text"',
-        '{"sessions": 3}',
-    ],
-)
-def test_one_bad_line_is_named_and_the_rest_comes_in(
-    engine: MemoryEngine, tmp_path: Path, bad: str
-) -> None:
-    rows = [{"text": "before"}, bad, {"text": "after"}]
-    [fault] = rows_imported(engine, tmp_path, *rows)
-    assert fault.startswith("line 2: ")
-    assert texts(engine, "user") == ["before", "after"]
-
-
-@pytest.mark.parametrize("odd", [{"cut": 10**20}, {"tools": ["t" * 999] * 9999}, {"id": "9" * 999}])
-def test_odd_values_cost_nothing_but_themselves(
-    engine: MemoryEngine, tmp_path: Path, odd: dict[str, Any]
-) -> None:
-    assert rows_imported(engine, tmp_path, {"text": "said", **odd}) == []
-    assert texts(engine, "user") == ["said"]
 
 
 def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path: Path) -> None:

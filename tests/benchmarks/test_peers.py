@@ -2,7 +2,6 @@ import pytest
 
 from benchmarks import datasets, scoring
 from benchmarks.peers import race, stores
-from benchmarks.peers.__main__ import installed
 from slowcat_memory.testing import HashEmbedder
 from tests.support import tiny_dataset as made_up
 
@@ -36,13 +35,6 @@ def test_peers_a_peer_keeps_what_it_is_told(name, tmp_path):
     except ImportError as error:
         pytest.skip(f"{error.name} is not installed (extra: peers)")
     check_peer(name, tmp_path / "peer")
-
-
-def test_peers_who_is_not_installed_is_left_out(monkeypatch):
-    absent = type("Nobody", (stores.Peer,), {"packages": ("a-package-that-nobody-has",)})
-    monkeypatch.setitem(stores.PEERS, "nobody", absent)
-    there, missing = installed(["slowcat", "nobody"])
-    assert there == ["slowcat"] and "a-package-that-nobody-has" in missing["nobody"]
 
 
 class Fake:
@@ -87,8 +79,3 @@ def test_peers_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):
 
 def _all_before(data, question):
     return [t for t, s in data.session_of.items() if data.rank[s] < data.place(question.before)]
-
-
-def test_peers_lists_are_fused_by_reciprocal_rank():
-    assert stores.fused((["a", "b", "c"], ["b", "d"]), 3) == ["b", "a", "d"]
-    assert stores.fused(([], []), 3) == []

@@ -38,11 +38,3 @@ def test_prefix_a_block_that_changes_at_the_top_breaks_the_prefix():
     taken = list(prefix.steps(made, TALK))
     assert all(step.broken for step in taken)
     assert taken[1].new > taken[0].new  # the whole conversation, which grows
-
-
-def test_prefix_a_conversation_is_summed_up():
-    taken = prefix.steps(requests(blocks=("", BLOCK, "")), TALK)
-    summed = prefix.summarise(taken)
-    assert summed["broken"] == 0
-    assert summed["block"]["turns"] == 1
-    assert summed["block"]["mean_when_any"] == 2 * summed["block"]["mean"]

@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 from benchmarks import common, datasets, quality, scoring
-from benchmarks.scoring import Block
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.testing import HashEmbedder
@@ -58,13 +57,6 @@ def test_quality_a_leak_is_taken_out_and_counted(folder):
     scores = scoring.evaluate(data, {"q2": ["c/S3:0", "c/S2:0+c/S3:0", "c/S2:1"]})
     assert scores["all"]["leaks"] == 2
     assert scores["thing"]["MRR"] == pytest.approx(1 / 2)  # of two questions, one answered at 1
-
-
-def test_quality_items_of_a_list_are_no_talk(tmp_path):
-    data = datasets.load(made_up.write_list(tmp_path / "list"))
-    assert data.lists == {"l/S1"} and quality.levels_of(data) == ["turn"]
-    run = answer(data, tmp_path, vectors=False)
-    assert run == {"q": []}  # by words alone: no item has any, and none has a neighbour's
 
 
 def referee() -> ModuleType:
@@ -123,32 +115,6 @@ def belongs(question: dict, group: str, data: datasets.Dataset) -> bool:
 @pytest.fixture
 def data(tmp_path: Path) -> datasets.Dataset:
     return datasets.load(made_up.write(tmp_path / "made-up"))
-
-
-def blocks_of(data: datasets.Dataset, gold: int, others: int) -> dict[str, Block]:
-    wrong = ("x/S9:9",)
-    return {
-        q.id: Block((*((turn,) for turn in sorted(q.evidence)[:gold]), *[wrong] * others), 40)
-        for q in data.questions
-    }
-
-
-def test_offered_precision_counts_the_memories_of_all_blocks(data: datasets.Dataset) -> None:
-    got = scoring.evaluate_blocks(data, blocks_of(data, gold=1, others=3))["all"]
-    assert got["precision"] == pytest.approx(0.25)
-    assert (got["beside"], got["offered"], got["hit"], got["empty"]) == (3.0, 4.0, 1.0, 0.0)
-
-
-def test_offered_a_block_is_what_a_turn_would_get(data: datasets.Dataset, tmp_path: Path) -> None:
-    config = common.configuration(tmp_path / "store", embedding={"kind": "none"})
-    engine, blocks = MemoryEngine(config), scoring.Offered()
-    try:
-        quality.answer_all(engine, data, also=blocks.ask)
-    finally:
-        engine.close()
-    assert set(blocks.blocks) == {question.id for question in data.questions}
-    got = scoring.evaluate_blocks(data, blocks.blocks)["all"]
-    assert 0 < got["precision"] <= 1 and got["offered"] <= config.pack.memories
 
 
 def test_quality_a_recorded_run_is_repeated_without_its_server(folder, tmp_path):

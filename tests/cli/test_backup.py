@@ -25,13 +25,6 @@ def test_backup_a_backup_is_restored_without_what_was_forgotten_since(filled) ->
     assert shown(filled) == after
 
 
-def test_backup_a_script_reads_json(filled) -> None:
-    made = json.loads(filled.ok("backup", "--json"))
-    assert made["bytes"] > 0 and made["file"].startswith(str(filled.store / "backups"))
-    done = json.loads(filled.ok("restore", made["file"], "--yes", "--json"))
-    assert done["forgotten"] == 0 and done["events"] > 5 and "replaced-" in done["aside"]
-
-
 def test_backup_it_asks_before_it_replaces_a_memory(filled) -> None:
     file = filled.folder / "kept.mdb"
     filled.ok("backup", str(file))
@@ -73,12 +66,6 @@ def test_forget_the_files_of_a_damaged_store_are_named_and_stay(filled) -> None:
     assert result.stderr.count(aside.name) == 2 and aside.exists()
     told = json.loads(filled.ok("forget", "4", "--yes", "--json"))
     assert told["erased"] is False and told["remains"] == [str(aside)]
-
-
-def test_forget_names_the_reason_why_bytes_are_left(filled, monkeypatch) -> None:
-    (filled.store / "backups").symlink_to(filled.folder / "unplugged")
-    result = filled("forget", "3", "--yes")
-    assert "unplugged" in result.stderr and "another process" not in result.stderr
 
 
 def test_forget_about_a_name_lists_what_would_go_and_asks(filled) -> None:

@@ -3,23 +3,14 @@
 import gzip
 import json
 import stat
-from pathlib import Path
 
 import pytest
 
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.store import data_file
 
 # ------------------------------------------------------------------- import
-
-
-def test_change_import_lists_only_the_first_unreadable_lines(sm) -> None:
-    (sm.folder / "chat.jsonl").write_text("x\n" * 50 + '{"text": "fine"}\n')
-    said = sm("import", "chat.jsonl", "--date", "2024-05-01").stderr
-    assert "line 10:" in said and "line 11:" not in said and "and 40 more" in said
-    assert "Search is by words only: no embedding model is configured" in said
 
 
 def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
@@ -27,27 +18,6 @@ def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
     said = sm.fails("import", "empty.txt", "nowhere.txt")
     assert "empty.txt is empty" in said and "No such file" in said
     assert not sm.store.exists()
-
-
-def test_change_import_for_a_script(sm) -> None:
-    (sm.folder / "chat.txt").write_text("noname\nAnna: hello\n")
-    result = sm("import", "chat.txt", "--date", "2024-05-01", "--scope", "anna", "--json")
-    told = json.loads(result.stdout)
-    assert result.exit_code == 1
-    assert told["scopes"] == ["anna"] and told["vectors"] is False
-    [file] = told["files"]
-    assert (file["turns"], file["sessions"], len(file["unreadable"])) == (1, 1, 1)
-
-
-def test_change_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None:
-    if open_query_embedder(EmbedderOptions())[1].state != "ready":
-        pytest.skip("no embedding model here")
-    sm.config.write_text('[memory]\ntime_zone = "UTC"\n')
-    (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAnna: I like tea.\n")
-    assert sm.json("import", "chat.txt", "--date", "2024-05-01")["vectors"] is True
-    assert sm.json("show", "stats")["scopes"]["user"]["vectors"] == 2
-    best = sm.json("search", "what is my pet's name")
-    assert best["stage"] == "full" and best["hits"][0]["memory"]["speaker"] == "Anna"
 
 
 def test_change_import_keeps_the_turns_when_embedding_fails(
@@ -68,15 +38,6 @@ def test_change_import_keeps_the_turns_when_embedding_fails(
 
 def rows(text: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
-
-
-def test_change_export_to_stdout_and_one_scope(filled) -> None:
-    filled.ok("remember", "Ben likes tea.", "--scope", "ben", "--speaker", "Ben")
-    every = rows(filled.ok("export"))
-    assert [row.get("scope") for row in every] == ["ben", *["user"] * 5]
-    assert every[1]["text"] == "My dog is called Max."
-    assert rows(filled.ok("export", "--scope", "ben")) == every[:1]
-    assert "cannot name a memory" in filled.fails("export", "--scope", "No Good")
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst"])
@@ -230,10 +191,4 @@ def test_change_forget_refuses_what_is_unclear(
     filled, options: tuple[str, ...], reason: str
 ) -> None:
     assert reason in filled.fails("forget", *options, "--yes", code=2)
-    assert len(turns(filled)) == 5
-
-
-def test_change_forget_what_is_not_there(filled) -> None:
-    for what in (("9999"), ("9999",), ("my doctor",), ("2", "--speaker", "Ben")):
-        assert "No match, so nothing was deleted." in filled.fails("forget", *what, "--yes")
     assert len(turns(filled)) == 5

@@ -1,9 +1,7 @@
 """The chat command against a scripted server: lines in, what a person would see out."""
 
-import asyncio
 import builtins
 import re
-import threading
 
 import pytest
 from typer.testing import CliRunner
@@ -77,25 +75,6 @@ def test_chat_a_failing_model_is_one_line_and_the_chat_goes_on(run):
     assert "Traceback" not in result.output
 
 
-def test_chat_tokens_appear_as_they_come_without_control_characters(run):
-    with serving(lambda request: "one \x1b[31mtwo\x07 [bold]three[/bold]") as server:
-        result = run("count", url=server.url)
-    assert "one [31mtwo [bold]three[/bold]" in result.stdout and "\x1b" not in result.stdout
-
-
-def test_chat_the_other_commands(run):
-    with serving() as server:
-        result = run("/why", "/help", "/nonsense", "", "  ", "hello", "/why",
-                     url=server.url)  # fmt: skip
-        assert sum(request["stream"] for request in server.requests) == 1
-    for shown in (
-        "No recall yet.",
-        "There is no /nonsense. See /help.",
-        "Nothing was recalled",
-    ):
-        assert shown in result.stdout
-
-
 @pytest.mark.parametrize("leave", [EOFError, KeyboardInterrupt])
 def test_chat_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
     lines = iter(["hello"])
@@ -110,56 +89,6 @@ def test_chat_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
     with serving() as server:
         result = run(url=server.url)
     assert result.exit_code == 0 and "Saved." in result.stdout
-
-
-def test_chat_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
-    from slowcat_memory.cli import talk as chat_pipeline
-
-    started, ask = threading.Event(), chat_pipeline.ChatThread.ask
-
-    def impatient(self, text, on_token):
-        """Press Ctrl-C as the first words of the story appear."""
-        if "story" not in text:
-            return ask(self, text, on_token)
-        real = asyncio.run_coroutine_threadsafe
-
-        def submit(work, loop):
-            future = real(work, loop)
-            if not started.is_set():
-                wait = future.result
-
-                def result(timeout=None):
-                    future.result = wait
-                    assert started.wait(30)
-                    raise KeyboardInterrupt
-
-                future.result = result
-            return future
-
-        with monkeypatch.context() as patch:
-            patch.setattr(asyncio, "run_coroutine_threadsafe", submit)
-            return ask(self, text, lambda token: (on_token(token), started.set()))
-
-    monkeypatch.setattr(chat_pipeline.ChatThread, "ask", impatient)
-    reply = lambda r: "once upon a time " * 200 if "story" in said_in(r) else "Yes."  # noqa: E731
-    with serving(reply, token_delay_s=0.01) as server:
-        result = run("a story", "still there?", url=server.url)
-        assert roles(server) == ["system", "user", "assistant", "user"]
-    assert "(stopped)" in result.stdout and "Yes." in result.stdout
-
-
-def said_in(request: dict) -> str:
-    return message_text(request["messages"][-1])
-
-
-def test_chat_it_finds_the_server_by_itself(run, monkeypatch):
-    with serving(model="tiny") as server:
-        port = int(server.url.split(":")[2].removesuffix("/v1"))
-        known = (model_servers.ServerKind("Ollama", port, ("ollama serve",)),)
-        monkeypatch.setattr(model_servers.find_servers, "__defaults__", (0.3, known))
-        result = run("hello")
-        assert server.requests[0]["model"] == "tiny"
-    assert "tiny, Ollama at http://127.0.0.1" in result.stdout
 
 
 def test_chat_without_a_server_it_says_what_to_start(run, monkeypatch):

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from slowcat_memory import config as configuration
-from slowcat_memory.cli.config_file import described_options, render_config, render_short
+from slowcat_memory.cli.config_file import render_config
 from slowcat_memory.config import KNOBS
 
 
@@ -55,19 +55,6 @@ def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
     assert reason in sm.fails("config", "check")
 
 
-def test_config_check_names_expert_options(sm) -> None:
-    sm.config.write_text('[embedding]\nkind = "none"\n[expert]\n"fuse.dense" = 0.5\n')
-    result = sm("config", "check")
-    assert "expert.fuse.dense" in result.stdout
-    assert "without support: expert.fuse.dense" in result.stderr
-
-
-def test_config_show_all_is_the_reference(sm) -> None:
-    text = sm.ok("config", "show", "--all")
-    assert "[recall]" in text and "deadline_ms = 10.0" in text and '"fuse.dense" = 0.24' in text
-    assert "Milliseconds that a turn waits" in text
-
-
 def test_config_show_is_toml_that_can_be_read_back(sm) -> None:
     shown = configuration.build(tomllib.loads(sm.ok("config", "show")))
     assert shown.embedding.kind == "none" and shown.folder == sm.store
@@ -88,13 +75,3 @@ def test_render_config_shows_every_knob_with_its_default() -> None:
     }
     defaults = {target: default for target, _, default in configuration.options()}
     assert shown == json.loads(json.dumps({k.path: defaults[k.target] for k in KNOBS}))
-
-
-def test_render_short_is_a_configuration_of_25_lines_or_so() -> None:
-    assert len(render_short("/a").splitlines()) <= 30
-    assert configuration.build(tomllib.loads(render_short("/a"))).memory.path == "/a"
-    assert configuration.build(tomllib.loads(render_short())) == configuration.Config()
-
-
-def test_every_option_is_described() -> None:
-    assert [name for name, (_, text) in described_options().items() if not text] == []

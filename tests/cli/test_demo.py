@@ -1,17 +1,12 @@
 """The demo, played for real: pipeline, HTTP, store on disk, and the embedding model if there is one."""
 
 import asyncio
-import re
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from slowcat_memory import providers
-from slowcat_memory.cli.app import app
 from slowcat_memory.cli.talk import STORY, DemoExchange, Player, demo_config, ready
-from slowcat_memory.errors import ModelNotFoundError
-from slowcat_memory.providers import EmbedderReport
 
 
 def play(folder, no_vectors: bool = False) -> Player:
@@ -49,18 +44,6 @@ def test_demo_does_not_answer_what_was_never_said(whole):
     assert len(unknown) == 3 and all("don't know" in one.reply for one in unknown)
 
 
-def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    result = CliRunner().invoke(app, ["demo", "--no-vectors"])
-    assert result.exit_code == 0 and not list(tmp_path.glob("slowcat-demo-*"))
-    shown = result.stdout.splitlines()
-    assert max(map(len, shown)) <= 80 and len(shown) < 130
-    assert "Wednesday 6 May, 25 days later" in result.stdout and "It remembers." in result.stdout
-    assert not re.search(r"\d ms", result.stdout.partition("What came back")[0])
-    assert "slowcat-memory chat" in result.stdout.partition("Next")[2]
-
-
 def test_demo_voice_commands_are_carried_out(whole):
     replies = {one.line.text: one.reply for one in whole.exchanges}
     assert "forgotten" in replies["Yes."] and "have it back" in replies["Undo that."]
@@ -76,18 +59,3 @@ def test_demo_a_night_draws_facts_and_ends_what_is_over(whole):
     then, now = whole.work.values()
     assert "chemistry teacher" in then and "guide" not in then
     assert "guide" in now and "chemistry" not in now
-
-
-def test_demo_goes_on_without_a_model(tmp_path, monkeypatch):
-    def fail(options, on_progress):
-        on_progress("loading [the] model")
-        raise ModelNotFoundError("the hub does not answer")
-
-    for report in (
-        EmbedderReport(state="missing", source="no such model here: the hub does not answer"),
-        EmbedderReport(state="needs export", source="a model"),
-    ):
-        monkeypatch.setattr(providers, "open_query_embedder", lambda _, found=report: (None, found))
-        monkeypatch.setattr(providers, "export_model", fail)
-        config, embedding = ready(demo_config(tmp_path, no_vectors=False))
-        assert config.embedding.kind == "none" and "the hub does not answer" in embedding

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Task, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, memory_config
 
 
@@ -146,18 +146,3 @@ def test_doctor_a_clock_that_the_user_confirms_erases_what_waits(
     told = found(long_ago, "--clock-is-right", code=None)
     assert told["clock"]["state"] == told["erasure"]["state"] == "fine"
     assert json.loads(long_ago.ok("show", "stats", "--json"))["scopes"] == {}
-
-
-def test_doctor_says_how_many_turns_are_kept_as_evidence(sm: Any) -> None:
-    sm.config.write_text(DAYS)
-    then = datetime.now(UTC) - timedelta(days=60)
-    engine = MemoryEngine(memory_config(sm.store))
-    ids = [engine.append(turn(at)).id for at in (then, then, datetime.now(UTC))]
-    fact = Memory(id="fact/1", kind="fact/preference", scope="anna", speaker="anna", text="tea",
-                  valid_from=then, sources=tuple(ids[1:]))  # fmt: skip
-    engine.apply("test", WriteBatch(memories=(fact,)))
-    engine.close()
-    assert (
-        f"1 older turn kept for what was made of them, since {then:%Y-%m-%d}"
-        in (found(sm, code=None)["retention"]["found"])
-    )

@@ -51,23 +51,6 @@ def test_facts_what_is_known_is_shown_with_its_turn(known) -> None:
     assert "I moved to Oslo." in known.ok("show", str(oslo["sources"][0]))
 
 
-def test_facts_history(known) -> None:
-    assert "Anna lives in Porto, until 2024-05-14" in known.ok("facts", "--history")
-    text = known.ok("facts", "--history", "--about", "Max")
-    assert "Max is 3 years old, until" in text and "2024-05-14" in text and "Oslo" not in text
-    assert {one["text"] for one in known.json("facts", "--type", "person", "--about", "Anna")} == {
-        "Anna moved to Oslo.",
-        "Anna has a dog called Max.",
-    }
-    assert "No facts about Nobody; there are 3 facts" in known("facts", "--about", "Nobody").stderr
-
-
-def test_facts_nothing_is_known_yet(sm) -> None:
-    sm.ok("remember", "The key is under the mat.")
-    assert "No facts found" in sm("facts").stderr
-    assert sm.json("facts") == []
-
-
 def test_import_facts_they_travel_as_files_and_come_back_the_same(known, tmp_path: Path) -> None:
     out, again = tmp_path / "out", tmp_path / "again"
     known.ok("export", "--facts", str(out))
@@ -104,28 +87,6 @@ def test_export_facts_again_leaves_nothing_of_what_was_forgotten(known, tmp_path
     assert (out / "2024-05-16.json").exists(), "another scope's export is kept"
     listed = json.loads((out / "index.json").read_text())["facts"]
     assert {row["file"] for row in listed} == {"2024-05-12.json", "2024-05-16.json"}
-
-
-def test_import_facts_reads_the_files_that_the_index_lists(known, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    known.ok("export", "--facts", str(out))
-    (out / "2024-05-13.json").write_text((out / "2024-05-14.json").read_text())
-    assert "2024-05-13.json is not listed in index.json" in known.fails(
-        "import", "--facts", str(out)
-    )
-    (out / "index.json").unlink()
-    assert "2024-05-13.json" not in known("import", "--facts", str(out)).stderr
-
-
-def test_facts_with_their_turns_at_hand_they_lead_to_them(known, tmp_path: Path) -> None:
-    out, chat = tmp_path / "out", tmp_path / "chat.txt"
-    known.ok("export", "--facts", str(out))
-    known.store = tmp_path / "moved"
-    known.ok("remember", "Something else.")  # so that the turns have other numbers
-    known.ok("import", str(chat), "--scope", "user", "--no-embed")
-    assert "without a turn" not in known("import", "--facts", str(out)).stderr
-    (oslo,) = [one for one in known.json("facts") if "Oslo" in one["text"]]
-    assert "I moved to Oslo." in known.ok("show", str(oslo["sources"][0]))
 
 
 def test_facts_files_are_not_trusted(known, tmp_path: Path) -> None:

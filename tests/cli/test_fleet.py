@@ -1,6 +1,5 @@
 """Commands of a fleet where there is none: each says what is missing."""
 
-import importlib.util
 import json
 
 import pytest
@@ -21,28 +20,6 @@ def test_fleet_without_a_database_each_command_says_which_setting(
 ) -> None:
     said = sm.fails("fleet", *command)
     assert said.startswith("Error: there is no database for a fleet. Set dsn under [fleet]")
-
-
-@pytest.mark.parametrize("command", EACH, ids=" ".join)
-def test_fleet_without_the_extra_each_command_names_it(
-    sm, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "asyncpg" else found(name)
-    )
-    said = sm.fails("fleet", *command)
-    assert 'pip install ".[postgres]"' in said
-
-
-def test_fleet_a_database_that_is_away_is_named_by_each_command(filled) -> None:
-    pytest.importorskip("asyncpg")
-    filled.config.write_text(filled.config.read_text() + AWAY)
-    for command in EACH:
-        result = filled("fleet", *command)
-        assert result.exit_code == 1
-        assert "the database cannot be reached" in " ".join(result.stderr.split()), command
-    assert not (filled.folder / "new").exists() and not (filled.folder / "new.new").exists()
 
 
 def test_fleet_status_shows_the_copies_here_also_without_a_database(sm) -> None:

@@ -5,9 +5,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.cli.serve import describe_wait
-from slowcat_memory.idle.forecast import Forecast, forecast_of
-from slowcat_memory.idle.scheduler.task_queue import Wait
 from slowcat_memory.records import Run, Task, Turn, WriteBatch
 from slowcat_memory.store import Store
 
@@ -56,13 +53,6 @@ def test_idle_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) 
     assert "hello" not in said
 
 
-def test_idle_jobs_for_a_script(filled) -> None:
-    found = filled.json("show", "jobs")
-    assert {row["id"] for row in found["tasks"]} >= {"notes/anna/1", "other/anna/4"}
-    assert found["runs"][0]["outcome"] == "dead"
-    assert found["forecast"]["left"] == {"notes": 1, "other": 1}
-
-
 def test_idle_retry_makes_a_task_as_good_as_new(filled, monkeypatch) -> None:
     monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 0)
     assert "2 tasks will be tried again" in filled.ok("idle", "--retry")
@@ -82,34 +72,11 @@ def test_idle_does_what_is_due_and_ends(sm, monkeypatch) -> None:
     assert "LLM: none configured ([idle_llm] url)" in result.stderr
 
 
-def test_idle_knows_its_jobs(sm) -> None:
-    Store.open(sm.store).close()
-    result = sm("idle", "--job", "juggling")
-    assert result.exit_code == 2 and "juggling" in result.stderr
-
-
 def test_idle_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
     Store.open(sm.store).close()
     monkeypatch.setattr("slowcat_memory.engine.idle.IdleWork.until_done", lambda *args: 3)
     result = sm("idle")
     assert result.exit_code == 1 and "3 tasks left" in result.stderr
-
-
-# ------------------------------------------------------------------- forecasts
-
-
-def test_idle_a_forecast_goes_by_what_each_job_took() -> None:
-    tasks = [task("1"), task("2"), task("3", "other"), task("4", state="dead")]
-    runs = [
-        ran(task("8"), ms=2000, tokens_in=150, tokens_out=50),
-        ran(task("9"), "retry", ms=4000, tokens_in=70, tokens_out=30),
-        ran(task("9"), "interrupted", ms=9000),
-        ran(task("9"), "away", ms=1000),
-    ]
-    now = forecast_of(tasks, runs)
-    assert now == Forecast(
-        left={"notes": 2, "other": 1}, dead={"notes": 1}, tokens_s=50.0, left_s=9.0
-    )
 
 
 # ------------------------------------------------------------------- what cannot be done
@@ -138,20 +105,6 @@ def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
     result = filled("idle")
     assert result.exit_code == 1 and "Nothing is left" not in result.stdout
     assert "2 tasks given up" in result.stderr and "idle --retry" in " ".join(result.stderr.split())
-
-
-@pytest.mark.parametrize(
-    ("wait", "said"),
-    [
-        (Wait("later", {"corrections": 1}, AT), "until 2026-05-12 18:30: corrections 1"),
-        (Wait("hours", {"facts": 2}, AT), "until 2026-05-12 18:30: facts 2: [idle] from_hour"),
-        (Wait("tokens", {"facts": 2}, AT), "tokens_per_hour"),
-        (Wait("battery", {"facts": 1}), "on_battery"),
-        (Wait("server", {"facts": 2}), "127.0.0.1:1234 does not answer"),
-    ],
-)
-def test_idle_what_waits_is_described_with_its_time_and_cause(wait, said) -> None:
-    assert said in describe_wait(wait, UTC, "http://user:key@127.0.0.1:1234/v1")
 
 
 def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:

@@ -35,12 +35,6 @@ def test_look_lists_fit_a_narrow_terminal(filled, monkeypatch, width: int) -> No
         assert max(map(len, lines)) <= width and len(lines) < 30, command
 
 
-def test_look_search_for_a_script(filled) -> None:
-    found = filled.json("search", "Lisbon", "--limit", "1")
-    assert [hit["memory"]["id"] for hit in found["hits"]] == ["chunk/7"]
-    assert found["stage"] == "lexical" and found["hits"][0]["views"]
-
-
 def test_look_what_was_said_is_never_markup(filled) -> None:
     assert "[bold]everything[/]" in filled.ok("search", "everything")
     assert "[bold]everything[/]" in filled.ok("show", "--last", "9")
@@ -58,27 +52,10 @@ def test_look_show_lists_sessions(filled) -> None:
     assert [s["turns"] for s in filled.json("show")] == [3, 2]
 
 
-def test_look_notes_lists_what_a_person_asked_for(filled) -> None:
-    assert "No notes in the scope user" in filled.fails("show", "notes")
-    filled.ok("remember", "The key is under the mat.")
-    for mark in ("pin 2", "local 4", "mute 7"):
-        filled.ok("mark", *mark.split())
-    shown = filled.ok("show", "notes")
-    for words in ("turn 2 · pinned", "turn 4 · local-only", "turn 7 · muted", "4 notes"):
-        assert words in shown
-    assert len(filled.json("show", "notes", "--limit", "2")) == 2
-
-
 def test_look_show_one_session_by_the_beginning_of_its_id(filled) -> None:
     first, second = (session["id"] for session in filled.json("show"))
     assert [t["id"] for t in filled.json("show", first)] == [2, 3, 4]
     assert "How is it there?" in filled.ok("show", second[:-2])
-
-
-@pytest.mark.parametrize("what", ["99", "chunk/99", "nonsense", "note/0", "import"])
-def test_look_show_what_is_not_there(filled, what: str) -> None:
-    said = filled.fails("show", what)
-    assert f"There is no session and no memory '{what}'" in said
 
 
 def test_look_stats_for_people_and_for_scripts(filled) -> None:
@@ -89,12 +66,6 @@ def test_look_stats_for_people_and_for_scripts(filled) -> None:
     user = found["scopes"]["user"]
     assert (user["turns"], user["sessions"], user["notes"], user["vectors"]) == (5, 2, 1, 0)
     assert found["processes"] == [] and found["disk_bytes"] > 0
-
-
-def test_look_why_without_a_recall(filled) -> None:
-    assert "No recall has been recorded yet." in filled("why").stderr
-    assert filled.json("why") is None
-    assert "No recall was recorded for turn 3" in filled.fails("why", "3")
 
 
 def test_look_control_characters_of_a_text_never_reach_the_terminal(sm) -> None:

@@ -41,40 +41,12 @@ def test_people_everybody_and_what_holds(register) -> None:
     assert "123 Main St" in register.ok("people", "--all"), "it is a place still"
 
 
-def test_people_one_person_with_what_held_before(register) -> None:
-    text = register.ok("people", "Anna")
-    assert "123 Main St" in text and "2025-06-02" in text and "I moved to" in text
-    [anna] = register.json("people", "anna")
-    assert [line["value"] for line in anna["before"]] == ["123 Main St"]
-
-
-def test_people_nobody_of_that_name(register) -> None:
-    result = register("people", "Zoe")
-    assert result.exit_code == 1 and "No Zoe is known; known are Anna" in result.stderr
-
-
 def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:
     said = [one["statement"] for one in register.json("timeline", "Max")]
     ages = [one["object"] for one in said if one["predicate"] == "age"]
     assert ages == ["three", "four"]
     assert "2025-01-06" in register.ok("timeline", "Max")
     assert len(register.json("timeline", "moved")) == 1
-
-
-def test_people_as_of_a_day(register) -> None:
-    def addresses(*args: str) -> list[str]:
-        rows = register.json("as-of", *args)["held"]
-        names = {one["id"]: one["name"] for one in register.json("people", "--all")}
-        said = [one["statement"] for one in rows]
-        return [names[one["object"]] for one in said if one["predicate"] == "address"]
-
-    assert addresses("2025-03-01") == ["123 Main St"]
-    assert addresses("2025-06-02") == ["456 Oak Ave"], "the day itself counts in full"
-    assert addresses("2025-03-01", "--known") == ["123 Main St"]
-    assert addresses("2024-12-31") == []
-    text = register.ok("as-of", "2025-03-01", "where is the dog", "--known")
-    assert "Believed on 2025-03-01" in text and "Max" in text and "Said until then" in text
-    assert register("as-of", "never").exit_code != 0
 
 
 def test_people_lists_fit_sixty_columns(register, monkeypatch) -> None:

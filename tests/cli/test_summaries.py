@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory.cli.app import app
 from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
-from slowcat_memory.records import Made, Memory, Turn, WriteBatch
+from slowcat_memory.records import Made, Turn, WriteBatch
 from slowcat_memory.store import Store
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
@@ -51,17 +51,3 @@ def test_summaries_one_with_what_it_was_made_from(path):
     assert "Anna moved" in done.output and "summary/session/s" in done.output
     assert "I moved." in run(path, "show", "summary/session/s").output
     assert run(path, "show", "summary/none").exit_code == 1
-
-
-def test_summaries_episodes_are_listed_and_shown(path):
-    with Store.open(path) as store:
-        episode = Memory(
-            id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
-            valid_from=AT,
-        )  # fmt: skip
-        store.apply("test", WriteBatch(memories=(episode,))).wait()
-    listed = run(path, "show", "episodes").output
-    assert "Anna won a race." in listed and "episode" in listed and "moved" not in listed
-    assert "won a race" not in run(path, "show", "summaries").output
-    assert "won a race" in run(path, "show", "episode/1").output
-    assert "won a race" in run(path, "search", "race", "--kind", "episode").output

@@ -3,12 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.cli.look import WORDS, verdicts
+from slowcat_memory.cli.look import WORDS
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import LedgerEntry, LeftOut, Offer
 from slowcat_memory.runtime.recall.query import LeftOutReason
-from slowcat_memory.testing import FixedClock, memory_config
+from slowcat_memory.testing import memory_config
 
 
 @pytest.fixture
@@ -35,33 +34,8 @@ def test_why_what_was_left_out_is_told_with_its_reason(asked) -> None:
     assert found["asked"] == "We moved to Lisbon."
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_why_the_tables_fit_the_terminal(asked, monkeypatch, columns: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    for command in (("why",), ("replay", "--turn", "7")):
-        text = asked.ok(*command)
-        assert max(len(line) for line in text.splitlines()) <= columns
-        words = {word for line in text.splitlines() for word in line.split()}
-        assert {"dog", "[bold]everything[/]."} <= words and "…" not in text
-
-
 def test_why_every_reason_has_words() -> None:
     assert {str(reason) for reason in LeftOutReason} <= WORDS.keys()
-
-
-def test_why_a_row_in_order_and_words_of_reasons_nobody_knows() -> None:
-    row = LedgerEntry(
-        turn=1, scope="a", session="s", at=FixedClock()(), visible=("chunk/9",),
-        offers=(Offer("chunk/1", 0.5),),
-        left_out=(LeftOut("chunk/2", "mysterious", 0.7), LeftOut("chunk/3", "share", 0.1)),
-    )  # fmt: skip
-    told = [(one.memory, one.words) for one in verdicts(row)]
-    assert told == [
-        ("chunk/2", "mysterious"),
-        ("chunk/1", "offered"),
-        ("chunk/3", "much weaker than the best"),
-        ("chunk/9", "still in the context"),
-    ]
 
 
 def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
@@ -71,8 +45,3 @@ def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
     found = asked.json("replay", "--turn", "7")
     assert found["turn"]["id"] == 7 and found["then"][0]["verdict"] == "offered"
     assert not {"chunk/7", "chunk/8"} & {one["memory"] for one in found["now"]}
-
-
-def test_why_replay_of_what_is_no_turn(filled) -> None:
-    assert "99 is no turn of a person" in filled.fails("replay", "--turn", "99")
-    assert "3 is no turn of a person" in filled.fails("replay", "--turn", "3")

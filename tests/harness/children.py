@@ -39,13 +39,14 @@ class Child:
         while word not in self.heard:
             self.wait_first()
 
-    def kill_after(self, size: int, moment_s: float = 0.0) -> None:
-        """Kill it once it has reported so many bytes more, and worked on for a moment."""
+    def kill_after(self, size: int, moment_s: float = 0.0) -> tuple[bytes, int]:
+        """Kill it once it has reported so many bytes more, and worked on for a moment; reap it."""
         enough = len(self.heard) + size
         while len(self.heard) < enough and (piece := os.read(self._out, 1 << 16)):
             self.heard += piece
         time.sleep(moment_s)
         os.kill(self.pid, signal.SIGKILL)
+        return self.finish()
 
     def finish(self) -> tuple[bytes, int]:
         """Read the rest and reap: return all output, and the signal that ended it, or 0."""

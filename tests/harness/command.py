@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from loguru import logger
 from msgspec import Struct, field
@@ -27,6 +28,12 @@ Figures = Mapping[str, Any]
 
 class Skipped(Exception):
     """This machine forbids what the harness needs."""
+
+
+def around(owner: Any, name: str, instead: Callable[..., Any]) -> Any:
+    """Patch a function with one that is given it first, and then its arguments."""
+    real = getattr(owner, name)
+    return mock.patch.object(owner, name, lambda *given, **named: instead(real, *given, **named))
 
 
 class Harness(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.harness import fleet_laws
 from tests.harness.cut_proxy import BEFORE_ANSWER, IN_REQUEST, CutProxy
@@ -198,6 +198,23 @@ def cut(server: Server, folder: Path, count: int, seed: int = 1, plant: str = ""
 # ------------------------------------------------------------------- forgetting
 
 
+class Forgetting(NamedTuple):
+    """What a person has forgotten on the second worker after talking with the first."""
+
+    person: str
+    words: list[str]
+    first: Puppet
+    second: Puppet
+
+    def hand_over(self, stage: Stage) -> None:
+        self.first.ask("release", person=self.person)
+        stage.hold(self.second, self.person)
+
+    def forget(self, stage: Stage) -> None:
+        done = self.second.ask("forget_text", person=self.person, words=self.words)
+        stage.check(done["erased"], f"not erased: {done}")
+
+
 def forget(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
     """Forget on one worker what others have, too, while one thing or another goes wrong."""
     stage = Stage(server, folder, seed, plant)
@@ -208,7 +225,7 @@ def forget(server: Server, folder: Path, count: int, seed: int = 1, plant: str =
         stage.hold(first, person)
         words = first.ask("say", person=person, count=6)
         stage.all_acked(first, words)
-        gone = kind(stage, person, words[1:4], first, second)
+        gone = kind(stage, Forgetting(person, words[1:4], first, second))
         if gone:
             stage.check(not (left := _left(stage, gone)), f"{kind.__name__}: {left}")
         end_all(stage.everybody)
@@ -226,99 +243,78 @@ def _left(stage: Stage, words: list[str]) -> list[str]:
     return fleet_laws.within(FORGOTTEN_S, look)
 
 
-def _hand_over(stage: Stage, person: str, first: Puppet, second: Puppet) -> None:
-    first.ask("release", person=person)
-    stage.hold(second, person)
-
-
-def _plainly(
-    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
-) -> list[str]:
-    _hand_over(stage, person, first, second)
-    done = second.ask("forget_text", person=person, words=words)
-    stage.check(done["erased"], f"not erased: {done}")
-    found = second.ask("recall", person=person, words=words)
+def _plainly(stage: Stage, case: Forgetting) -> list[str]:
+    case.hand_over(stage)
+    case.forget(stage)
+    found = case.second.ask("recall", person=case.person, words=case.words)
     stage.check(not found, f"recalled: {found}")
-    return words
+    return case.words
 
 
-def _killed(
-    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
-) -> list[str]:
+def _killed(stage: Stage, case: Forgetting) -> list[str]:
     """Kill the holder at any step; another, or one with its cache, comes after it."""
-    _hand_over(stage, person, first, second)
-    second.send("forget_text", person=person, words=words)
+    case.hand_over(stage)
+    case.second.send("forget_text", person=case.person, words=case.words)
     time.sleep(stage.rng.random() * 0.5)
-    second.kill()
+    case.second.kill()
     again = stage.worker("b")
-    heir = again if stage.rng.random() < 0.5 else first
-    stage.hold(heir, person)
-    texts = " ".join(heir.ask("texts", person=person))
-    there = [word for word in words if word in texts]
-    stage.check(there in ([], words), f"forgotten in part: {there}")
+    heir = again if stage.rng.random() < 0.5 else case.first
+    stage.hold(heir, case.person)
+    texts = " ".join(heir.ask("texts", person=case.person))
+    there = [word for word in case.words if word in texts]
+    stage.check(there in ([], case.words), f"forgotten in part: {there}")
     stage.found.figures["kept" if there else "gone"] += 1
-    return words if not there else []
+    return case.words if not there else []
 
 
-def _while_away(
-    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
-) -> list[str]:
+def _while_away(stage: Stage, case: Forgetting) -> list[str]:
     """Stop the database in the middle."""
-    _hand_over(stage, person, first, second)
-    order = second.send("forget_text", person=person, words=words)
+    case.hand_over(stage)
+    order = case.second.send("forget_text", person=case.person, words=case.words)
     time.sleep(stage.rng.random() * 0.2)
     with stage.server.away():
         time.sleep(stage.rng.random())
     try:
-        second.answer(order)
+        case.second.answer(order)
     except RuntimeError as error:
         stage.found.figures[f"refused: {str(error)[:40]}"] += 1
         return []
-    return words
+    return case.words
 
 
-def _behind_a_stall(
-    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
-) -> list[str]:
+def _behind_a_stall(stage: Stage, case: Forgetting) -> list[str]:
     """Forget while a worker that has the copy open, and something to send, is stopped."""
-    first.signal(signal.SIGSTOP)
-    order = first.send("say", person=person, count=2)
+    case.first.signal(signal.SIGSTOP)
+    order = case.first.send("say", person=case.person, count=2)
     try:
-        stage.hold(second, person)
-        done = second.ask("forget_text", person=person, words=words)
-        stage.check(done["erased"], f"not erased: {done}")
+        stage.hold(case.second, case.person)
+        case.forget(stage)
     finally:
-        first.signal(signal.SIGCONT)
-    stage.expected |= set(first.answer(order))
-    return words
+        case.first.signal(signal.SIGCONT)
+    stage.expected |= set(case.first.answer(order))
+    return case.words
 
 
-def _unheard(
-    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
-) -> list[str]:
+def _unheard(stage: Stage, case: Forgetting) -> list[str]:
     """End the connections on which others would hear of it."""
-    _hand_over(stage, person, first, second)
+    case.hand_over(stage)
     for pid in stage.server.backends():
         stage.server.value("SELECT pg_terminate_backend($1)", pid)
-    done = second.ask("forget_text", person=person, words=words)
-    stage.check(done["erased"], f"not erased: {done}")
-    return words
+    case.forget(stage)
+    return case.words
 
 
-def _with_leftovers(
-    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
-) -> list[str]:
+def _with_leftovers(stage: Stage, case: Forgetting) -> list[str]:
     """Forget beside a copy whose making, and one whose deletion, was interrupted."""
     import shutil
 
     from slowcat_memory.fleet.copies import copy_name
     from slowcat_memory.store import data_file
 
-    _hand_over(stage, person, first, second)
-    for place in first.orders.cache.glob(f"{copy_name(TENANT, person)}/copy-*"):
+    case.hand_over(stage)
+    for place in case.first.orders.cache.glob(f"{copy_name(TENANT, case.person)}/copy-*"):
         shutil.copytree(place, place.with_name("copy-b.new"))
         shutil.copytree(place, place.with_name("copy-c"))
         data_file(place.with_name("copy-c")).rename(place.with_name("copy-c") / "other")
-    done = second.ask("forget_text", person=person, words=words)
-    stage.check(done["erased"], f"not erased: {done}")
-    return words
+    case.forget(stage)
+    return case.words

@@ -168,8 +168,7 @@ def run(base: Path, kills: int, seed: int, control: str) -> dict[str, int]:
         path, told = stores[kill % 2], ledgers[kill % 2]
         child = Child(lambda into, path=path, kill=kill: work(path, into, seed + kill, control))
         child.wait_for(SAID.pack(b"U", 0))
-        child.kill_after(SAID.size * rng.randrange(60), rng.uniform(0, 0.01))
-        said, died = child.finish()
+        said, died = child.kill_after(SAID.size * rng.randrange(60), rng.uniform(0, 0.01))
         assert died, "the child ended by itself"
         told.hear(said)
         with fault(control), Store.open(path) as store:

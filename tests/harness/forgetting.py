@@ -27,6 +27,7 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
+from tests.harness.command import around
 from tests.support.index_oracle import build
 
 SCOPE = "anna"
@@ -48,13 +49,11 @@ POINTS: dict[str, tuple[Any, str]] = {
 }
 
 
-@contextmanager
-def death(point: str, after: int, *, before: bool) -> Iterator[None]:
+def death(point: str, after: int, *, before: bool) -> Any:
     """Kill this process at the ``after``th call of a function, before or after it."""
-    owner, name = POINTS[point]
-    real, left = getattr(owner, name), after
+    left = after
 
-    def deadly(*given: Any, **named: Any) -> Any:
+    def deadly(real: Any, *given: Any, **named: Any) -> Any:
         nonlocal left
         left -= 1
         if left == 0 and before:
@@ -64,8 +63,7 @@ def death(point: str, after: int, *, before: bool) -> Iterator[None]:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
-    with mock.patch.object(owner, name, deadly):
-        yield
+    return around(*POINTS[point], deadly)
 
 
 # ------------------------------------------------------------------- sealed indexes
@@ -161,24 +159,17 @@ def words(files: Iterator[Path]) -> bytes:
 # ------------------------------------------------------------------- faults
 
 
-@contextmanager
-def index_stays() -> Iterator[None]:
+def index_stays() -> Any:
     """Leave sealed indexes: the fault of a version that deleted them only while it ran."""
-    real = erasure.remove
-    with mock.patch.object(erasure, "remove", lambda path: "index" in path.parts or real(path)):
-        yield
+    return around(erasure, "remove", lambda real, path: "index" in path.parts or real(path))
 
 
-@contextmanager
-def backups_stay() -> Iterator[None]:
-    with mock.patch.object(erasure, "erase_backups", lambda env, found: Forgotten()):
-        yield
+def backups_stay() -> Any:
+    return mock.patch.object(erasure, "erase_backups", lambda env, found: Forgotten())
 
 
-@contextmanager
-def drafts_stay() -> Iterator[None]:
-    with mock.patch.object(erasure, "remove_drafts", lambda path, running: []):
-        yield
+def drafts_stay() -> Any:
+    return mock.patch.object(erasure, "remove_drafts", lambda path, running: [])
 
 
 @contextmanager

@@ -15,11 +15,9 @@ import os
 import random
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
@@ -28,7 +26,7 @@ from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer import import_
 from tests.harness.children import Child
-from tests.harness.command import Harness, main
+from tests.harness.command import Harness, around, main
 
 SCOPES = ("anna", "ben", "cleo")
 SPEAKERS = ("Anna", "Ben", "Анна", "李雷")
@@ -100,7 +98,6 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
     for _ in range(random_.randint(0, 2) if kills else 0):
         child = Child(lambda into: _work(folder / "memory", author.path, into))
         child.kill_after(random_.randint(1, 8), random_.uniform(0, 0.004))  # transactions
-        child.finish()
     with _engine(folder / "memory") as engine:
         wrong += _import(engine, author, {}, "import")
         author.grow(random_.randint(1, 20))
@@ -122,23 +119,16 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
 
 
 def _work(store: Path, file: Path, into: int) -> None:
-    append_all = Store.append_all
-
-    def reported(*given: Any, **named: Any) -> Any:
+    def reported(append_all: Any, *given: Any, **named: Any) -> Any:
         os.write(into, b".")
         return append_all(*given, **named)
 
-    with _engine(store) as engine, patch.object(Store, "append_all", reported):
+    with _engine(store) as engine, around(Store, "append_all", reported):
         transfer.import_file(engine, file, on_error=lambda error: None)
 
 
-@contextmanager
-def _engine(store: Path) -> Iterator[MemoryEngine]:
-    engine = MemoryEngine(memory_config(store))
-    try:
-        yield engine
-    finally:
-        engine.close()
+def _engine(store: Path) -> AbstractContextManager[MemoryEngine]:
+    return closing(MemoryEngine(memory_config(store)))
 
 
 def _import(
@@ -156,23 +146,18 @@ def _import(
     return [f"{step}: {n} {what}" for what, n in faults.items() if n]
 
 
-@contextmanager
-def broken(control: str) -> Iterator[None]:
+def broken(control: str) -> Any:
     """Plant a fault."""
 
-    def by_name(log: Any, snapshot: Snapshot, session: Any, times: Any) -> import_.Match:
+    def by_name(find: Any, log: Any, snapshot: Snapshot, session: Any, times: Any) -> import_.Match:
         row = snapshot.session(session.id)
         new = () if row else range(len(session.utterances))
         keys = [session.id] * len(session.utterances)
         return import_.Match(id=session.id, row=row, keys=keys, imported=(), logged={}, new=new)
 
-    match control:
-        case "name":
-            planted = patch.object(import_.Log, "match", by_name)
-        case _:
-            planted = patch.object(Snapshot, "cursor", lambda snapshot, name: None)
-    with planted:
-        yield
+    if control == "name":
+        return around(import_.Log, "match", by_name)
+    return around(Snapshot, "cursor", lambda real, snapshot, name: None)
 
 
 def run(

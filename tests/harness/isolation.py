@@ -43,7 +43,7 @@ from slowcat_memory.store import Snapshot
 from slowcat_memory.store.rows.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
-from tests.harness.command import Harness, main
+from tests.harness.command import Harness, around, main
 from tests.harness.household import (
     GUEST,
     HOME,
@@ -278,34 +278,28 @@ HOUSEHOLD = 250  # operations, after which everything is read and another househ
 # ------------------------------------------------------------------- planted leaks
 
 
-@contextmanager
-def shared_cache() -> Iterator[None]:
+def shared_cache() -> Any:
     """Recall caches results by text, whoever asks."""
     found: dict[str, Any] = {}
-    run = pipeline.Pipeline.run
 
-    def cached(self: Any, recall: Any, **more: Any) -> Any:
+    def cached(run: Any, self: Any, recall: Any, **more: Any) -> Any:
         key = " ".join(recall.query.text.split()[:4])
         return found.setdefault(key, run(self, recall, **more))
 
-    with mock.patch.object(pipeline.Pipeline, "run", cached):
-        yield
+    return around(pipeline.Pipeline, "run", cached)
 
 
-@contextmanager
-def post_filter() -> Iterator[None]:
+def post_filter() -> Any:
     """One index for all, with foreign hits filtered out afterwards."""
-    take = Indexer._index_turns
 
-    def to_all(self: Any, turns: Any) -> None:
-        take(self, turns)
-        for turn, _, _ in turns:
-            for namespace in self._namespaces:
-                if chunk(turn).id not in namespace.searcher:
-                    namespace.searcher.add(document(chunk(turn), namespace._reading))
+    def to_all(take: Any, self: Any, turns: Any, namespace: Any) -> None:
+        take(self, turns, namespace)
+        for turn, _ in turns:
+            for other in self._namespaces:
+                if chunk(turn).id not in other.searcher:
+                    other.searcher.add(document(chunk(turn), other._reading))
 
-    with mock.patch.object(Indexer, "_index_turns", to_all):
-        yield
+    return around(Indexer, "_add_turns", to_all)
 
 
 def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
@@ -316,12 +310,10 @@ def _unsplit(text: str, heard: Any, typed: Any) -> Any:
     return [ScopedWords(heard[-1].voice.scope, heard[-1].voice.name, text)]
 
 
-@contextmanager
-def nosy() -> Iterator[None]:
+def nosy() -> Any:
     """A job that reads every scope, and writes what it read into its own."""
-    summarise = SummaryJob.step
 
-    async def step(self: Any, task: Any, context: Any) -> Any:
+    async def step(summarise: Any, self: Any, task: Any, context: Any) -> Any:
         batch = await summarise(self, task, context)
         if self.name != "session_summary":
             return batch
@@ -330,8 +322,7 @@ def nosy() -> Iterator[None]:
         made = tuple(replace(one, text=" ".join((one.text, *every))) for one in batch.memories)
         return replace(batch, memories=made)
 
-    with mock.patch.object(SummaryJob, "step", step):
-        yield
+    return around(SummaryJob, "step", step)
 
 
 @contextmanager
@@ -365,29 +356,25 @@ def nosy_with(llm_share: float) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def talkative() -> Iterator[None]:
+def talkative() -> Any:
     """What is said is in a log line."""
-    user_said = conversation.Conversation.user_said
 
-    def logged(self: Any, text: str, *how: Any, **more: Any) -> Any:
+    def logged(user_said: Any, self: Any, text: str, *how: Any, **more: Any) -> Any:
         logger.patch(lambda record: record.update(name="slowcat_memory.planted")).info(text)
         return user_said(self, text, *how, **more)
 
-    with mock.patch.object(conversation.Conversation, "user_said", logged):
-        yield
+    return around(conversation.Conversation, "user_said", logged)
 
 
 @contextmanager
 def anywhere() -> Iterator[None]:
     """The gate ignores where a text goes, and so does what recall leaves out before it."""
-    may_read = disclosure.may_read
 
-    def as_if_local(memory: Any, reader: Any) -> bool:
+    def as_if_local(may_read: Any, memory: Any, reader: Any) -> bool:
         return may_read(memory, replace(reader, local=True))
 
     with (
-        mock.patch.object(disclosure, "may_read", as_if_local),
+        around(disclosure, "may_read", as_if_local),
         mock.patch.object(Namespace, "local_only", lambda _: frozenset()),
     ):
         yield

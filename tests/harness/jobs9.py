@@ -141,8 +141,8 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
     for _ in range(kills):
         child = Child(lambda into: work(path, into, 3 if control else 0))
         child.wait_for(b"U")
-        child.kill_after(10_000 if control else rng.randrange(25), rng.uniform(0, 0.004))
-        _, died = child.finish()
+        size = 10_000 if control else rng.randrange(25)
+        _, died = child.kill_after(size, rng.uniform(0, 0.004))
         assert died, "the child ended by itself"
         with Store.open(path, options=STORE) as store:
             tally.update(look(store))

@@ -108,8 +108,7 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
         child.wait_first()
         # The planted fault of the tier mover kills itself at the critical point.
         steps = 10_000 if control == "ageing" else rng.randrange(60)
-        child.kill_after(ACK.size * steps, rng.uniform(0, 0.004))
-        said, died = child.finish()
+        said, died = child.kill_after(ACK.size * steps, rng.uniform(0, 0.004))
         assert died, "the child ended by itself"
         acked |= {n for (n,) in ACK.iter_unpack(said[: len(said) // 8 * 8])} - {0}
         tally["acked"] = len(acked)

@@ -19,11 +19,10 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.disk import canary, environment, folder
+from slowcat_memory.store.disk import canary, folder
 from tests.harness import powerloss_scenes, samples, tiers
 from tests.harness.children import ask
 from tests.harness.command import Harness, main
@@ -43,9 +42,7 @@ def work(path: Path, said: int, what: str, unflushed: bool) -> None:
     options = StoreOptions(
         map_size_gib=0.0625, durability="relaxed" if what == "relaxed" else "full"
     )
-    really_open = environment.lmdb.open
-    flags = {"sync": False} if unflushed else {}
-    with mock.patch.object(environment.lmdb, "open", lambda *a, **k: really_open(*a, **k | flags)):
+    with powerloss_scenes.in_one_process(unflushed):
         store = Store.open(path, options=options)
         os.write(said, SAID.pack(b"R", 0))
         for n in range(1, APPENDS + 1):

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-import lmdb
-
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Forget, Manifest
@@ -20,6 +18,7 @@ from slowcat_memory.store import Store, StoreOptions, restore
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.disk import canary, environment, folder
 from tests.harness import samples
+from tests.harness.command import around
 
 OPTIONS = StoreOptions(map_size_gib=0.0625, backups_keep=100)
 FORGOTTEN = 5
@@ -33,17 +32,15 @@ class Scene(NamedTuple):
 @contextmanager
 def in_one_process(unflushed: bool) -> Iterator[None]:
     """Judge and salvage in this process, which is the traced one; leave flushes out if asked."""
+
+    def unsynced(real: Any, *given: Any, **named: Any) -> Any:
+        return real(*given, **named | {"sync": False})
+
     with ExitStack() as patches:
-
-        def patch(*given: Any) -> None:
-            patches.enter_context(mock.patch.object(*given))
-
-        patch(canary_process, "_run", lambda *args, **given: None)
+        patches.enter_context(mock.patch.object(canary_process, "_run", lambda *a, **k: None))
         if unflushed:
-            really_open = lmdb.open
-            open_it = lambda *a, **k: really_open(*a, **{**k, "sync": False})  # noqa: E731
-            patch(environment.lmdb, "open", open_it)
-            patch(os, "fsync", lambda fd: None)
+            patches.enter_context(around(environment.lmdb, "open", unsynced))
+            patches.enter_context(mock.patch.object(os, "fsync", lambda fd: None))
         yield
 
 

@@ -185,32 +185,18 @@ def _under_way(server: ScriptedServer) -> bool:
     return any(left is None and _is_idle(request) for request, left in every)
 
 
-def broken(
-    arm: str, interruptions: int, folder: Path, seed: int = common.SEED, by: str = "max"
-) -> list[str]:
-    """Interrupt; return the broken laws, with their figures.
-
-    Args:
-        arm: Of ``ARMS``.
-        interruptions: How often somebody begins to speak.
-        folder: For a store.
-        seed: Of the moments.
-        by: Which figure is judged; "p50" on a machine with other load.
-    """
-    stayed, overlaps = measure(arm, folder, interruptions, seed)
-    gone, laws = percentiles(stayed), []
-    if gone["n"] < interruptions // 2:
-        laws.append(f"only {gone['n']} of {interruptions} found a request under way")
-    if gone[by] > LIMIT_MS:
-        laws.append(f"late: requests stayed for {gone[by]:.1f} ms ({by})")
-    if overlaps:
-        laws.append(f"beside: {overlaps} requests beside one of the conversation")
-    return laws
-
-
 def interrupt(folder: Path, interruptions: int, seed: int, control: str) -> dict[str, Any]:
-    arms = [arm for arm in ARMS if (arm == CONTROL) == bool(control)]
-    wrong = [law for arm in arms for law in broken(arm, interruptions, folder / arm, seed, "p50")]
+    """Let people interrupt idle work in each arm; return the broken laws, with their figures."""
+    wrong, arms = [], [arm for arm in ARMS if (arm == CONTROL) == bool(control)]
+    for arm in arms:
+        stayed, overlaps = measure(arm, folder / arm, interruptions, seed)
+        gone = percentiles(stayed)
+        if gone["n"] < interruptions // 2:
+            wrong.append(f"{arm}: only {gone['n']} of {interruptions} met a request under way")
+        if gone["p50"] > LIMIT_MS:  # a busy machine makes some late
+            wrong.append(f"{arm}: late: requests stayed for {gone['p50']:.1f} ms")
+        if overlaps:
+            wrong.append(f"{arm}: {overlaps} requests beside one of the conversation")
     return {"interruptions": interruptions, "broken": wrong}
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 from unittest import mock
 
 from slowcat_memory.core.retention.tiering import TierOptions
@@ -15,6 +16,7 @@ from slowcat_memory.store.blocks import EVENTS, BlockCache, BlockReader, decode_
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.rows import forget
 from slowcat_memory.store.writer import tier_mover
+from tests.harness.command import around
 
 TINY = TierOptions(warm=8, block_exchanges=3)
 HOT = 8
@@ -73,22 +75,19 @@ def rows_go_first() -> Iterator[None]:
         for id in (id for ids in shares for id in ids):
             tx.drop("log", keys.id_key(id))
 
-    def commit(store, change):
+    def commit(real, store, change):
         result = real(store, change)
         if getattr(change, "func", None) is first:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
-    real = Store._commit_beside
     with (
-        mock.patch.object(Store, "_commit_beside", commit),
+        around(Store, "_commit_beside", commit),
         mock.patch.object(tier_mover, "pack_warm", first),
     ):
         yield
 
 
-@contextmanager
-def blocks_stay() -> Iterator[None]:
+def blocks_stay() -> Any:
     """Forget, but keep the blocks that have it."""
-    with mock.patch.object(forget, "remove_events", lambda table, gone, numbers, tx: None):
-        yield
+    return mock.patch.object(forget, "remove_events", lambda table, gone, numbers, tx: None)

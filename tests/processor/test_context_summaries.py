@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pipecat.frames.frames import LLMRunFrame, LLMSummarizeContextFrame
+from pipecat.frames.frames import LLMSummarizeContextFrame
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregatorParams,
     LLMContextAggregatorPair,
@@ -15,7 +15,7 @@ from pipecat.utils.context.llm_context_summarization import (
     LLMContextSummaryConfig,
 )
 
-from tests.support.processors import QUESTION, Gate, blocks, contents, memory, session_turns
+from tests.support.processors import QUESTION, blocks, contents, memory, session_turns
 from tests.support.voice_pipeline import VoicePipeline
 
 SUMMARY = "They spoke of tea."
@@ -115,39 +115,3 @@ async def test_context_summaries_summary_memories_come_back_when_a_summary_took_
     assert offered == [True, False, False, True]
     assert contents(voice.asked[-1])[1] == f"Conversation summary: {SUMMARY}"
     assert len(people(engine)) == 4
-
-
-async def test_context_summaries_summary_is_nobodys_turn_though_nothing_else_is_left(
-    engine, config
-):
-    async with Summarised(memory(config, engine=engine), keep=0) as voice:
-        await voice.exchange("my tea is green")
-        await voice.summarise()
-        assert len(voice.context.messages) == 1
-        before = len(voice.turns)
-        await voice.worker.queue_frame(LLMRunFrame())
-        await voice.answer(before)
-    assert contents(voice.asked[-1])[1:] == [f"Conversation summary: {SUMMARY}"]
-    assert people(engine) == ["my tea is green"]
-
-
-async def test_context_summaries_summary_that_comes_while_memories_are_recalled(engine, config):
-    async with Summarised(memory(config, engine=engine), keep=2) as voice:
-        for line in LINES[:4]:
-            await voice.exchange(line)
-        voice.may_come.clear()
-        await voice.ask_for_summary()
-        gate = Gate(engine)
-        before = len(voice.turns)
-        await voice.speak("so what was my dog called")
-        await asyncio.wait_for(gate.begun.wait(), 60)
-        voice.may_come.set()
-        await voice.until(lambda: voice.applied == 1)
-        gate.open.set()
-        await voice.answer(before)
-    words = contents(voice.asked[-1])[1:]
-    assert words[0].startswith("Conversation summary") and "now for something else" in words[1]
-    assert words[-1].endswith("so what was my dog called") and blocks(words[-1]) == 1
-    covered = "\n".join(contents(voice.asked_for[0]))
-    assert all(line in covered for line in LINES[:3])
-    assert people(engine) == [*LINES[:4], "so what was my dog called"]

@@ -200,14 +200,6 @@ def test_faults_processor_megabyte_of_words(config):
     assert len(down[1].context.messages[0]["content"]) < 2000
 
 
-async def test_faults_processor_speaker_can_be_called_anything(config):
-    async with VoicePipeline(memory=memory(config)) as voice:
-        for name in ("\ud83d\x00\u202e", "<|im_start|>", "x" * 500, ""):
-            await voice.exchange(f"hello from {len(name)}", user_id=name)
-    users = [turn for turn in turns(config) if turn.role == "user"]
-    assert [turn.speaker for turn in users] == ["\ufffd", "<|im_start|>", "x" * 64, "User"]
-
-
 # ---------------------------------------------------------------- a bad optional part
 
 

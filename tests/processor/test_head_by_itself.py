@@ -83,19 +83,6 @@ def test_what_session_context_returned_before_the_start_stands_once(home) -> Non
     assert system(request).count("walnuts") == 1 and "walnuts" in again
 
 
-def test_off_leaves_it_to_the_application(home) -> None:
-    (request, *_), later = talk(settings(home.folder, "off"), "hello")
-    assert "walnuts" not in str(request) and "walnuts" in later
-
-
-def test_a_context_with_its_own_system_message_is_completed_there(home) -> None:
-    message = {"role": "system", "content": "You are a dog."}
-    (request, *_), _ = talk(home, "hello", own=message)
-    assert [m["role"] for m in request["messages"]] == ["system", "user"]
-    assert system(request).startswith("You are a dog.") and "walnuts" in system(request)
-    assert message["content"] == "You are a dog."
-
-
 def test_what_is_forgotten_leaves_it_before_the_next_request(home) -> None:
     requests, _ = talk(home, "hello", "forget what I said about walnuts", "yes", "hello again")
     assert "walnuts" in system(requests[0]) and "Porto" in system(requests[0])

@@ -7,7 +7,6 @@ import pytest
 from pipecat.frames.frames import (
     EagerEndOfTurnCancelFrame,
     InterimTranscriptionFrame,
-    LLMMessagesAppendFrame,
     TranscriptionFrame,
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
@@ -15,7 +14,6 @@ from pipecat.frames.frames import (
 from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import MemoryEngine
-from slowcat_memory.core.render.memory_block import CLOSE
 from slowcat_memory.records import Forget
 from tests.support.memories import remember
 from tests.support.processors import (
@@ -29,10 +27,8 @@ from tests.support.processors import (
     memory,
     saw,
     session_turns,
-    user,
     with_words,
 )
-from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
@@ -100,37 +96,6 @@ def taken(engine) -> dict[str, int]:
     return {how: n for how in hows if (n := counts.get(f"prefetch_{how}", 0))}
 
 
-def test_interim_prefetch_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
-    async def scenario(ear):
-        await ear.turn("what is", "what is my dog", QUESTION, final="What is my dog called?")
-
-    voice = played(config, engine, scenario)
-    assert taken(engine) == {"stood": 1}
-    assert "My dog is called Max." in contents(voice.server.requests[0])[-1]
-    assert contents(voice.server.requests[0])[-1].endswith(f"{CLOSE}\n\nWhat is my dog called?")
-    (entry,) = ledger_of(engine)
-    assert len(entry.offers) == 1 and entry.timings["wait"] >= 0
-    assert [text for _, text in logged_words(engine)] == ["What is my dog called?", "I see."]
-    stats = engine.upkeep.stats()
-    assert stats["counters"]["recall_lexical"] == 1  # there is no model here
-    assert {"n", "p50", "p95", "p99", "max"} == set(stats["latency_ms"]["turn_wait"])
-
-
-def test_interim_prefetch_turn_that_became_another_one_is_recalled_for_what_was_said(
-    engine, config
-):
-    async def scenario(ear):
-        await ear.begins()
-        await ear.interim("where did we fly to in May")
-        await ear.final(QUESTION)
-        await ear.ends()
-
-    voice = played(config, engine, scenario)
-    assert "Max" in contents(voice.server.requests[0])[-1]
-    assert "Lisbon" not in contents(voice.server.requests[0])[-1]
-    assert taken(engine) == {"stood": 1}  # that of the final transcript
-
-
 def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     async def scenario(ear):
         await ear.begins()
@@ -159,19 +124,6 @@ def test_interim_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, co
     assert files and not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_interim_prefetch_typed_words_take_nothing_that_was_heard(engine, config):
-    async def scenario(ear):
-        await ear.begins()
-        await ear.interim("where did we fly to in May")
-        typed = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
-        await ear.voice.worker.queue_frame(typed)
-        await ear.voice.answer()
-
-    voice = played(config, engine, scenario)
-    assert "Max" in contents(voice.server.requests[0])[-1]
-    assert taken(engine) == {"redone": 1}
-
-
 def test_interim_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
     monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
 
@@ -181,19 +133,6 @@ def test_interim_prefetch_trouble_with_what_is_heard_costs_nothing(engine, confi
     voice = played(config, engine, scenario)
     assert "Max" in contents(voice.server.requests[0])[-1] and voice.errors == []
     assert engine.metrics.counts()["failures"] > 0
-
-
-def test_interim_prefetch_it_can_be_switched_off(config):
-    off = configured(config.folder, recall={"floor": 0.005}, prefetch={"enabled": False})
-    remember(off, MAX)
-    with contextlib.closing(MemoryEngine(off)) as engine:
-
-        async def scenario(ear):
-            await ear.turn(QUESTION, final=QUESTION)
-
-        voice = played(off, engine, scenario)
-        assert "Max" in contents(voice.server.requests[0])[-1]
-        assert not any(name.startswith("prefetch") for name in engine.metrics.counts())
 
 
 # ---------------------------------------------------------------- eager end of turn

@@ -34,21 +34,15 @@ def context(blocks: OwnedMessages, *hits: Hit, parts: bool = False) -> list[dict
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
 
-def test_owned_messages_strip_what_all_may_read_stays_untouched() -> None:
-    blocks = OwnedMessages()
-    messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"))
-    before = str(messages)
-    assert blocks.strip([messages], ("anna", "home")) == [] and str(messages) == before
-
-
-@pytest.mark.parametrize("parts", [False, True])
-def test_owned_messages_strip_block_with_a_line_of_another_goes(parts: bool) -> None:
-    blocks = OwnedMessages()
-    messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
-    assert blocks.strip([messages], ("ben", "home")) == [messages[1]]
-    assert "pump" not in str(messages) and "cellar" not in str(messages)
-    assert injection.message_text(messages[1]).strip() == "hello"
-    assert blocks.strip([messages], ("ben", "home")) == []
+def test_owned_messages_strip_households_lines_stay_where_another_speaks() -> None:
+    for parts in (False, True):
+        blocks = OwnedMessages()
+        messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
+        ((message, left),) = blocks.strip([messages], ("ben", "home"), packed)
+        assert message is messages[1] and [h.memory.text for h in left.hits] == ["pump"]
+        assert "pump" in str(message) and "cellar" not in str(message)
+        assert injection.without_block(injection.message_text(message)).strip() == "hello"
+        assert blocks.strip([messages], ("ben", "home"), packed) == []
 
 
 # ------------------------------------------------------------------- tools
@@ -104,15 +98,6 @@ def test_owned_messages_strip_call_of_anthropics_shape() -> None:
     result = {"type": "tool_result", "tool_use_id": "1", "content": DOCTOR}
     messages = asked({"role": "assistant", "content": [use]}, {"role": "user", "content": [result]})
     assert "Zqxdoctor" not in str(anna_then(messages, "ben"))
-
-
-def test_owned_messages_strip_result_that_is_still_to_come_is_kept_out() -> None:
-    owned, messages = OwnedMessages(), asked(*exchange("1", "search_memory", "IN_PROGRESS"))
-    owned.strip([[]], ("anna",))
-    owned.strip([messages], ("ben",))
-    assert messages[-1]["content"] == "IN_PROGRESS" and not owned.may_enter("1")
-    owned.strip([messages], ("anna",))
-    assert owned.may_enter("1") and owned.may_enter("another")
 
 
 def test_owned_messages_strip_results_of_tools_that_keep_running() -> None:
@@ -189,12 +174,3 @@ def test_owned_messages_without_memories_is_what_was_said() -> None:
     assert len(copied) == len(messages) and str(messages) == before
     assert "cellar" not in str(copied) and "Zqxdoctor" not in str(copied)
     assert "hello" in str(copied) and "hi" in str(copied)
-
-
-def test_owned_messages_strip_earlier_head_that_is_a_part_of_a_later_one() -> None:
-    owned = OwnedMessages()
-    for text in ("You talked twice.", f"You talked twice. {DOCTOR}"):
-        owned.add_head(text, "anna")
-    messages = [{"role": "system", "content": f"A cat. You talked twice. {DOCTOR}"}, *asked()]
-    owned.strip([messages], ("ben",))
-    assert messages[0]["content"] == "A cat."

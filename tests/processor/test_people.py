@@ -9,7 +9,6 @@ from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.render.memory_block import OPEN
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.testing import FixedClock, HashEmbedder
-from tests.support.engine_home import why_of
 from tests.support.memories import edges, engine_of, ledger, remember, turns
 from tests.support.sessions import hold
 from tests.support.stores import household
@@ -92,15 +91,6 @@ def test_people_each_turn_is_logged_where_it_belongs_with_its_reply(home):
     assert len({turn.session for turn in turns(home) if turn.at > NOW}) == 3
 
 
-def test_people_ledger_names_the_household_and_why_finds_its_texts(home):
-    talk(memory(home), ("s2", QUESTION), ("eve", QUESTION))
-    (entry,) = ledger(home)
-    assert entry.scope == "ben" and {o.scope for o in entry.offers} == {"", "home"}
-    with engine_of(home) as engine:
-        _, memories = why_of(engine, entry.turn)
-    assert {m.scope for m in memories.values()} == {"ben", "home"}
-
-
 def test_people_application_may_say_who_speaks(home):
     processor = memory(home)
 
@@ -127,28 +117,6 @@ def test_people_who_wants_the_prefix_cache_may_leave_it(home):
     config = replace(home, people=replace(home.people, strip_on_change=False))
     _, ben = talk(memory(config), ("s1", QUESTION), ("s2", "hello"))
     assert "cellar" in ben[0]
-
-
-def test_people_one_scope_never_touches_the_context(config):
-    remember(config, "User: My bicycle is kept in the cellar.")
-    processor = HybridContextualMemoryProcessor(config=config)
-    first, second = talk(processor, ("s1", QUESTION), ("s2", "hello"))
-    assert first[0] == second[0] and "cellar" in first[0]
-
-
-def test_people_system_instruction_is_nobodys_unless_somebody_is_named(home):
-    with engine_of(home) as engine:
-        engine.remember("Anna likes quinces.", "anna", pinned=True)
-
-    async def context(person: str) -> str:
-        processor = memory(home)
-        text = await processor.session_context(person)
-        if processor.engine:
-            processor.engine.close()
-        return text
-
-    assert run(context("")) == run(context("eve")) == ""
-    assert "quinces" in run(context("anna")) and "quinces" not in run(context("ben"))
 
 
 # ------------------------------------------------------------------- guests

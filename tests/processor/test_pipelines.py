@@ -30,37 +30,14 @@ from tests.support.memories import engine_of, ledger, remember, turns
 from tests.support.processors import (
     MAX,
     QUESTION,
-    STORY,
     Mark,
     aggregators,
     assistant,
-    blocks,
-    contents,
     logged,
     memory,
     user,
 )
 from tests.support.voice_pipeline import VoicePipeline
-
-
-async def test_pipelines_pipeline_nested_finds_its_aggregators_by_itself(config):
-    remember(config, MAX)
-
-    voice = VoicePipeline(lambda _: STORY)
-    voice._memory = [Pipeline([memory(config)])]
-    with logged("WARNING") as lines:
-        async with voice:
-            await voice.speak(QUESTION, user_id="anna")
-            await voice.until_spoken(2)
-            await voice.interrupt()
-            await voice.answer()
-            await voice.exchange("go on")
-    assert not any("aggregator" in line for line in lines)
-    assert blocks(contents(voice.server.requests[0])[-1]) == 1
-    _, asked, cut, _, told = turns(config)
-    assert (asked.speaker, asked.text, cut.reply_to) == ("anna", QUESTION, asked.id)
-    assert cut.interrupted and STORY.startswith(cut.text)
-    assert (told.text, told.interrupted) == (STORY, False)
 
 
 async def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):

@@ -45,16 +45,6 @@ async def test_sessions_session_cancelling_in_the_middle_of_a_turn_keeps_the_use
     assert said(config) == [("anna", "my last words")]
 
 
-async def test_sessions_session_ending_lets_the_agent_finish(config):
-    async with VoicePipeline(lambda _: STORY, memory=memory(config), speed=20) as voice:
-        await voice.speak("tell me a story")
-        await voice.until_spoken(1)
-        await voice.end()
-    _, told = turns(config)
-    assert (told.text, told.interrupted) == (STORY, False)
-    assert edges(config) == ["start", "end disconnect"]
-
-
 async def test_sessions_session_client_that_leaves_and_comes_back(config):
     processor = memory(config)
     async with VoicePipeline(memory=processor) as voice:

@@ -113,16 +113,3 @@ def test_store_comes_back_without_what_was_said_off_the_record(config):
         path.read_bytes() for path in config.folder.rglob("*") if path.is_file()
     ).decode(errors="replace")
     assert "Herbie" in str(logged_texts(config.folder))
-
-
-def test_store_comes_back_after_a_voice_command_that_said_it_could_not(config):
-    """A command that needs the store is refused, never queued: its answer must be true."""
-
-    async def scenario():
-        with refusing(errno.ENOSPC):
-            async with VoicePipeline(memory=memory(config)) as voice:
-                await voice.exchange("remember that my code is 4711")
-                return voice.turns[-1].content
-
-    answer = run(scenario())
-    assert "could not" in answer or "sorry" in answer.lower()

@@ -40,21 +40,6 @@ def speakers(config) -> list[str]:
     return [turn.speaker for turn in turns(config) if turn.role == "user"]
 
 
-@pytest.mark.parametrize("who", ["", "user"])
-def test_memories_of_an_unnamed_speaker_carry_the_name_of_the_user_id(home, who):
-    talk(home, "My bicycle is kept in the cellar.", user_id="anna", who=who)
-    assert speakers(home) == ["Anna"]
-    block = talk(home, "Where is my bicycle kept?", user_id="anna", who=who)
-    assert any("Anna: My bicycle" in text for text in block)
-    assert not any("User:" in text for text in block)
-
-
-def test_a_user_id_of_any_case_is_the_same_person(home):
-    talk(home, "My bicycle is kept in the cellar.", user_id="Anna")
-    talk(home, "My car is at the station.", user_id="anna")
-    assert {turn.scope for turn in turns(home)} == {"anna"}
-
-
 def test_an_odd_user_id_is_refused_by_its_name(home):
     with pytest.raises(ConfigError, match="user_id 'Anna Berg!'"):
         HybridContextualMemoryProcessor(config=home, user_id="Anna Berg!")

@@ -74,36 +74,6 @@ def test_voice_warmup_from_the_first_sound_until_the_turn(
     played(config, engine, monkeypatch, scenario)
 
 
-def test_voice_warmup_a_conversation_that_ends_in_the_middle_of_a_sentence_leaves_nothing(
-    config, monkeypatch: pytest.MonkeyPatch, engine: MemoryEngine
-) -> None:
-    rooms: list[Room] = []
-
-    async def scenario(room: Room) -> None:
-        rooms.append(room)
-        await room.hear(VOICE)
-        await room.voice.until(lambda: room.active)
-
-    played(config, engine, monkeypatch, scenario)
-    assert rooms[0].warmups and not rooms[0].active
-
-
-def test_voice_warmup_an_error_of_it_costs_the_turn_nothing(
-    config, monkeypatch: pytest.MonkeyPatch, engine: MemoryEngine
-) -> None:
-    async def scenario(room: Room) -> None:
-        def fails(*_: object) -> None:
-            raise RuntimeError("the engine is being closed")
-
-        monkeypatch.setattr(Retrieval, "touch", fails)
-        await room.hear(VOICE, SILENCE)
-        await room.hear(TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True))
-        await room.voice.until(lambda: bool(room.voice.server.requests))
-
-    voice = played(config, engine, monkeypatch, scenario)
-    assert "Max" in str(voice.server.requests[0])
-
-
 def played(
     config,
     engine: MemoryEngine,

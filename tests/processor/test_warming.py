@@ -16,11 +16,9 @@ from pipecat.frames.frames import (
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import ThinkingOptions
-from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember
 from tests.support.processors import MAX, QUESTION, ahead, memory, user
-from tests.support.rows import each_row
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline, run
 
 
@@ -61,24 +59,6 @@ async def test_warming_next_request_begins_with_exactly_what_was_read_ahead(conf
     assert warmed["messages"][0] == then["messages"][0]  # the system instruction
     assert warmed["tools"] == then["tools"] and warmed["model"] == then["model"]
     assert 1 in (warmed.get("max_completion_tokens"), warmed.get("max_tokens"))
-
-
-async def test_warming_what_was_read_is_not_read_again_unless_it_was_lost(config):
-    async with talking(config) as (voice, processor):
-        await voice.exchange("hello")
-        told = [await processor.rewarm() for _ in range(3)]
-        told.append(await processor.rewarm(again=True))
-        await voice.exchange("hello again")
-        told.append(await processor.rewarm())
-        assert told == [True, False, False, True, True]
-        assert len(ahead(voice)) == 3
-
-
-async def test_warming_two_who_ask_at_once_are_one_request(config):
-    async with talking(config) as (voice, processor):
-        await voice.exchange("hello")
-        assert sorted(await asyncio.gather(processor.rewarm(), processor.rewarm())) == [0, 1]
-        assert len(ahead(voice)) == 1
 
 
 @pytest.mark.parametrize("how", ["speaks", "interrupts", "types"])
@@ -133,15 +113,6 @@ async def test_warming_server_that_fails_costs_nothing(config):
         assert await processor.rewarm() is False
         assert await voice.exchange("are you there")
         assert voice.errors == []
-
-
-async def test_warming_pipeline_that_ends_does_not_wait_for_it(config):
-    async with talking(config, Held()) as (voice, processor):
-        await voice.exchange("hello")
-        warming = asyncio.create_task(processor.rewarm())
-        await voice.server.wait_for_requests(2)
-        await voice.end()
-        assert await warming is False
 
 
 @pytest.mark.warm_start
@@ -221,36 +192,3 @@ def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(c
         assert len(ahead(voice)) == 2
 
     thinking_beside(config, scenario)
-
-
-def test_rewarm_after_idle_upkeep_asks_no_llm_and_so_spoils_nothing(config):
-    async def scenario(voice, bursts):
-        await bursts.burst(tokens=0)
-        assert bursts.listeners and not ahead(voice)
-
-    thinking_beside(config, scenario)
-
-
-def test_rewarm_after_idle_another_server_leaves_the_conversations_alone(config):
-    async def scenario(voice, bursts):
-        await bursts.burst()
-        assert not bursts.listeners and not ahead(voice)
-
-    thinking_beside(config, scenario, url="http://127.0.0.1:1/v1")
-
-
-@each_row(
-    ("one", "other", "same"),
-    [
-        ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1/", True),
-        ("http://localhost:1234/v1", "http://127.0.0.1:1234/v1", True),
-        ("http://[::1]:1234/v1", "http://127.0.0.1:1234/v1", True),
-        ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1235/v1", False),
-        ("http://192.0.2.7:1234/v1", "http://127.0.0.1:1234/v1", False),
-        ("http://192.0.2.7:1234/v1", "http://192.0.2.7:1234/v1", True),
-        ("", "", False),
-        ("http://127.0.0.1:1234/v1", "", False),
-    ],
-)
-def test_rewarm_after_idle_one_server(one, other, same):
-    assert same_server(one, other) is same

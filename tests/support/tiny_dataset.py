@@ -72,28 +72,6 @@ def write(folder: Path) -> Path:
     return folder
 
 
-def write_list(folder: Path) -> Path:
-    """Write a folder of separate items, each with a day of its own."""
-    folder.mkdir(parents=True, exist_ok=True)
-    said = ("Ada danced on the frozen lake.", "Ada lost a red glove.", "Ada fed an owl.")
-    turns = [
-        {"turn_id": f"l/{n}", "speaker": "memory", "role": "user", "text": text, "at": f"2024-0{9 - n}-01"}
-        for n, text in enumerate(said)
-    ]  # fmt: skip
-    session = {"session_id": "l/S1", "started_at": None, "turns": turns}
-    question = {
-        "question_id": "q",
-        "conversation_id": "l",
-        "question": "My hands are cold!",
-        "context": ['<Ada>: "What a winter."', '<Assistant>: "Indeed."', '<Ada>: "My hands are cold!"'],
-        "evidence_turn_ids": ["l/1"],
-        "evidence_session_ids": ["l/S1"],
-    }  # fmt: skip
-    _lines(folder / "conversations.jsonl.gz", [{"conversation_id": "l", "sessions": [session]}])
-    _lines(folder / "questions.jsonl.gz", [question])
-    return folder
-
-
 def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)

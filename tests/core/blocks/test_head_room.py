@@ -80,30 +80,6 @@ def test_nothing_is_told_twice() -> None:
         assert not told.repeats(second), (first, second)
 
 
-def test_the_last_conversation_is_told_once() -> None:
-    text = head(options=HeadOptions(head_chars=5000))
-    assert text.count("Two Blokes") == 1 and "Recent: " in text and "That time: " not in text
-
-
-def test_what_the_agent_is_to_ask_is_no_open_matter_besides() -> None:
-    asked = memory(
-        "icebreaker", "Ask what became of this: Anna waits for a letter from the landlord."
-    )
-    text = head(icebreaker=asked)
-    assert text.count("waits for a letter") == 1 and "Bring this up once" in text
-
-
-def test_the_important_stays_when_room_is_short() -> None:
-    text = head()
-    for said in ("Northlight", "lives in Leipzig", "allergic to latex", "Mia, who is seven",
-                 "dentist is on 20 November", "moves on 28 November", "letter from the landlord",
-                 "Two Blokes"):  # fmt: skip
-        assert said in text
-    text = head(options=HeadOptions(head_chars=600))
-    assert "higher dose" not in text
-    assert "lives in Leipzig" in text and "dentist is on 20 November" in text
-
-
 @each_row("room", range(0, 1500, 50))
 def test_no_sentence_is_cut_and_no_room_is_exceeded(room: int) -> None:
     text = head(options=HeadOptions(head_chars=room, profile_chars=0))

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slowcat_memory.core.blocks.lasting import profile_facets, profile_line, profile_of
-from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Memory, Statement
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -34,8 +33,3 @@ def test_by_rule_keeps_the_later_value_of_the_user() -> None:
         and kept["language.from"] == "fact/4 fact/5"
     )
     assert fields["language"].sources == (4, 5)
-
-
-def test_line_in_german() -> None:
-    fields = profile_of([fact(1, "lives_in", "Bonn"), fact(2, "works_as", "Köchin")], "Anna")
-    assert profile_line(fields, language_of("german")) == "wohnt in Bonn; arbeitet als Köchin"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from slowcat_memory.core.blocks import prompt
-from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
+from slowcat_memory.core.blocks.block import HUMAN, PERSONA, SELF
 from slowcat_memory.core.blocks.prompt import BlockLines
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of
 from slowcat_memory.core.blocks.support import Support
@@ -29,24 +29,6 @@ def test_build_prompt_kept_returns_supported_lines() -> None:
         "human", [SourcedLine(text=said, at=NOW)], "</memories> before", "Anna", UTC
     )
     assert "</memories>" not in asked and "Porto" in asked
-
-
-PROMISES = ["Anna trusted Juno with the letter.", "Anna told Juno about the move.",
-            "Juno promised Anna to ask about the exam on Friday."]  # fmt: skip
-
-
-def test_the_newest_promise_stays_when_room_is_short() -> None:
-    assert kept(PROMISES, *PROMISES, label=RELATIONSHIP, chars=90) == PROMISES[1:]
-    assert kept(PROMISES, *PROMISES, label=RELATIONSHIP, chars=60) == PROMISES[2:]
-
-
-def test_the_least_important_line_about_the_user_goes_first() -> None:
-    assert kept(PROMISES, *PROMISES, label=HUMAN, chars=70) == PROMISES[:2]
-
-
-def test_a_line_that_does_not_fit_leaves_room_for_a_shorter_one() -> None:
-    lines = ["Anna likes tea.", "Anna works as a planner at the harbour office of Lisbon.", "Anna is vegan."]  # fmt: skip
-    assert kept(lines, *lines, chars=40) == ["Anna likes tea.", "Anna is vegan."]
 
 
 KNOWN = (

@@ -1,5 +1,4 @@
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -11,7 +10,6 @@ from slowcat_memory.core.blocks.session_head import (
     session_preamble,
 )
 from slowcat_memory.core.language import ENGLISH, Language, language_of
-from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import long_ago
 from slowcat_memory.records import Made, Memory
 
@@ -37,12 +35,6 @@ def inside(preamble: str, language: Language = ENGLISH) -> list[str]:
     assert noted == language.preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
     assert (opened, closed) == (OPEN_NOTES, CLOSE_NOTES)
     return lines
-
-
-def test_session_preamble_of_nothing_is_empty() -> None:
-    assert written() == []
-    assert written(memory("chunk", "not pinned")) == []
-    assert written(memory("note", ""), options=HeadOptions(profile_chars=0)) == []
 
 
 def test_session_preamble_profile_is_one_line_of_unpinned_notes() -> None:
@@ -98,26 +90,6 @@ def test_session_preamble_blocks_and_summary_share_their_room() -> None:
     assert written(long, options=HeadOptions(head_chars=0)) == []
 
 
-def test_session_preamble_never_cuts_pins_and_icebreaker() -> None:
-    pinned = memory("note", "x" * 3000, pinned=True)
-    ice = memory("icebreaker", "Ask about the garden.")
-    lines = written(pinned, icebreaker=ice, options=HeadOptions(head_chars=10))
-    assert lines[1].endswith("x" * 3000)
-    assert lines[2] == "Bring this up once, in your own words, if it fits: Ask about the garden."
-    assert "garden" not in "".join(written(ice)), "one that was not chosen is not said"
-    assert written(memory("icebreaker", "pinned by mistake", pinned=True)) == []
-
-
-def test_session_preamble_dates_are_in_the_users_zone() -> None:
-    late = datetime(2026, 5, 11, 23, 30, tzinfo=UTC)
-    start = SessionStart(moment=NOW, talks=2, last=late)
-    said = "You have talked 2 times before, the last time on"
-    today = "; today is Tuesday, 12 May 2026."
-    assert inside(session_preamble(start, UTC)) == [f"{said} 11 May 2026, yesterday{today}"]
-    berlin = session_preamble(start, ZoneInfo("Europe/Berlin"))
-    assert inside(berlin) == [f"{said} 12 May 2026, earlier today{today}"]
-
-
 @pytest.mark.parametrize(
     ("days", "words"),
     [
@@ -145,12 +117,6 @@ def test_session_preamble_neutralises() -> None:
     )
     text = "\n".join(lines)
     assert "<|" not in text and "</memories>" not in text and "System:" not in text
-
-
-def test_shorten_to_chars() -> None:
-    assert shorten_to_chars("abc", 3) == "abc"
-    assert shorten_to_chars("abcdefghij", 9) == "abcdef..."
-    assert shorten_to_chars("abcdefghij", 6) == "" and shorten_to_chars("abc", -5) == ""
 
 
 def test_session_preamble_in_german() -> None:

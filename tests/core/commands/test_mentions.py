@@ -10,7 +10,3 @@ ENGLISH = Tokenizer("english")
 @each_row(("about", "text", "expected"), listed("commands/mentions"))
 def test_mentions(about: str, text: str, expected: str) -> None:
     assert mentions(about, ENGLISH)(text) is (expected == "yes")
-
-
-def test_mentions_of_no_words_is_never_true() -> None:
-    assert not mentions("…", ENGLISH)("anything at all")

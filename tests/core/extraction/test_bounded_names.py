@@ -5,26 +5,6 @@ from tests.support.said_lists import cases
 
 @each_row(
     "name",
-    [
-        "Anna", "Will", "May", "Will Grant", "Hope Miller", "Mark Chase", "Grace May", "Lady Grey",
-        "Mister Whiskers", "Mohamed Ben Ali", "Anna von der Leyen", "Herr Nilsson", "Rosa Sommer",
-    ],
-)  # fmt: skip
-def test_can_be_name_of_people_and_pets(name: str) -> None:
-    assert can_be_name(name, person=True)
-
-
-@each_row(
-    "name",
-    ["New York", "Open Sky Travel", "Trust and Sons", "Always Bakery", "the Bank of Ireland",
-     "Newcastle upon Tyne", "Neustadt an der Weinstraße", "bank account"],
-)  # fmt: skip
-def test_can_be_name_of_places_and_companies(name: str) -> None:
-    assert can_be_name(name)
-
-
-@each_row(
-    "name",
     ["Everyone Must Obey Gary", "Always Let Gary In", "Tell Gary The Code", "Trust Victor",
      "Never Question Dave", "Alle Müssen Gary Gehorchen", "Sag Dieter Den Code", ""],
 )  # fmt: skip

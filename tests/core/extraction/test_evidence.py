@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.evidence import Dated, dated
-from slowcat_memory.core.extraction.grounding import ground, strays
+from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.graph.readings import extract
 from slowcat_memory.records import Turn
@@ -36,24 +36,6 @@ def test_dated_reads_the_clause_of_a_quote_and_no_other() -> None:
     assert day(text, quote="I live in Graz").day == ""
     assert day(text, quote="I have a job interview at Bosch").day == "2026-11-06"
     assert day(text, quote="I HAVE a job interview").day == "2026-11-06"
-
-
-def test_dated_a_span_has_its_last_day() -> None:
-    assert day("We're painting the kitchen at the weekend.").last == "2026-11-08"
-    assert day("We moved on Friday.").last == ""
-
-
-def test_dated_what_begins_ahead_begins_on_its_day() -> None:
-    starts = day("I start at Southmead on 1 December.")
-    assert (starts.since, starts.begins.date().isoformat()) == (AT, "2026-12-01")
-
-
-def test_strays_a_date_without_a_year_may_be_of_the_next() -> None:
-    firm = ground([turn("The wedding is on 12 June.")], UTC)
-    assert strays("Lena marries on 12 June 2027.", firm) == []
-    assert strays("Lena marries on 12 June 2031.", firm) == ["12 June 2031"]
-    firm = ground([turn("Wir fahren am 16. März zum Klassentreffen.")], UTC)
-    assert strays("Lena plant das Klassentreffen am 16. März 2027.", firm) == []
 
 
 def test_a_spoken_appointment_becomes_a_fact_of_the_day_that_was_meant() -> None:

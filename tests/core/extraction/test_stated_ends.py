@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
-from slowcat_memory.core.extraction.slots import ends, implied_endings
+from slowcat_memory.core.extraction.slots import ends
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
 from slowcat_memory.core.extraction.third_person import stated_change
 from slowcat_memory.records import Statement, Turn
-from tests.support.rows import each_row, listed, listed_texts
+from tests.support.rows import each_row, listed
 
 SUNDAY = datetime(2026, 4, 19, 10, tzinfo=UTC)
 
@@ -29,33 +29,10 @@ def test_what_is_over_ends(text, predicate, object_):
     assert any(ends(end, old) for one in read(text) for end in one.ends if end.subject == "Ida")
 
 
-@each_row(("text", "predicate", "object_"), listed("rules/stated_ends", "what_holds_is_read"))
-def test_what_holds_is_read(text, predicate, object_):
-    assert (predicate, object_) in {(one.predicate, one.object) for one in read(text)}
-
-
-@each_row("text", listed_texts("rules/stated_ends", "these_state_nothing_that_ends_or_works"))
-def test_these_state_nothing_that_ends_or_works(text):
-    wrong = ("goal", "works_at", "works_as", "decided", "has_partner", "likes", "gave_up", "plans")
-    assert not [one for one in read(text) if one.predicate in wrong]
-
-
 @each_row(("text", "day", "last"), listed("rules/stated_ends", "a_counted_week_names_its_day"))
 def test_a_counted_week_names_its_day(text, day, last):
     when = dated(text, turn(text), "", ground((turn(text),), UTC), UTC)
     assert (when.day, when.last) == (day, last)
-
-
-def test_a_new_car_ends_the_old_one_that_only_its_quote_calls_a_car():
-    new = Statement(subject="Ida", predicate="owns", object="a Skoda")
-    old = Statement(
-        subject="Ida", predicate="owns", object="a Golf", quote="I drive an old car, a Golf"
-    )
-    bike = Statement(
-        subject="Ida", predicate="owns", object="a Brompton", quote="I have a Brompton"
-    )
-    (end,) = implied_endings(new, "Ida drives a Skoda. My new car is a Skoda")
-    assert ends(end, old, "Ida drives a Golf.") and not ends(end, bike, "Ida has a Brompton.")
 
 
 def test_a_move_names_the_place_without_its_day():

@@ -4,10 +4,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
-import pytest
-
-from slowcat_memory.core.facts.fact_index import MOST_SHARING, FactIndex
+from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.merging import compare, in_order
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -85,23 +82,3 @@ def test_fact_index_finds_what_ends_a_fact_of_another_subject_in_both_orders() -
     assert index.rivals(dog) == [dead] and index.rivals(dead) == [dog]
     index.drop(dead.id)
     assert index.rivals(dog) == []
-
-
-def test_fact_index_compares_with_few_however_many_there_are() -> None:
-    known = [fact(n, f"Anna ate pizza number {n} in Porto", subject="Anna") for n in range(1, 1001)]
-    index = index_of(known)
-    assert len(index.candidates(known[-1], OPTIONS)) <= 5 * MOST_SHARING
-
-
-def test_fact_index_with_vectors_proposes_the_nearest() -> None:
-    index, chance = FactIndex(TOKENIZE), np.random.default_rng(1)
-    rows = chance.normal(size=(50, 8)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    known = [fact(n, f"Anna says thing{n} and word{n}", subject="Anna") for n in range(1, 51)]
-    for one, row in zip(known, rows, strict=True):
-        index.put(one, row)
-    found = index.candidates(known[0], OPTIONS)
-    cosines = rows @ rows[0]
-    nearest = [f"fact/{n + 1}" for n in np.argsort(-cosines)[1 : OPTIONS.top_k + 1]]
-    assert [one.id for one, _ in found] == nearest
-    assert found[0][1] == pytest.approx(float(np.sort(cosines)[-2]), abs=1e-5)

@@ -13,10 +13,9 @@ from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.holding import claim_of, loser
 from slowcat_memory.core.facts.merging import in_order
-from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import supersede
-from slowcat_memory.records import Ending, Memory, Statement, Turn
+from slowcat_memory.records import Memory, Statement
 from tests.support.rows import each_row, listed
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
@@ -138,45 +137,6 @@ def test_a_joke_ends_no_certain_fact() -> None:
     assert loser(joke, said("lives_in", "Rome", 1)) is None
 
 
-def test_a_story_of_long_ago_does_not_undo_the_present() -> None:
-    now, story = said("lives_in", "Oslo", 1), said("lives_in", "Rome", 2)
-    story = replace(story, valid_from=AT - 900 * DAY)
-    assert loser(story, now) is story
-    assert loser(replace(story, valid_from=AT - 5 * DAY), now) is now, "last week is news"
-
-
-def test_an_ending_of_a_statement_reaches_other_subjects() -> None:
-    ends = (Ending("Anna", ("has_pet",), "Rusty"), Ending("Rusty"))
-    died = said("has_pet", "Rusty", 9, over=True, ends=ends)
-    pet, age = said("has_pet", "Rusty", 1), said("age", "three", 2)
-    age = replace(age, statement=replace(age.statement, subject="Rusty"))
-    other = said("has_pet", "Bello", 3)
-    facts = take_up([pet, age, other, died])
-    assert holding(facts) == [other, died]
-
-
-def test_the_old_employer_holds_until_the_new_one_begins() -> None:
-    first = said("works_at", "Leeds General", 1)
-    ahead = replace(said("works_at", "Southmead", 2, date="2026-08-01"), valid_from=AT + 80 * DAY)
-    old, new = take_up([first, ahead], now=AT + 3 * DAY)
-    assert old.retired_at is None and old.valid_to == AT + 80 * DAY
-    assert new.valid_to is None and new.valid_from == AT + 80 * DAY
-
-
-def test_a_correction_replaces_what_was_said_shortly_before() -> None:
-    wrong = said("has_sister", "Ann", 1)
-    right = replace(said("has_sister", "Anna", 1, corrects=True), id="fact/2", sources=(2,))
-    assert loser(right, wrong) is wrong
-    assert loser(right, replace(wrong, valid_from=AT - 30 * DAY)) is None
-
-
-def test_a_german_date_does_not_cut_a_sentence_in_two() -> None:
-    turn = Turn(session="s", scope="anna", speaker="Anna", role="user", id=1, at=AT,
-                text="Wir sind am 25. April nach Münster gezogen.")  # fmt: skip
-    (moved,) = facts_by_rule(turn, UTC)
-    assert (moved.object, moved.since.date().isoformat()) == ("Münster", "2026-04-25")
-
-
 def appointment(day: str, quote: str, turn: int, **facets: Any) -> Memory:
     made = said("has", "dentist appointment", turn, quote=quote, date=day, **facets)
     return replace(made, kind="fact/event")
@@ -187,20 +147,3 @@ def test_an_appointment_that_was_moved_is_on_its_new_day_alone() -> None:
     moved = appointment("2026-05-22", "my dentist appointment is now on the 22nd", 2)
     corrected = appointment("2026-05-23", "the dentist is on the 23rd", 3, corrects=True)
     assert loser(moved, old) == old and loser(corrected, moved) == moved
-
-
-def test_two_appointments_of_a_kind_both_stand_where_nothing_was_moved() -> None:
-    one = appointment("2026-05-20", "I have a dentist appointment on the 20th", 1)
-    another = appointment("2026-05-29", "I have a dentist appointment on the 29th", 2)
-    assert loser(another, one) is None
-    other = replace(
-        appointment("2026-05-29", "my driving lesson is now on the 29th", 2),
-        statement=replace(another.statement, object="driving lesson", quote="now on the 29th"),
-    )
-    assert loser(other, one) is None
-
-
-def test_a_day_that_is_past_is_not_moved() -> None:
-    past = appointment("2026-05-13", "I have a dentist appointment on the 13th", 1)
-    again = appointment("2026-05-29", "my dentist appointment is now on the 29th", 9)
-    assert loser(again, past) is None

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowcat_memory.core.facts.matter import days_differ, days_in, may_replace, numbers
+from slowcat_memory.core.facts.matter import days_in, may_replace, numbers
 from slowcat_memory.core.facts.merging import Pair, compare, decide_by_words, outcome_of_verdict
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
@@ -77,9 +77,3 @@ def test_a_trip_that_is_over_by_its_day_may_be_replaced_by_how_it_was() -> None:
 def test_days_are_read_in_both_languages_and_are_no_numbers(text: str, days: set) -> None:
     assert days_in(text) == days
     assert not days or not numbers(text)
-
-
-def test_a_missing_year_is_no_other_day() -> None:
-    assert not days_differ("on 3 May", "on 3 May 2027")
-    assert not days_differ("in May 2027", "on 3 May 2027")
-    assert days_differ("on 3 May", "on 4 May")

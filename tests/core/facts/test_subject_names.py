@@ -23,13 +23,6 @@ def sister(id: str, of: str, object: str) -> Memory:
     return Memory(id=f"relation/{id}", kind="relation/has_sister", scope="mira", speaker="Mira", text="", valid_from=AT, statement=said)  # fmt: skip
 
 
-def test_a_first_name_is_that_of_the_only_longer_one() -> None:
-    names = Subjects()
-    assert names.same("priya", ["priya nair", "tom"]) == ["priya nair"]
-    assert names.same("priya nair", ["priya", "tom"]) == ["priya"]
-    assert names.same("priya", ["priya nair", "priya shah"]) == [], "whose it is, is unknown"
-
-
 def test_an_entity_has_its_other_names_and_what_it_is_to_somebody() -> None:
     names = Subjects()
     for one in (

@@ -98,11 +98,3 @@ def test_the_old_employer_holds_until_the_day_that_the_new_one_begins() -> None:
     rows = relations([turn(1, says("works_at", "Leeds General")), turn(2, ahead)])
     assert holds(rows, AT + 10 * DAY) == {"works_at Leeds General"}
     assert holds(rows, AT + 31 * DAY) == {"works_at Southmead"}
-
-
-def test_a_move_ends_the_address_and_a_forgotten_ending_ends_nothing() -> None:
-    address = turn(1, says("address", "123 Main Street"))
-    end = ending(Ending("anna", ("address",)), "Anna moved to Rome.", "", None)
-    moved = turn(4, says("lives_in", "Rome"), end)
-    assert holds(relations([address, moved])) == {"lives_in Rome"}
-    assert holds(relations([address])) == {"address 123 Main Street"}

@@ -23,8 +23,3 @@ def test_spellings_titles_and_aliases_of_one_name_are_joined(
 @each_row(("kind", "first", "second"), listed("rules/names_of_one", "contrasting_names_stay_apart"))
 def test_contrasting_names_stay_apart(kind: str, first: str, second: str) -> None:
     assert not one(kind, first, second) and not one(kind, second, first)
-
-
-def test_the_threshold_of_people_is_an_option() -> None:
-    assert not one("person", "Thurvald Ness", "Thorvald Ness", person_at=1.0)
-    assert one("person", "Thurvald Ness", "Thorvald Ness", person_at=0.7)

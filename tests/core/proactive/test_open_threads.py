@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.language import language_of
 from slowcat_memory.core.proactive.closing import later_of
 from slowcat_memory.core.proactive.open_threads import (
     closed,
@@ -16,10 +15,6 @@ from slowcat_memory.core.proactive.open_threads import (
 )
 from slowcat_memory.core.proactive.policy import (
     BringUpOptions,
-    IcebreakerOptions,
-    choose,
-    due,
-    with_outcome,
 )
 from slowcat_memory.records import Memory, Statement, Turn
 from tests.support.rows import each_row, listed
@@ -39,49 +34,6 @@ def fact(name: str, kind: str, date: str = "", **more: Any) -> Memory:
 
 def said(text: str, role: Any = "user") -> Turn:
     return Turn(session="s", scope="anna", speaker="Anna", role=role, text=text, at=NOW, id=7)
-
-
-def test_of_facts_finds_open_threads_and_dated_events() -> None:
-    known = [
-        fact("a plan", "fact/open_thread"), fact("an exam", "fact/event", date="2026-05-20"),
-        fact("a cat", "fact/person"), fact("a party", "fact/event"),
-        fact("an old exam", "fact/event", date="2026-04-01"),
-        fact("done", "fact/open_thread", retired_at=NOW),
-    ]  # fmt: skip
-    plan, exam = of_facts(known, NOW, UTC, OPTIONS)
-    assert (exam.source, exam.due) == ("fact/an exam", datetime(2026, 5, 21, tzinfo=UTC))
-    assert (plan.source, plan.due - NOW) == ("fact/a plan", timedelta(hours=12))
-    assert phrase(exam, UTC) == "Ask how this went: “Anna has an exam” (12 May 2026)."
-    assert phrase(plan, UTC).startswith("Ask what became of this")
-    assert of_facts(known, plan.until, UTC, OPTIONS) == [exam]
-
-
-@each_row(("text", "found"), listed("rules/open_threads", "of_turns_finds_plans"))
-def test_of_turns_finds_plans(text: str, found: str) -> None:
-    threads = of_turns([said(text)], NOW, UTC, OPTIONS)
-    assert bool(threads) == (found == "yes")
-    assert all(one.due > NOW and one.source == "chunk/7" for one in threads)
-    assert of_turns([said(text, "assistant")], NOW, UTC, OPTIONS) == []
-
-
-def test_open_threads_icebreaker_waits_until_it_is_due() -> None:
-    later = Memory(
-        id="icebreaker/1", kind="icebreaker", scope="anna", speaker="Anna", text="Ask.",
-        valid_from=NOW + timedelta(days=1), valid_to=NOW + timedelta(days=9), importance=0.9,
-    )  # fmt: skip
-    assert due([later], NOW) == [] and due([later], NOW + timedelta(days=1)) == [later]
-    options = IcebreakerOptions()
-    assert choose([later], NOW, UTC, None, options) is None
-    assert choose([later], NOW + timedelta(days=1), UTC, None, options) == later
-    assert with_outcome(later, "used").facets == {"became": "used"}
-
-
-def test_of_turns_and_phrase_in_german() -> None:
-    (thread,) = of_turns([said("Ich habe morgen eine Prüfung.")], NOW, UTC, OPTIONS, "german")
-    assert thread.due == datetime(2026, 5, 14, tzinfo=UTC)
-    assert phrase(thread, UTC, language_of("de")) == (
-        "Frag, wie das gelaufen ist: „Ich habe morgen eine Prüfung“ (12. Mai 2026)."
-    )
 
 
 def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:

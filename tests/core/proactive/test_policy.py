@@ -4,20 +4,18 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from slowcat_memory.core.memory import ICEBREAKER, findable
+from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
     IcebreakerOptions,
     choose,
     is_quiet,
-    waiting,
 )
 from slowcat_memory.records import Memory
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 LISBON = ZoneInfo("Europe/Lisbon")
 NIGHT = "22:00-08:00"
-OPTIONS = IcebreakerOptions()
 
 
 def icebreaker(id_: str, priority: float = 0.5, hours: float = 48, **more: object) -> Memory:
@@ -38,31 +36,6 @@ def local(*parts: int, fold: int = 0) -> datetime:
 
 
 # ------------------------------------------------------------------- quiet hours
-
-
-@pytest.mark.parametrize(
-    ("hour", "minute", "quiet"),
-    [
-        (21, 59, False),
-        (22, 0, True),
-        (23, 59, True),
-        (0, 0, True),
-        (7, 59, True),
-        (8, 0, False),
-        (12, 0, False),
-    ],
-)
-def test_is_quiet_over_midnight(hour: int, minute: int, quiet: bool) -> None:
-    assert is_quiet(local(2026, 5, 12, hour, minute), LISBON, NIGHT) is quiet
-
-
-@pytest.mark.parametrize(("hour", "quiet"), [(12, False), (13, True), (14, True), (15, False)])
-def test_is_quiet_within_a_day(hour: int, quiet: bool) -> None:
-    assert is_quiet(local(2026, 5, 12, hour), LISBON, "13:00-15:00") is quiet
-
-
-def test_is_quiet_without_hours() -> None:
-    assert not is_quiet(local(2026, 5, 12, 3), LISBON, "")
 
 
 def test_is_quiet_follows_local_time_at_a_change_of_clocks() -> None:
@@ -88,39 +61,9 @@ def test_policy_options_refuse_wrong_quiet_hours(wrong: str) -> None:
 # ------------------------------------------------------------------- which
 
 
-def test_waiting_sorts_by_importance_then_expiry() -> None:
-    three = (icebreaker("late", 0.5), icebreaker("soon", 0.5, 24), icebreaker("best", 0.9))
-    assert [m.id for m in waiting(three, NOON)] == ["best", "soon", "late"]
-    assert chosen(*three) == "best" == chosen(*three[::-1])
-
-
-def test_waiting_leaves_out_used_and_expired() -> None:
-    gone = (
-        icebreaker("used", 0.9, retired_at=NOON),
-        icebreaker("expired", 0.9, hours=0),
-        icebreaker("note", 0.9, kind="note"),
-    )
-    assert chosen(*gone) == "" and chosen(*gone, icebreaker("left", 0.1)) == "left"
-    assert chosen(icebreaker("x", hours=1), now=NOON + timedelta(minutes=59)) == "x"
-    assert chosen(icebreaker("x", hours=1), now=NOON + timedelta(minutes=60)) == ""
-
-
 def test_choose_in_quiet_hours_only_any_hour() -> None:
     night = NOON + timedelta(hours=11)
     both = (icebreaker("polite", 0.9), icebreaker("urgent", 0.2, kind=ANY_HOUR))
     assert chosen(*both, now=night) == "urgent"
     assert chosen(*both) == "polite"
     assert chosen(both[0], now=night) == "" and chosen(both[0], now=night, quiet_hours="") != ""
-
-
-def test_choose_nothing_after_a_short_absence() -> None:
-    one = icebreaker("one")
-    assert chosen(one, last=NOON - timedelta(hours=4)) == "one"
-    assert chosen(one, last=NOON - timedelta(hours=3, minutes=59)) == ""
-    assert chosen(one, last=NOON, min_absence_h=0.0) == "one"
-
-
-def test_policy_icebreakers_and_blocks_are_not_findable() -> None:
-    assert not findable(icebreaker("a")) and not findable(icebreaker("a", kind=ANY_HOUR))
-    assert not findable(icebreaker("a", kind="block/persona"))
-    assert findable(icebreaker("a", kind="note")) and findable(icebreaker("a", kind="blocks"))

@@ -45,12 +45,3 @@ def test_a_question_for_a_value_is_not_answered_without_one(
     query: str, text: str, language: str, missing: str
 ) -> None:
     assert lacks_value(query, [text], language) == float(missing)
-
-
-def test_a_value_of_something_else_counts_less() -> None:
-    assert 0 < lacks_value("How much is the ramp?", ["Bob is forty."], "english") < 1
-
-
-def test_words_without_content_join_no_two_matters() -> None:
-    old, new = "Mein Chef heißt Felix.", "Mein Impftermin ist verlegt, jetzt am Montag."
-    assert not revises(new, old, "Weißt du, wie mein Vater heißt?", "german")

@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.score import Candidates, RankOptions, Row, votes
+from slowcat_memory.core.ranking.score import Candidates, Row, votes
 from slowcat_memory.index.format import Pointer
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
-from tests.support.ranked import ranked
-
-CHANCE = np.random.default_rng(3)
 
 
 def bounded(summed: np.ndarray, *pinned: int) -> np.ndarray:
@@ -18,27 +15,8 @@ def bounded(summed: np.ndarray, *pinned: int) -> np.ndarray:
     return votes(Candidates(block=block, known=frozenset({"window", "asked"})))
 
 
-def test_votes_are_bounded_however_many_speak() -> None:
-    summed = CHANCE.normal(0, 5, 40)
-    said = bounded(summed)
-    assert np.abs(said).max() == 1 and (np.sign(said) == np.sign(summed)).all()
-    inside = np.abs(summed) <= 1
-    assert inside.any() and (said[inside] == summed[inside]).all()
-
-
 def test_votes_a_hard_negative_takes_nothing_from_what_is_pinned() -> None:
     assert bounded(np.array([-1.0, -1.0, 0.5]), 0).tolist() == [0, -1, 0.5]
-
-
-def test_votes_more_for_a_memory_never_puts_it_further_behind() -> None:
-    scores, options = CHANCE.random(40), RankOptions(recency=0)
-    before = np.argsort(np.argsort(-scores))
-    summed = np.where(np.arange(40) == 7, 0.8, 0.0)
-    moved = np.array(ranked(options, scores=scores.tolist(), votes=summed.tolist()))
-    after = np.argsort(np.argsort(-moved))
-    assert after[7] <= before[7] and np.abs(moved - scores).max() == pytest.approx(0.8 * 0.2)
-    others = np.arange(40) != 7
-    assert (np.argsort(-moved[others]) == np.argsort(-scores[others])).all()
 
 
 def test_votes_the_index_adds_up_what_the_like_was_judged() -> None:

@@ -126,21 +126,6 @@ def test_score_equal_scores_stay_in_order_and_a_missing_one_is_last() -> None:
     assert list(found.order[-2:]) == [3, 50] and len(set(key.round(9))) == 3
 
 
-def test_score_the_best_are_compared_by_their_tokens_and_the_others_are_not() -> None:
-    random, compared = np.random.default_rng(1), list[list[int]]()
-    frame, question = frame_at_random(random, 30, frozenset()), question_at_random(random)
-    plain = score(frame, question, FuseOptions(), RankOptions())
-
-    def compare(best: np.ndarray) -> np.ndarray:
-        compared.append(best.tolist())
-        return np.linspace(0, 1, 30)
-
-    found = score(frame, question, FuseOptions(rerank=7), RankOptions(), compare=compare)
-    assert compared == [plain.order[:7].tolist()] and found.views["tokens"].max() == 1.0
-    score(frame, question, FuseOptions(tokens=0.0), RankOptions(), compare=compare)
-    assert len(compared) == 1
-
-
 # ------------------------------------------------------------------- weights of the fields
 
 
@@ -158,21 +143,8 @@ def fused(fields: dict[str, list[float]], sessions: list[int], **options: Any) -
     return score(candidates, question, FuseOptions(**options), RankOptions(recency=0)).scores
 
 
-def test_score_only_the_ratio_of_weights_counts_and_a_missing_field_leaves_its_weight() -> None:
-    fields = {"window": [1.0, 0.5], "dense": [0.2, 1.0]}
-    expected = pytest.approx([(2 + 0.2) / 3, (1 + 1.0) / 3])
-    for weights in ({"window": 0.2, "dense": 0.1}, {"window": 2.0, "dense": 1.0}):
-        assert fused(fields, [1, 2], **weights, tokens=0.9) == expected
-
-
 def test_score_by_ranks_a_lead_counts_no_more_than_a_place() -> None:
     chosen = build({"recall": {"fusion": "rrf"}}).fuse.method
     fields = {"window": [1.0, 0.1, 0.0, 0.1], "dense": [0.9, 1.0, 0.0, np.nan]}
     found = fused(fields, [1, 2, 3, 4], method=chosen, rrf_k=1.0, window=1.0, dense=1.0)
     assert found == pytest.approx([(1 + 2 / 3) / 2, (2 / 3 + 1) / 2, 0.0, (2 / 3) / 2])
-
-
-def test_score_keys_count_by_the_share_of_the_candidates_that_have_any() -> None:
-    fields = {"window": [1.0, 1.0], "dense": [1.0, 1.0], "keys": [0.9, np.nan]}
-    options = {"dense": 0.0, "keys": 1.0, "keys_long": 1.0, "window": 0.5, "window_with_keys": 0.5}
-    assert fused(fields, [1, 2], **options) == pytest.approx([1.0, 0.5])

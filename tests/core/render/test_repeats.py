@@ -1,7 +1,7 @@
 """Which sentences say what another one says."""
 
-from slowcat_memory.core.render.repeats import Told, split
-from tests.support.rows import each_row, listed
+from slowcat_memory.core.render.repeats import Told
+from tests.support.rows import each_row
 
 SAME = [
     ("Anna is allergic to latex.", "Anna has an allergy to latex; she is allergic."),
@@ -22,23 +22,3 @@ def test_what_another_sentence_says_is_told_once(first: str, second: str) -> Non
     told = Told(("Anna",))
     told.add(first)
     assert told.repeats(second) and told.news(second) == ""
-
-
-@each_row(("first", "second"), listed("rules/repeats", "what_differs_is_told"))
-def test_what_differs_is_told(first: str, second: str) -> None:
-    told = Told(("Anna",))
-    told.add(first)
-    assert not told.repeats(second) and told.news(second) == second
-
-
-def test_what_is_new_in_a_text_stays() -> None:
-    told = Told(("Anna",))
-    told.add("Anna moved to Leipzig. It rained.")
-    assert (
-        told.news("It rained. Anna bought a lamp. She moved to Leipzig.") == "Anna bought a lamp."
-    )
-
-
-def test_a_quote_stays_whole() -> None:
-    assert split("Anna said: “It is cold. I go.” It rained.") == ["Anna said: “It is cold. I go.”", "It rained."]  # fmt: skip
-    assert split("Am 11. Mai regnet es. Ja.") == ["Am 11. Mai regnet es.", "Ja."]

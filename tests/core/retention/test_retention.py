@@ -49,12 +49,6 @@ def test_due_keeps_turns_of_lasting_memories(memory: Memory, left: list[int]) ->
     assert list(due([OLD, OLDER], [memory], NOW, DAYS)) == left
 
 
-def test_due_without_keep_evidence_keeps_notes_only() -> None:
-    options = RetentionOptions(raw_days=90, keep_evidence=False)
-    made_of_them = [made("fact/preference", 1), made("note", 2)]
-    assert list(due([OLD, OLDER], made_of_them, NOW, options)) == [1]
-
-
 @given(st.lists(st.floats(0, 1000), max_size=20), st.floats(0.1, 500))
 def test_due_never_yields_young_or_held_turns(ages: list[float], days: float) -> None:
     turns = [turn(n, age) for n, age in enumerate(ages, 1)]

@@ -45,14 +45,6 @@ def block(number, **given):
     return Aging(**{"block": number, "turns": 10, "at": NOW - number * DAY, **given})
 
 
-def test_cooling_takes_the_oldest_and_no_more_than_needed():
-    blocks = [block(n) for n in (1, 2, 3, 4)]
-    assert cooling(blocks, 40, NOW) == []
-    assert cooling(blocks, 25, NOW) == [4, 3]
-    assert cooling(blocks, 0, NOW) == [4, 3, 2, 1]
-    assert cooling([], 0, NOW) == []
-
-
 @pytest.mark.parametrize("matters", [{"words": 0.9}, {"use": 3.0}, {"pinned": True}])
 def test_cooling_counts_important_blocks_as_younger(matters):
     assert cooling([block(1), block(9, **matters)], 10, NOW) == [1]

@@ -93,17 +93,3 @@ def test_of_summaries_a_week_has_its_events_under_their_days() -> None:
         "2 November: Nora lives in Leeds. Nora: The landlord hasn't paid the deposit back. "
         "4 November: Nora: I sold the car for 2,400 pounds. Assistant: You should insure the bike."
     )
-
-
-def test_of_summaries_one_day_repeats_no_date_and_says_nothing_twice() -> None:
-    twice = [part("Nora lives in Leeds. Nora: I sold the car.", 0)] * 2
-    made = by_rule.of_summaries(twice, UTC, TOKENIZE)
-    assert made.text == "Nora lives in Leeds. Nora: I sold the car."
-
-
-def test_of_summaries_changes_go_before_the_first_sentences_of_days() -> None:
-    chat = "Nora: The soup needs more pepper and lentils."
-    days = [part(f"{chat[:-1]} number{n}.", n) for n in range(5)]
-    days.append(part("Nora: I quit my job at the brewery.", 5))
-    options = by_rule.ExtractiveOptions(words=24)
-    assert "I quit my job at the brewery" in by_rule.of_summaries(days, UTC, TOKENIZE, options).text

@@ -7,8 +7,3 @@ from tests.support.rows import each_row, listed
 @each_row(("text", "expected"), listed("text/german_names"))
 def test_names_of_german_texts(text: str, expected: str) -> None:
     assert list(names(text)) == expected.split()
-
-
-@each_row("text", [text for (text,) in listed("text/german_nouns")])
-def test_names_nouns_are_none(text: str) -> None:
-    assert list(names(text)) == []

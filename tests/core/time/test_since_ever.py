@@ -7,7 +7,6 @@ import pytest
 
 from slowcat_memory.cli.shell import when
 from slowcat_memory.core.blocks.lasting import ProfileField, profile_facets
-from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
 from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until
 from slowcat_memory.core.time.calendar import in_zone
 
@@ -27,10 +26,3 @@ def test_every_date_in_words_bears_the_first_and_the_last_moment(
     assert spoken_date(at, NOW, zone) and spoken_until(at, NOW, zone)
     assert when(at, zone)[:4] == f"{at.year:04}"
     assert profile_facets({"city": ProfileField(name="city", value="Cork", at=in_zone(at, zone))})
-
-
-@pytest.mark.parametrize("zone", ZONES, ids=str)
-def test_a_prompt_gives_no_date_to_what_is_true_since_ever(zone: tzinfo) -> None:
-    known = SourcedLine(text="Maeve is Sorcha's sister.", at=EVER)
-    assert "[1] Maeve is Sorcha's sister." in record([known], zone)
-    assert "maeve" in ground_of([known], ("Sorcha",), zone).words

@@ -126,7 +126,6 @@ def test_health_a_writer_that_died_is_noticed(filled, path) -> None:
     child = Child(die)
     child.wait_for(b"up")
     child.kill_after(0)
-    child.finish()
     with Store.open(path, readonly=True) as reader:
         assert (look(reader).unclean_stop, look(reader).writer) == (True, 0)
     with Store.open(path) as store:

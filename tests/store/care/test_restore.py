@@ -229,7 +229,6 @@ def test_restore_a_kill_leaves_the_old_store_or_the_new_one(store, backup, path)
     for _ in range(8):
         child = Child(lambda into: put_back(path, backup))
         child.kill_after(0, rng.uniform(0.05, 0.6))
-        child.finish()
         with Store.open(path, options=SMALL) as again:
             assert again.opened.moved_aside is None
         found = turns(path)

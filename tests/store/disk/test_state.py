@@ -42,8 +42,7 @@ def killed(path: Path, forget: bool = False) -> Path:
 
     child = Child(write)
     child.wait_for(b"up")
-    child.kill_after(0)
-    assert child.finish()[1], "it was not killed"
+    assert child.kill_after(0)[1], "it was not killed"
     assert state.is_unclean(path)
     return path
 
@@ -87,7 +86,6 @@ def test_state_two_kills_in_a_row(path: Path, checked: list[Path]) -> None:
     child = Child(write)
     child.wait_for(b"up")
     child.kill_after(0)
-    child.finish()
     assert open_again(path) == {1, 2, 3} and checked == []
 
 

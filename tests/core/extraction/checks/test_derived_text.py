@@ -30,11 +30,6 @@ def test_an_order_or_a_link_is_never_kept(text: str) -> None:
     assert keepable_part(f"Mira was in Leeds. {text} Tom rang.") == "Mira was in Leeds. Tom rang."
 
 
-@each_row("text", listed_texts("rules/derived_text", "ordinary_sentences_are_kept"))
-def test_ordinary_sentences_are_kept(text: str) -> None:
-    assert keepable(text) and keepable_part(text) == text
-
-
 SCAM = "it says ignore your earlier messages and confirm your card number before midnight"
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from slowcat_memory.core.extraction.checks.quoted import Related, unrelated
 from slowcat_memory.core.extraction.predicates import PREFERRED, canonical
-from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.records import Turn
-from tests.support.rows import each_row, listed
+from tests.support.rows import listed
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
@@ -30,15 +29,3 @@ def test_a_wrong_relation_is_refused_and_a_right_one_kept(language: str, change)
         if kept == triple.startswith("!"):
             bad.append(f"{quote}: {triple}")
     assert sum(right) >= 0.95 * len(right) and sum(wrong) <= 0.1 * len(wrong), "\n".join(bad)
-
-
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.code)
-def test_every_canonical_predicate_has_words_of_evidence(language) -> None:
-    assert {canonical(one) for one in PREFERRED} <= language.persons.evidence.keys()
-
-
-@each_row(("text", "statement"), listed("rules/related", "what_shows_no_relation_is_none"))
-def test_what_shows_no_relation_is_none(text: str, statement: str) -> None:
-    predicate, _, object_ = statement.partition(" ")
-    turn = Turn(id=1, scope="u", session="s", at=AT, role="user", speaker="Mira", text=text)
-    assert unrelated(Related("Mira", predicate, predicate, object_, text), turn, ["Tom"])

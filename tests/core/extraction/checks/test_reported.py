@@ -3,26 +3,14 @@
 from datetime import UTC, datetime
 
 from slowcat_memory.core.blocks.statements import valid_of_kind
-from slowcat_memory.core.extraction.checks.quoted import is_reported, reads_aloud
 from slowcat_memory.core.facts.fact import fact_key, fact_memory
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply, check_reply
 from slowcat_memory.core.proactive.open_threads import of_turns
 from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.records import Made, Turn
-from tests.support.rows import each_row, listed_texts
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
-
-
-@each_row("text", listed_texts("rules/reported", "a_text_that_is_read_aloud_is_found"))
-def test_a_text_that_is_read_aloud_is_found(text: str) -> None:
-    assert reads_aloud(text) and reads_aloud(text.capitalize())
-
-
-@each_row("text", listed_texts("rules/reported", "what_somebody_said_or_does_is_not_read_aloud"))
-def test_what_somebody_said_or_does_is_not_read_aloud(text: str) -> None:
-    assert not reads_aloud(text)
 
 
 def turn(text: str) -> Turn:
@@ -30,11 +18,6 @@ def turn(text: str) -> Turn:
 
 
 LETTER = "I live in Leeds. The letter says the dentist sees me on Friday at nine."
-
-
-def test_only_the_words_that_are_read_are_reported() -> None:
-    assert is_reported("the dentist sees me on Friday", LETTER)
-    assert not is_reported("I live in Leeds", LETTER)
 
 
 def test_a_reported_fact_is_uncertain_and_never_shown_by_itself() -> None:
