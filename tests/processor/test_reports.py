@@ -5,18 +5,23 @@ import sys
 
 import pytest
 from msgspec.structs import replace
+from pipecat.frames.frames import MetricsFrame
+from pipecat.pipeline.worker import PipelineParams
 from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.reports import (
     ClientMessages,
+    MemoryLatencyMetricsData,
     Spans,
+    latency_frame,
 )
 from slowcat_memory.processor.turn import SlowTurns
 from slowcat_memory.records import Forget, MemoryEvent
 from tests.support.memories import engine_of, remember
-from tests.support.processors import MAX, logged
+from tests.support.processors import MAX, QUESTION, logged, memory
+from tests.support.voice_pipeline import VoicePipeline
 
 SECRET = "My dog is called Max."
 
@@ -139,6 +144,31 @@ def test_reports_spans_without_opentelemetry_name_the_remedy(config, monkeypatch
     with engine_of(config) as engine, pytest.raises(ConfigError) as error:
         Spans(engine, ("anna",), "ids")
     assert "[otel]" in str(error.value)
+
+
+async def test_reports_percentiles_are_in_a_metrics_frame(config) -> None:
+    with engine_of(config) as engine:
+        assert latency_frame("memory", engine.metrics) is None, "before the first turn"
+    seen: list[MemoryLatencyMetricsData] = []
+
+    one = memory(config, user_id="anna")
+    push = one.push_frame
+
+    async def spy(frame, *direction) -> None:
+        if isinstance(frame, MetricsFrame):
+            seen.extend(d for d in frame.data if isinstance(d, MemoryLatencyMetricsData))
+        await push(frame, *direction)
+
+    one.push_frame = spy  # type: ignore[method-assign]
+    one._reports._push = spy
+    params = PipelineParams(enable_metrics=True)
+    async with VoicePipeline(memory=one, params=params) as voice:
+        await voice.exchange(QUESTION)
+        async with asyncio.timeout(30):
+            while not seen:
+                await asyncio.sleep(0.01)
+    assert seen and seen[-1].turn_wait["n"] >= 1
+    assert {"p50", "p95", "p99"} <= seen[-1].turn_wait.keys() & seen[-1].recall.keys()
 
 
 def test_reports_spans_have_no_local_only_text(config) -> None:

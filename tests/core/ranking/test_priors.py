@@ -1,7 +1,7 @@
 import pytest
-from tests.support.ranked import DAY, NOW, ranked
 
 from slowcat_memory.core.ranking.score import RankOptions
+from tests.support.ranked import DAY, NOW, ranked
 
 
 def test_priors_an_ordinary_old_memory_keeps_its_score() -> None:

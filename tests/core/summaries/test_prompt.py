@@ -124,3 +124,16 @@ def test_conversations_join_sessions_with_a_short_silence_between():
 )
 def test_prompt_stretches_of_what_is_not_covered(covered, due):
     assert due_runs(range(8), covered, 3) == due
+
+
+@pytest.mark.parametrize(
+    ("written", "is_kept"),
+    [
+        ("I'm sorry, I cannot summarise private conversations.", False),
+        ("Here is the summary that you asked for:", False),
+        (TURNS[0].text, True),
+    ],
+)
+def test_check_reply_plain_text_is_kept_if_it_is_about_the_record(written, is_kept):
+    text = check_reply(Reflection(written), SESSION, ground(TURNS, UTC))
+    assert (text is not None and text.text in written) is is_kept

@@ -56,12 +56,6 @@ def test_executor_execute_remember_for_everybody_goes_to_the_shared_scope(engine
         assert all(memory.retired_at for memory in snapshot.memories("home"))
 
 
-def test_executor_execute_remember_for_everybody_without_a_shared_scope_says_so(engine):
-    said = Talk(engine).order("remember for everyone that the bins go out on Thursday").said
-    assert "only for you" in said
-    assert found(engine, "bins") == ["the bins go out on Thursday"]
-
-
 def test_executor_execute_nobody_undoes_what_another_person_ordered(engine):
     anna, ben = Talk(engine, shared="home"), Talk(engine, "ben", shared="home")
     anna.order("remember for all of us that the bins go out on Thursday")
@@ -90,14 +84,6 @@ def test_executor_execute_forget_everything_about_a_person(engine):
     assert not any("Ben" in text for text in found(engine, "Ben"))
     assert found(engine, "Ruth")[0] == "Ruth as well"
     assert not anna.order("yes", asked=True).done
-
-
-def test_executor_execute_question_is_taken_back_by_undo(engine):
-    talk(engine, "Ben came by", "nice")
-    anna = Talk(engine)
-    anna.order("forget everything about Ben")
-    assert anna.order("undo that").said == "I keep it all."
-    assert [entry.state for entry in commands(engine)] == ["undone"]
 
 
 @pytest.mark.parametrize(
