@@ -3,10 +3,9 @@
 import random
 from datetime import UTC, datetime, timedelta
 
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Memory, SessionEdge, Turn
 
 DAY = datetime(2025, 6, 1, 8, 0, tzinfo=UTC)
-ANNA = {"scope": "anna", "speaker": "anna"}
 SIZES = (40, 200, 400, 900, 3000, 6000)
 
 
@@ -26,11 +25,29 @@ def text(number: int) -> str:
 
 
 def turn(number: int = 0, **fields: object) -> Turn:
-    given = {"session": "s1", "role": "user", "text": text(number), "at": at(number)}
-    return Turn(**{**ANNA, **given, **fields})  # type: ignore[arg-type]
+    given = {
+        "session": "s1",
+        "scope": "anna",
+        "speaker": "anna",
+        "role": "user",
+        "text": text(number),
+        "at": at(number),
+    }
+    return Turn(**{**given, **fields})  # type: ignore[arg-type]
+
+
+def edge(kind: str = "start", **fields: object) -> SessionEdge:
+    given = {"session": "s1", "scope": "anna", "kind": kind, "at": at()}
+    return SessionEdge(**{**given, **fields})  # type: ignore[arg-type]
 
 
 def memory(id: str = "fact/1", **fields: object) -> Memory:
-    kind = id.partition("/")[0]
-    given = {"id": id, "kind": kind, "text": f"about {id}", "valid_from": at()}
-    return Memory(**{**ANNA, **given, **fields})  # type: ignore[arg-type]
+    given = {
+        "id": id,
+        "kind": id.partition("/")[0],
+        "scope": "anna",
+        "speaker": "anna",
+        "text": f"about {id}",
+        "valid_from": at(),
+    }
+    return Memory(**{**given, **fields})  # type: ignore[arg-type]

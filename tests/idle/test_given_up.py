@@ -1,7 +1,5 @@
 """A model whose answers cannot be used: rules do what they can, and another model replaces it."""
 
-import asyncio
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,15 +7,11 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from slowcat_memory.core.facts.prompt import FactReply, FactsReply
-from slowcat_memory.core.memory import family
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
-from tests.support.idle_doubles import job_llm
 from tests.support.parroting_llm import Mind, parrot
-from tests.support.replies import good
 
 SAID = (
     ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
@@ -176,35 +170,3 @@ def test_given_up_an_empty_reply_about_what_is_known_is_believed(tmp_path: Path)
 
 def asked_in(prompt: Prompt) -> int:
     return int(prompt.user.split()[-1].strip("."))
-
-
-def test_given_up_the_turns_that_a_cut_reply_does_not_reach_are_asked_about_again(
-    tmp_path: Path,
-) -> None:
-    def answer(prompt: Prompt) -> str:
-        text = json.dumps(parrot(prompt))
-        whole = "and" not in prompt.user.split("\n")[-1] and prompt.user.count(",") < 1
-        return text if whole or len(json.loads(text)["facts"]) < 2 else text[: len(text) * 2 // 3]
-
-    llm = ScriptedLLM(answer)
-    jobs = tuple(one for one in BUILT_IN if one.name == "facts")
-    mind = Mind(tmp_path / "store", llm, jobs)
-    try:
-        turns = [one for one in mind.talk("s", SAID) if one.role == "user"]
-        mind.think()
-        with mind.engine.store.snapshot() as snapshot:
-            facts = [m for m in snapshot.memories("anna", "fact/") if family(m.kind) == "fact"]
-            found = {source for m in facts for source in m.sources}
-        assert {turn.id for turn in turns} <= found and 2 <= len(llm.prompts) <= 6
-        assert not dead(mind)
-    finally:
-        mind.close()
-
-
-def test_given_up_items_that_are_lost_are_counted(rig: Any) -> None:
-    items = [{"turn": "?"}, good(FactReply), {"content": "no turn"}]
-    llm = job_llm(ScriptedLLM(lambda prompt: {"facts": items}), rig().store)
-    prompt = Prompt(job="facts", version=1, system="", user="")
-    answer = asyncio.run(llm.complete(prompt, FactsReply))
-    assert len(answer.value.facts) == 1 and llm.items_lost == 2
-    assert sum(answer.lost.values()) == 2

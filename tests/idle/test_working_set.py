@@ -1,13 +1,11 @@
 """A view that steps share is as complete as one that was just made."""
 
-import asyncio
-
 import pytest
 
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.store import Snapshot
-from tests.support.idle_doubles import Fake, Rig, memory
+from tests.support.idle_doubles import Rig, memory
 
 
 class Notes:
@@ -62,18 +60,3 @@ def test_working_set_begins_anew_after_forgetting(rig) -> None:
     rig.store.forget(Forget(memories=("note/1",)))
     assert seen(rig, views) is not before
     assert seen(rig, views).texts == seen(rig, WorkingSet()).texts
-
-
-def test_working_set_is_empty_when_the_loop_rests(rig) -> None:
-    rig.say("a")
-    found: list[Notes] = []
-
-    def look(task, context) -> None:
-        with context.snapshot() as snapshot:
-            found.append(context.view(Notes, snapshot, "anna"))
-
-    job = Fake("looks", look)
-    rig.loop._jobs = rig.loop._enabled = {"looks": job}
-    assert rig.done() == 0 and found
-    assert not rig.contexts._views._views
-    asyncio.run(asyncio.sleep(0))

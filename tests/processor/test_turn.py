@@ -1,6 +1,7 @@
 """Which contexts bring a new user turn: spoken, typed, of several, with tools; and what is logged."""
 
 from pipecat.frames.frames import (
+    LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
     TranscriptionFrame,
     VADUserStartedSpeakingFrame,
@@ -53,6 +54,20 @@ async def test_turn_history_that_comes_later_is_history_all_the_same(engine, con
             "Say hello.",
         ]
         assert [name for name, _ in logged_words(engine)] == ["Assistant"]
+
+
+BLOCK = "<memories>\n- (today) Anna: I like figs.\n</memories>"
+
+
+async def test_typed_turns_words_behind_a_copied_block_are_kept_and_the_block_is_not(
+    engine, config
+):
+    async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+        for words in (f"{BLOCK}\n\nI like plums.", BLOCK):
+            typed = LLMMessagesAppendFrame(messages=[user(words)], run_llm=True)
+            await voice.worker.queue_frame(typed)
+            await voice.answer(len(voice.turns))
+    assert [t.text for t in session_turns(engine) if t.role == "user"] == ["I like plums."]
 
 
 async def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, config):

@@ -259,6 +259,3 @@ def test_whole_conversations_conversation_no_word_of_the_conversation_is_in_the_
     ours = [line for line in lines if "slowcat" in line]
     assert not [line for line in ours if any(canary in line for canary in CANARIES)]
     assert not [line for line in lines if any(canary in line for canary in CANARIES)]
-
-
-# ---------------------------------------------------------------- many

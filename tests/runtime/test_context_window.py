@@ -24,12 +24,6 @@ def questions(messages: list[dict]) -> list[int]:
     return [int(one["content"].split()[1]) for one in messages if one["role"] == "user"]
 
 
-def test_trimmed_leaves_everything_by_default() -> None:
-    assert trimmed(talk(50), ContextOptions()) is None
-    assert trimmed(talk(2), ContextOptions(exchanges=5)) is None
-    assert trimmed([SYSTEM], ContextOptions(exchanges=1, max_tokens=1)) is None
-
-
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_trimmed_keeps_the_last_exchanges_whole_and_the_instructions(most: int) -> None:
     stay = trimmed(talk(9), ContextOptions(exchanges=most))

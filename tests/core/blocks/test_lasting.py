@@ -26,6 +26,10 @@ def fact(text: str, kind: str = "person", days: float = 1, **facets: Any) -> Mem
     )  # fmt: skip
 
 
+def told(*memories: Memory) -> list[str]:
+    return [one.text for one in human(memories, NOW)]
+
+
 def test_sixty_statements_are_cut_to_the_important_and_the_newest() -> None:
     old = [fact(f"Anna saw film number {n}.", "other", days=100 - n) for n in range(60)]
     allergy = fact(
@@ -70,6 +74,32 @@ def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:
 
 def coming(*memories: Memory, language: str = "english", most: int = 9) -> list[str]:
     return [one.text for one in coming_lines(memories, NOW, UTC, most, language_of(language))]
+
+
+def test_the_next_two_weeks_come_by_their_days_then_what_is_open() -> None:
+    move = fact("Anna moves to Oranmore.", "plan", date="2026-11-28")
+    bloods = fact("Pixel has his bloods done on 20 November 2026.", "event", date="2026-11-20")
+    start = fact("Anna starts the new job.", "work", date="2027-01-11")
+    waits = fact("Anna waits for an answer.", "open_thread", days=14)
+    assert coming(start, move, waits, bloods) == [
+        "- Pixel has his bloods done on 20 November 2026",
+        "- Anna moves to Oranmore (28 November 2026)",
+        "- Anna waits for an answer (4 November 2026)",
+    ]
+    assert coming(move, language="german") == ["- Anna moves to Oranmore (28. November 2026)"]
+    assert coming(start, move, waits, bloods, most=1) == [
+        "- Pixel has his bloods done on 20 November 2026"
+    ]
+
+
+def test_a_day_that_ends_and_one_that_has_not_begun_are_coming() -> None:
+    dentist = fact("Anna sees the dentist on 20 November.", "event", date="2026-11-20")
+    dentist = replace(dentist, valid_to=NOW + 3 * DAY)
+    move = replace(
+        fact("Anna moves on 28 November.", "plan", date="2026-11-28"), valid_from=NOW + 10 * DAY
+    )
+    assert coming(move, dentist) == [f"- {dentist.text[:-1]}", f"- {move.text[:-1]}"]
+    assert told(move) == [], "it does not hold yet"
 
 
 def test_what_is_over_called_off_or_long_past_is_not_coming() -> None:

@@ -38,6 +38,14 @@ def test_stated_nothing_from_what_is_no_fact(said: str) -> None:
     assert [one.content for one in stated_by(said_by_anna(said))] == []
 
 
+@each_row(("fact", "said"), [row for row in rows(HOLDS) if "'" in row[1]])
+def test_stated_a_typographic_apostrophe_changes_nothing(fact: str, said: str) -> None:
+    straight = stated_by(said_by_anna(said))
+    curly = stated_by(said_by_anna(said.replace("'", "’")))
+    assert [one.content for one in curly] == [one.content for one in straight]
+    assert all(one.quote in said.replace("'", "’") for one in curly)
+
+
 @pytest.mark.parametrize(
     ("said", "objects"),
     [

@@ -10,6 +10,7 @@ from slowcat_memory.core.facts.merging import (
     decide_by_words,
     in_order,
     is_worth_asking,
+    merge,
 )
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
@@ -49,6 +50,18 @@ def test_compare_bands_and_what_overrides_them(
     assert compare(Pair(claim(old), claim(new)), cosine, TOKENIZE) == verdict
 
 
+def test_compare_functional_predicates_have_one_object_at_a_time() -> None:
+    def lives(where: str) -> Memory:
+        return claim(f"Anna lives in {where}.", subject="Anna", predicate="lives_in", object=where)
+
+    def likes(what: str) -> Memory:
+        return claim(f"Anna likes {what}.", subject="Anna", predicate="likes", object=what)
+
+    assert compare(Pair(lives("Rome"), lives("Oslo")), 0.5, TOKENIZE) == "update"
+    assert compare(Pair(lives("Oslo"), lives("oslo")), 0.5, TOKENIZE) == "same"
+    assert compare(Pair(likes("chess"), likes("tea")), 0.9, TOKENIZE) == "other"
+
+
 def test_decide_by_words_without_an_llm() -> None:
     one, other = claim("Anna drinks black tea daily."), claim("Anna drinks black tea.")
     assert compare(Pair(other, one), None, TOKENIZE) in ("ask", "same")
@@ -86,6 +99,32 @@ def test_different_things_are_never_one_without_an_llm(
     pair = Pair(claim(one), claim(other))
     assert compare(pair, cosine, TOKENIZE) not in ("same", "update")
     assert decide_by_words(pair, TOKENIZE) is None
+
+
+def test_facts_of_two_types_are_never_one_without_an_llm() -> None:
+    task = claim("Anna gets her whole deposit back from the landlord.", "task_completed")
+    thread = claim("Anna has to ask the landlord about her deposit.", "open_thread")
+    assert compare(Pair(thread, task), 0.9, TOKENIZE) == "ask"
+    assert decide_by_words(Pair(thread, task), TOKENIZE) is None
+
+
+def test_what_a_newer_fact_adds_is_kept_and_nothing_is_over() -> None:
+    short, full = claim("Anna plays chess."), claim("Anna plays chess on Mondays.")
+    full = replace(full, id="fact/2", sources=(2,))
+    kept, gone = merge(Pair(short, full), "fuller", AT)
+    assert kept.text == full.text and gone.facets["why"] == "same" and gone.valid_to is None
+
+
+def test_what_two_facts_add_to_one_thing_is_kept_without_an_llm() -> None:
+    """ "Same" would drop what the older one adds, and keep the newer alone."""
+    named = {"subject": "Anna", "predicate": "works_at", "object": "Lindner"}
+    baker = claim("Anna works at Lindner as a baker.", **named)
+    since = claim("Anna works at Lindner since May.", **named)
+    pair = Pair(baker, since)
+    assert compare(pair, 0.95, TOKENIZE) == "ask"
+    assert decide_by_words(pair, TOKENIZE) is None
+    plain = claim("Anna works at Lindner.", **named)
+    assert compare(Pair(baker, plain), 0.95, TOKENIZE) == "same"
 
 
 def test_the_order_of_two_facts_is_that_of_the_turns_that_say_them() -> None:

@@ -71,6 +71,14 @@ def test_same_the_examples_of_the_sources() -> None:
     assert same(product("Item purchased"), product("Product ordered"), near) == "embedding"
 
 
+def test_same_a_stage_that_is_off_matches_nothing() -> None:
+    one, other = person("Jon Smith"), person("John Smith")
+    assert same(one, other, options=DedupOptions(fuzzy=False)) is None
+    assert same(one, one, options=DedupOptions(exact=False, fuzzy=False)) is None
+    by_mail = person("A", email="a@x.org"), person("Weber", email="a@x.org")
+    assert same(*by_mail) == "rule" and same(*by_mail, options=DedupOptions(rule=False)) is None
+
+
 def test_resolve_a_name_alone_means_nobody_where_two_have_it() -> None:
     known = [person("John Smith"), person("John Miller")]
     assert resolve(person("John"), known[:1]) == (0, "fuzzy")

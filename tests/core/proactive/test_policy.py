@@ -61,6 +61,17 @@ def test_policy_options_refuse_wrong_quiet_hours(wrong: str) -> None:
 # ------------------------------------------------------------------- which
 
 
+def test_waiting_leaves_out_used_and_expired() -> None:
+    gone = (
+        icebreaker("used", 0.9, retired_at=NOON),
+        icebreaker("expired", 0.9, hours=0),
+        icebreaker("note", 0.9, kind="note"),
+    )
+    assert chosen(*gone) == "" and chosen(*gone, icebreaker("left", 0.1)) == "left"
+    assert chosen(icebreaker("x", hours=1), now=NOON + timedelta(minutes=59)) == "x"
+    assert chosen(icebreaker("x", hours=1), now=NOON + timedelta(minutes=60)) == ""
+
+
 def test_choose_in_quiet_hours_only_any_hour() -> None:
     night = NOON + timedelta(hours=11)
     both = (icebreaker("polite", 0.9), icebreaker("urgent", 0.2, kind=ANY_HOUR))

@@ -109,3 +109,16 @@ def test_conversations_join_sessions_with_a_short_silence_between():
     healed = conversations(three[::-1], timedelta(minutes=10))
     assert [[m.id[-2:].strip("/") for m in talk] for talk in healed] == [["0", "10"], ["60"]]
     assert as_turn(three[0], 7).id == 7
+
+
+@pytest.mark.parametrize(
+    ("written", "is_kept"),
+    [
+        ("I'm sorry, I cannot summarise private conversations.", False),
+        ("Here is the summary that you asked for:", False),
+        (TURNS[0].text, True),
+    ],
+)
+def test_check_reply_plain_text_is_kept_if_it_is_about_the_record(written, is_kept):
+    text = check_reply(Reflection(written), SESSION, ground(TURNS, UTC))
+    assert (text is not None and text.text in written) is is_kept

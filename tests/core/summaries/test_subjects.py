@@ -15,6 +15,15 @@ def found(*said: str, language: str = "english", facts: tuple[str, ...] = ()) ->
     return subjects(lines, facts, language_of(language), TOKENIZE, 6)
 
 
+def test_subjects_names_are_kept_whole() -> None:
+    assert found("I work at the Royal Infirmary with Clara.") == ("Clara", "Royal Infirmary")
+
+
+def test_subjects_things_that_were_named_twice() -> None:
+    said = ("My driving test is on Monday.", "I'm afraid of the driving test.", "A lamp is broken.")
+    assert found(*said) == ("driving test",)
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -26,3 +35,12 @@ def found(*said: str, language: str = "english", facts: tuple[str, ...] = ()) ->
 )
 def test_subjects_verbs_adjectives_and_everyday_words_are_none(said: tuple[str, ...]) -> None:
     assert found(*said) == ()
+
+
+def test_subjects_what_facts_are_about_also_without_capitals() -> None:
+    assert found("i have a dog called biscuit", facts=("biscuit",)) == ("biscuit",)
+
+
+def test_subjects_german_nouns_are_not_names() -> None:
+    said = ("Die Wohnung in Linz ist schön.", "Ich nehme die Wohnung.", "Die Lampe ist kaputt.")
+    assert set(found(*said, language="german")) == {"Wohnung", "Linz"}

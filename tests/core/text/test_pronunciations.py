@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.text.pronunciations import (
+    consonants,
     heard_as,
     pronunciations,
     sound_code,
@@ -28,3 +29,9 @@ def test_a_name_of_another_language_sounds_like_its_english_spelling(name: str, 
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_likeness_is_a_share_for_any_text(one: str, other: str) -> None:
     assert 0.0 <= sound_likeness(sound_code(one.lower()), sound_code(other.lower())) <= 1.0
+
+
+@each_row(("heard", "name"), listed("text/misheard_names"))
+def test_sound_of_a_misheard_name_is_the_names(heard: str, name: str) -> None:
+    one, other = (sound_code(heard_as(word)[0]) for word in (heard, name))
+    assert consonants(one) == consonants(other) != ""

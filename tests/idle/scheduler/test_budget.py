@@ -1,22 +1,11 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
-
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions, is_within
+from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.records import Run
 from tests.support.idle_doubles import NOW
 
 BERLIN = ZoneInfo("Europe/Berlin")
-
-
-@pytest.mark.parametrize(
-    ("hour", "start", "end", "inside"),
-    [(3, 0, 0, True), (3, 2, 4, True), (4, 2, 4, False), (23, 22, 6, True), (5, 22, 6, True),
-     (6, 22, 6, False), (12, 22, 6, False)],
-)  # fmt: skip
-def test_is_within_hours_over_midnight_too(hour, start, end, inside):
-    assert is_within(hour, start, end) is inside
 
 
 def test_budget_blocks_names_the_limit():

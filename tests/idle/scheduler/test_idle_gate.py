@@ -28,22 +28,6 @@ def gate(clock: Clock) -> IdleGate:
     return IdleGate(OPTIONS, clock)
 
 
-def test_idle_gate_an_end_without_a_beginning_is_nothing(gate, clock):
-    clock.now += 5
-    gate.free("never")
-    gate.gone("never/")
-    assert gate.opens_in() == 0
-
-
-def test_idle_gate_a_conversation_that_is_gone_holds_nothing(gate, clock):
-    gate.busy("a/user speaks")
-    gate.busy("a/tools")
-    gate.busy("ab/user speaks")
-    gate.gone("a/")
-    gate.free("ab/user speaks")
-    assert gate.opens_in() == 3
-
-
 def test_idle_gate_listeners_are_told_each_time_it_closes_on_the_thread_that_closed_it(gate, clock):
     told: list[str] = []
     end = gate.on_close(lambda: told.append(threading.current_thread().name))

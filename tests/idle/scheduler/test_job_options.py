@@ -10,7 +10,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import Job, Trigger
 from slowcat_memory.idle.registry import BUILT_IN, check_jobs
 from slowcat_memory.idle.scheduler.options import IdleOptions, JobOptions
-from slowcat_memory.idle.scheduler.planner import LastAsked, Triggers, overridden, row
+from slowcat_memory.idle.scheduler.planner import LastAsked, Triggers, row
 from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, SessionEdge, WriteBatch
 from tests.support.idle_doubles import NOW, Fake
@@ -63,14 +63,6 @@ def test_job_options_enabled_false_runs_neither_plans_nor_waiting_tasks(rig) -> 
         one.done(jobs=["unknown"])
 
 
-@pytest.mark.parametrize("enabled", [None, True])
-def test_job_options_enabled_is_the_default(rig, enabled) -> None:
-    job = Fake()
-    one = rig(job, options=set_for("fake", enabled=enabled))
-    one.say("a")
-    assert one.done() == 0 and job.steps == ["1"]
-
-
 def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
     """It holds whatever the trigger; here a turn a minute would trigger the job each time."""
 
@@ -84,25 +76,6 @@ def test_job_options_every_s_is_the_least_time_between_two_looks(rig) -> None:
     times = asked_at(one, job, hours=2)
     gaps = [(b - a).total_seconds() for a, b in zip(times, times[1:], strict=False)]
     assert len(times) == 4 and all(1800 <= gap <= 1860 for gap in gaps)
-
-
-def test_job_options_every_s_delays_a_trigger_by_turns(rig) -> None:
-    options = msgspec.structs.replace(set_for("fake", every_s=1800), rest_s=60)
-    job = Fake(trigger=Trigger(turns=1))
-    one = rig(job, options=options)
-    behave = []
-
-    def say_more(task, context):
-        behave.append(task.key)
-        one.store.flush(None)
-
-    job._behave = say_more
-    one.say("a")
-    times = asked_at(one, job, hours=1)
-    one.say("b")
-    times += asked_at(one, job, hours=1)
-    assert len(behave) == 2
-    assert times and (times[-1] - times[0]).total_seconds() >= 1800
 
 
 def test_job_options_at_hour_replaces_the_trigger(rig) -> None:
@@ -120,14 +93,6 @@ def write_asked_today(one):
     """The turn of the day before NOW was taken, so that the next one is tomorrow's."""
     cursor: Cursor = row("fake", LastAsked(at=NOW, days=(NOW.date().isoformat(),)))
     return WriteBatch(cursor=cursor)
-
-
-def test_overridden_ignores_every_s_without_an_interval() -> None:
-    daily = Trigger(at_hour=4)
-    assert overridden(daily, JobOptions(at_hour=2)) == Trigger(at_hour=2)
-    assert overridden(Trigger(turns=5), JobOptions(every_s=60)) == Trigger(turns=5)
-    assert overridden(Trigger(every_s=5), JobOptions(every_s=60)).every_s == 60
-    assert overridden(daily, JobOptions()) == daily
 
 
 def test_job_options_timeout_s_bounds_a_step(rig) -> None:

@@ -1,7 +1,6 @@
 """The loop: every outcome of a step, what is written of it, and what is tried again when."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -66,68 +65,12 @@ def test_loop_idle_loop_it_goes_on_where_it_was_after_a_restart(rig):
     assert again.done() == 0 and job.steps == ["1"] and again.made() == ["fake-1"]
 
 
-def test_loop_idle_loop_rank_goes_first_then_the_oldest(rig):
-    job = Fake(trigger=Trigger())
-    job.plan = lambda context: None
-    one = rig(job)
-    waiting = (
-        replace(task("old"), created=NOW - timedelta(hours=1)),
-        task("new"),
-        replace(task("urgent", rank=1), created=NOW - timedelta(days=9)),
-        replace(task("late", rank=90), created=NOW + timedelta(days=9)),
-    )
-    one.store.apply("test", WriteBatch(tasks=waiting)).wait()
-    one.done()
-    assert job.steps == ["urgent", "old", "new", "late"]
-
-
 def test_loop_idle_loop_only_the_jobs_that_were_named_are_done(rig):
     this, other = Fake("this"), Fake("other")
     one = rig(this, other)
     one.say("a")
     assert one.done(jobs=["this"]) == 0
     assert this.steps == ["1"] and other.plans == 0
-
-
-def test_loop_idle_loop_beside_a_drain_of_named_jobs_nothing_else_is_done(rig):
-    """The hosted loop runs all the time; what was asked for is done first, and alone."""
-    this, other = Fake("this"), Fake("other")
-    one = rig(this, other)
-    one.say("a", "b", "c")
-
-    async def both():
-        running = asyncio.create_task(one.loop.run())
-        left = await one.loop.run_until_done(["this"])
-        seen = list(this.steps), list(other.steps)
-        while len(other.steps) < 3:  # then it goes on
-            await asyncio.sleep(0)
-        running.cancel()
-        return left, seen
-
-    assert asyncio.run(asyncio.wait_for(both(), 60)) == (0, (["1", "2", "3"], []))
-
-
-def test_loop_idle_loop_who_looked_at_all_there_was_is_not_asked_after_every_step(rig):
-    """Upkeep follows what other jobs change: once at first, and once when they are done."""
-    worker, keeper = Fake("worker"), Fake("keeper", trigger=Trigger(every_s=3600))
-    moves = iter(range(1, 1000))
-
-    def plan(context):
-        keeper.plans += 1
-        made = len(worker.steps)
-        with context.snapshot() as snapshot:
-            before = snapshot.cursor("keeper")
-        if before and before.position == made + 1:
-            return None
-        tasks = (task(f"k{next(moves)}", "keeper"),)
-        return Plan(tasks=tasks, cursor=Cursor(name="keeper", position=made + 1), more=False)
-
-    keeper.plan = plan
-    one = rig(keeper, worker)
-    one.say(*"abcdefghij")
-    assert one.done() == 0
-    assert len(worker.steps) == 10 and len(keeper.steps) == 2
-    assert keeper.plans <= 4
 
 
 def test_loop_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
@@ -153,21 +96,6 @@ def test_loop_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
     assert sorted(job.steps) == list("12345")
 
 
-def test_loop_idle_loop_a_cursor_that_never_stands_still_holds_nobody(rig, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.idle.scheduler.planner.MOST_PLANS", 20)
-
-    class Spinning(Fake):
-        def plan(self, context):
-            self.plans += 1
-            return Plan(cursor=Cursor(name="spin", position=self.plans))
-
-    spinning, job = Spinning("spinning"), Fake()
-    one = rig(spinning, job)
-    one.say("a")
-    assert one.done() == 0
-    assert job.steps == ["1"] and spinning.plans <= 2 * 20
-
-
 def test_loop_idle_loop_what_was_forgotten_meanwhile_is_not_written(rig):
     one = None
 
@@ -178,18 +106,6 @@ def test_loop_idle_loop_what_was_forgotten_meanwhile_is_not_written(rig):
     one.say("a secret")
     one.done()
     assert one.made() == [] and one.tasks() == []
-
-
-def test_loop_idle_loop_who_forgets_a_failing_task_does_not_see_it_again(rig):
-    one = None
-
-    def behave(task, context):
-        one.store.forget(Forget(turns=(int(task.key),)))
-        raise BadAnswerError("no")
-
-    one = rig(Fake(behave=behave))
-    one.say("a secret")
-    assert one.done() == 0 and one.tasks() == []
 
 
 # ------------------------------------------------------------------- what goes wrong
@@ -225,44 +141,6 @@ def test_loop_idle_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_wh
     assert other.steps == ["1"] and len(job.steps) == 6
     assert one.tasks() == [] and one.outcomes().count("away") == 5
     assert (one.clock() - NOW).total_seconds() >= 5 + 10 + 20 + 40 + 80
-
-
-def test_loop_idle_loop_a_job_that_could_do_without_waits_too_once_it_found_the_server_away(rig):
-    """Tried at once again and again, it would spin; what else is to be done goes on."""
-    job = Fake("tries", fails(*[EndpointError("away")] * 5))
-    other = Fake("rests")
-    one = rig(job, other, parts={"llm": Mind()})
-    one.say("a", "b")
-    assert one.done() == 0
-    assert sorted(other.steps) == ["1", "2"] and len(job.steps) == 7
-    assert one.tasks() == [] and one.outcomes().count("away") == 5
-    assert (one.clock() - NOW).total_seconds() >= 5 + 10 + 20 + 40 + 80
-
-
-def test_loop_idle_loop_and_it_waits_for_a_breaker_while_a_server_stays_away(rig):
-    class Breaker:
-        async def ready(self):
-            return False
-
-    job = Fake("tries", fails(*[EndpointError("away")] * 99))
-    one = rig(job, breaker=Breaker(), parts={"llm": Mind()})
-    one.say("a", "b")
-    assert one.done(patience_s=60) == 2 and len(job.steps) == 1
-
-
-def test_loop_idle_loop_a_breaker_that_is_open_holds_every_job_that_asks(rig):
-    class Breaker:
-        open = True
-
-        async def ready(self):
-            return not self.open
-
-    breaker, job = Breaker(), Fake(needs="llm")
-    one = rig(job, breaker=breaker, parts={"llm": Mind()})
-    one.say("a")
-    assert one.done(patience_s=30) == 1 and job.steps == []
-    breaker.open = False
-    assert one.done() == 0 and job.steps == ["1"]
 
 
 def test_loop_idle_loop_a_probe_ends_when_somebody_speaks(rig):
@@ -309,16 +187,6 @@ def test_loop_idle_loop_what_is_too_long_is_split(rig):
     assert sorted(one.made()) == ["fake-1.1", "fake-1.2"]
 
 
-@pytest.mark.parametrize("parts", [None, [], [task("1")], ValueError()])
-def test_loop_idle_loop_what_is_too_long_and_cannot_be_split_is_dead_in_the_end(rig, parts):
-    job = Fake(behave=fails(*[PromptTooLongError("too long")] * 9))
-    if parts is not None:
-        job.split = lambda whole: fails(parts)(0, 0) if isinstance(parts, Exception) else parts
-    one = rig(job)
-    one.say("a")
-    assert one.done() == 0 and len(one.tasks("dead")) == 1
-
-
 def test_loop_idle_loop_a_full_disk_burns_no_attempt(rig):
     job = Fake(behave=fails(StoreFullError("full")))
     one = rig(job)
@@ -357,12 +225,6 @@ def test_loop_idle_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
     one = rig(Fake("slow", lambda task, context: asyncio.sleep(60)), options=slow)
     assert one.done() == 0
     assert [t.error for t in one.tasks("dead") if t.job == "slow"] == ["TimeoutError"]
-
-
-def test_loop_idle_loop_tasks_of_a_job_that_is_gone_stay(rig):
-    one = rig(Fake())
-    one.store.apply("test", WriteBatch(tasks=(task("x", "uninstalled"),))).wait()
-    assert one.done() == 0 and len(one.tasks("waiting")) == 1
 
 
 # ------------------------------------------------------------------- budget, events, runs

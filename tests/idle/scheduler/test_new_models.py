@@ -3,13 +3,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from slowcat_memory.idle.scheduler.step import NewModels
-from slowcat_memory.records import Run, Task
+from slowcat_memory.records import Task
 
 NOW = datetime(2026, 5, 12, tzinfo=UTC)
-
-
-def run(job: str, model: str) -> Run:
-    return Run(task="", job=job, at=NOW, ms=1.0, outcome="done", model=model)
 
 
 def store(*jobs: str) -> Any:
@@ -25,12 +21,6 @@ def test_new_models_the_first_answer_revives_what_no_model_ever_answered() -> No
     assert [(task.job, task.state, task.attempts) for task in tasks] == [
         ("facts", "waiting", 0), ("topics", "waiting", 0),
     ]  # fmt: skip
-
-
-def test_new_models_the_same_model_revives_nothing_also_after_a_restart() -> None:
-    models = NewModels([run("facts", "good"), run("facts", "bad"), run("topics", "")])
-    assert not models.answered("facts", "good", store("facts", "topics"))
-    assert not models.answered("facts", "", store("facts"))
 
 
 def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever() -> None:

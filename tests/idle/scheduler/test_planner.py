@@ -2,8 +2,6 @@
 
 import asyncio
 
-from loguru import logger
-
 from slowcat_memory.idle.job import Plan
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import WriteBatch
@@ -42,27 +40,6 @@ def test_planner_somebody_who_speaks_ends_a_plan_at_its_next_read_and_it_is_made
     assert len(one.made()) == len(TURNS)
 
 
-def test_planner_an_interrupted_plan_is_no_failure(rig):
-    job = Reader()
-    one = job.rig = rig(job, options=PATIENT)
-    one.say(*TURNS)
-    lines: list[str] = []
-    sink = logger.add(lines.append, level="WARNING")
-    try:
-        one.done()
-    finally:
-        logger.remove(sink)
-    assert lines == [] and "idle_plan_failures" not in one.metrics.counts()
-
-
-def test_planner_no_row_is_written_for_a_step_that_could_not_begin(rig):
-    job = Reader(interruptions=3)
-    one = job.rig = rig(Fake("before"), job, options=PATIENT)
-    one.say(*TURNS)
-    one.done()
-    assert set(one.outcomes()) == {"done"}
-
-
 def test_planner_a_plan_that_is_always_interrupted_holds_up_no_other_work(rig):
     job, other = Reader(interruptions=10**9), Fake("other")
     one = job.rig = rig(job, other, options=PATIENT)
@@ -95,26 +72,3 @@ def test_planner_a_step_whose_read_is_interrupted_costs_no_try(rig):
     one.say("a")
     assert one.done() == 0
     assert one.outcomes() == ["interrupted", "done"] and one.made() == ["x"]
-
-
-def test_planner_an_engine_that_closes_interrupts_what_is_read(rig):
-    one = None
-
-    def step(task, context):
-        one.contexts.interrupt()
-        assert context.interrupted()
-        with context.snapshot() as snapshot:
-            list(snapshot.turns())
-        raise AssertionError("it went on reading")
-
-    one = rig(Fake(behave=step), options=PATIENT)
-    one.say("a")
-    asyncio.run(_until_interrupted(one))
-    assert one.tasks("waiting") != []
-
-
-async def _until_interrupted(one) -> None:
-    running = asyncio.create_task(one.loop.run())
-    while "interrupted" not in one.outcomes():
-        await asyncio.sleep(0)
-    running.cancel()

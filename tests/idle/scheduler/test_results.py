@@ -1,19 +1,12 @@
 from datetime import timedelta
 
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.step import after_failure, backoff_s, revived
+from slowcat_memory.idle.scheduler.step import after_failure, revived
 from slowcat_memory.idle.scheduler.task_queue import seconds_until_due
 from slowcat_memory.records import Task
 from tests.support.idle_doubles import NOW
 
 TASK = Task(id="a/b/c", job="a", key="c", created=NOW)
-
-
-def test_backoff_s_grows_fourfold_up_to_the_longest():
-    options = IdleOptions(tries=9)
-    waits_s = [backoff_s(n, options) for n in range(1, 9)]
-    assert waits_s == [30, 120, 480, 1920, 7680, 21600, 21600, 21600]
-    assert backoff_s(10_000, options) == 21600
 
 
 def test_after_failure_the_third_is_final_and_the_user_may_revive():

@@ -3,19 +3,14 @@
 import asyncio
 import threading
 import time
-from datetime import UTC
 
 import pytest
 
-from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.step import find_tracer, step_span
 from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
-from slowcat_memory.providers import Embedded
 from slowcat_memory.records import WriteBatch
-from slowcat_memory.testing import FixedClock, HashEmbedder
-from tests.support.idle_doubles import Fake, Rig, memory, task
+from tests.support.idle_doubles import Fake, Rig, memory
 
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.005)
 
@@ -77,22 +72,6 @@ def test_idle_thread_stopping_ends_the_running_step_and_closes_what_it_holds(hos
     assert one.tasks()[0].attempts == 0 and one.outcomes() == []
 
 
-def test_idle_thread_stopping_before_it_began_or_never_started_is_fine():
-    thread = IdleThread(lambda: pytest.fail("it was made"))
-    assert thread.stop() and thread.stop()
-
-
-def test_idle_thread_a_loop_that_cannot_be_made_is_told_to_who_drains():
-    def broken():
-        raise ValueError("no")
-
-    thread = IdleThread(broken)
-    thread.start()
-    with pytest.raises((ValueError, RuntimeError)):
-        thread.drain().result(30)
-    assert thread.stop()
-
-
 def test_idle_thread_speech_on_another_thread_ends_a_step_in_milliseconds(host):
     began, ended = threading.Semaphore(0), threading.Semaphore(0)
     at = []
@@ -151,29 +130,6 @@ def test_idle_thread_slow_work_runs_elsewhere_and_a_cancelled_step_does_not_wait
     assert told[0].startswith("slowcat-idle-work") and told[1] is True
 
 
-def test_idle_thread_texts_are_embedded_in_slices(tmp_path):
-    sizes, model = [], HashEmbedder(dim=16, token_dim=8)
-
-    def embed(texts) -> Embedded:
-        sizes.append(len(texts))
-        return model.encode_tokens(texts)
-
-    texts = [f"text {n}" for n in range(20)]
-    parts = JobDeps(
-        store=None, upkeep=None, clock=FixedClock(), zone=UTC, scopes=list, embed=embed,
-        space=lambda: model.key,
-    )  # type: ignore[arg-type]  # fmt: skip
-    contexts = Contexts(parts)
-    made = asyncio.run(contexts(Fake()).embed(texts))
-    assert sizes == [8, 8, 4] and len(made.tokens) == 20
-    assert (made.vectors == model.encode(texts)).all()
-    assert contexts(Fake()).space == "hashed-words/16"
-    none = Contexts(JobDeps(store=None, upkeep=None, clock=None, zone=UTC, scopes=list))  # type: ignore[arg-type]
-    assert len(asyncio.run(none(Fake()).embed(texts)).vectors) == 0
-    contexts.close()
-    none.close()
-
-
 # ------------------------------------------------------------------- spans
 
 
@@ -201,10 +157,3 @@ def test_idle_thread_a_step_is_a_span_without_a_text(rig):
     assert second.attributes["slowcat.task.id"] == "fake/anna/1"
     assert second.attributes["slowcat.task.outcome"] == "done"
     assert "a secret" not in first.to_json() + second.to_json()
-
-
-def test_idle_thread_without_the_library_nothing_is_traced(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "opentelemetry", None)
-    assert find_tracer() is None
-    with step_span(task("x"), None) as note:
-        note("done", None)

@@ -64,12 +64,6 @@ def test_executor_execute_remember_for_everybody_goes_to_the_shared_scope(engine
         assert all(memory.retired_at for memory in snapshot.memories("home"))
 
 
-def test_executor_execute_remember_for_everybody_without_a_shared_scope_says_so(engine):
-    said = Talk(engine).order("remember for everyone that the bins go out on Thursday").said
-    assert "only for you" in said
-    assert found(engine, "bins") == ["the bins go out on Thursday"]
-
-
 def test_executor_execute_nobody_undoes_what_another_person_ordered(engine):
     anna, ben = Talk(engine, shared="home"), Talk(engine, "ben", shared="home")
     anna.order("remember for all of us that the bins go out on Thursday")

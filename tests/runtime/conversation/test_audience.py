@@ -17,23 +17,6 @@ def people(**options: Any) -> Audience:
                     "anna", SPEAKERS)  # fmt: skip
 
 
-def test_audience_one_scope_is_everybodys() -> None:
-    audience = Audience(PeopleOptions(), "anna")
-    assert {audience.scope_of(id_) for id_ in ("", "s1", "anybody")} == {"anna"}
-    assert audience.named_scope("ben") == "anna" and audience.guest == "" and not audience.apart
-    assert audience.readable(("anna",)) == audience.people == audience.recallable == ("anna",)
-    assert audience.greeted_scope("") == "anna"
-
-
-@each_row(
-    ("id_", "scope"),
-    [("s1", "anna"), ("s2", "ben"), ("", "anna"), ("s9", "guest"), ("s3", "guest"),
-     ("anna", "guest"), ("ben", "guest"), ("home", "guest"), ("../x", "guest")],
-)  # fmt: skip
-def test_audience_frame_knows_only_the_ids_that_the_application_named(id_: str, scope: str) -> None:
-    assert people().scope_of(id_) == scope
-
-
 @pytest.mark.parametrize(
     ("person", "scope"),
     [("anna", "anna"), ("ben", "ben"), ("s2", "ben"), ("home", "guest"), ("eve", "guest"),

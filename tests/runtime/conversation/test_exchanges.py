@@ -3,7 +3,6 @@
 import pytest
 
 from slowcat_memory.core.text.normalize import KEEP_CHARS
-from slowcat_memory.records import SessionEdge
 from tests.support.conversations import Log, Room
 
 
@@ -22,47 +21,9 @@ def dialogue(room):
     return room.talk
 
 
-@pytest.mark.parametrize("words", ["", " \n", "\x00", "\u202e"])
-def test_exchanges_exchange_nothing_is_nobodys_turn(dialogue, log, words):
-    dialogue.user_said("hello")
-    assert dialogue.user_said(words) == [] and dialogue.user_turn is None
-    assert dialogue.agent_said(words, interrupted=False) is None
-    assert len(log) == 2
-
-
 def test_exchanges_exchange_what_is_too_long_is_cut_and_counted(dialogue, log):
     dialogue.user_said("a" * (KEEP_CHARS + 5))
     assert (len(log.turns[0].text), log.turns[0].cut) == (KEEP_CHARS, 5)
-
-
-@pytest.mark.parametrize(
-    ("heard", "text", "turns", "channel"),
-    [
-        ([], "hello", [("User", "hello")], "text"),
-        ([("s1", "hello")], "hello", [("Anna", "hello")], "voice"),
-        ([("guest", "hello")], "Hello!", [("guest", "Hello!")], "voice"),
-        ([("", "hello")], "hello", [("User", "hello")], "voice"),
-        ([("\x00", "hello")], "hello", [("User", "hello")], "voice"),
-        ([("s1", "a b"), ("s1", "c")], "a b c", [("Anna", "a b c")], "voice"),
-        ([("s1", "a"), ("s2", "b"), ("s1", "c")], "a b c",
-         [("Anna", "a"), ("Ben", "b"), ("Anna", "c")], "voice"),
-        ([("s1", "a"), ("s1", "b"), ("s2", "c")], "A. B. C.", [("Anna", "a b"), ("Ben", "c")],
-         "voice"),
-        # The aggregator changed the words: nobody can say where one voice ends.
-        ([("s1", "good"), ("s2", "day")], "a good fine day", [("Anna and Ben", "a good fine day")],
-         "voice"),
-        # What was muted is not in the words.
-        ([("s2", "psst"), ("s1", "hello")], "hello", [("Anna", "hello")], "voice"),
-        ([("s1", "hello there")], "typed", [("User", "typed")], "text"),
-    ],
-)  # fmt: skip
-def test_exchanges_exchange_who_said_it(dialogue, log, heard, text, turns, channel):
-    for speaker, words in heard:
-        dialogue.heard(speaker, words)
-    dialogue.user_said(text)
-    assert log.said == turns
-    assert {turn.channel for turn in log.turns} == {channel}
-    assert dialogue.user_turn is not None and dialogue.user_turn.id == log[-1].id
 
 
 def test_exchanges_exchange_typing_does_not_take_what_is_being_spoken(dialogue, log):
@@ -98,20 +59,6 @@ def test_exchanges_exchange_answer_that_comes_late_belongs_to_the_turn_that_it_b
     assert (ack.event.reply_to, ack.event.tools) == (second.id, ())
 
 
-def test_exchanges_exchange_what_was_said_before_a_turn_is_the_same_ahead_of_it(room, dialogue):
-    def say(text: str) -> tuple[list[str], list[str]]:
-        ahead = dialogue.before(None)
-        turn = dialogue.user_said(text)[-1]
-        return [said.text for said in ahead], [said.text for said in dialogue.before(turn)]
-
-    assert say("hello") == ([], [])
-    dialogue.agent_said("Hello, you.", interrupted=False)
-    assert say("how are you") == (["hello", "Hello, you."],) * 2
-    room.wait(301)
-    dialogue.tick()
-    assert say("good morning") == ([], [])  # another session
-
-
 def test_exchanges_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue, log):
     (first,) = dialogue.user_said("my dog is called Max")
     _, reply = dialogue.agent_said("Nice.", interrupted=False)
@@ -125,14 +72,3 @@ def test_exchanges_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue,
     (after,) = dialogue.user_said("hello")
     _, answer = dialogue.agent_said("Hi.", interrupted=False)
     assert not after.aside and not answer.event.aside
-
-
-def test_exchanges_exchange_line_and_the_silence_end_the_session(dialogue, log):
-    dialogue.disconnected()
-    dialogue.tick()
-    assert log == []
-    dialogue.user_said("hello")
-    dialogue.disconnected()
-    dialogue.disconnected()
-    dialogue.tick()
-    assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]

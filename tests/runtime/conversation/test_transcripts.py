@@ -40,14 +40,6 @@ def test_transcripts_of_turn_asks_for_what_was_off_the_record_only_where_the_res
     assert words(transcripts, "the secret is never mind") == ["the secret is", "never mind"]
 
 
-def test_transcripts_discard_keeps_what_waits_for_another_turn():
-    transcripts = heard((ANNA, "between us"), (ANNA, "good morning"), off=1)
-    transcripts.discard(transcripts.of_turn("typed", "text"))
-    assert not transcripts.any_in("between us") and transcripts.any_in("good morning")
-    transcripts.discard(transcripts.of_turn("good morning", None))
-    assert len(transcripts) == 0
-
-
 @each_row(
     ("muted", "text"),
     listed(
@@ -81,9 +73,3 @@ def test_transcripts_of_turn_predicted_words_have_a_speaker_until_they_are_final
     transcripts.add(ANNA, "what time is it")
     (found,) = transcripts.of_turn("what time is it", "voice", predicted=True)
     assert found.voice == ANNA
-
-
-def test_transcripts_of_turn_many_alike_are_compared_in_few_steps():
-    transcripts = heard(*((ANNA, "ha") for _ in range(256)))
-    assert len(words(transcripts, "no " + "ha " * 255)) == 256, "it may be part of it, rewritten"
-    assert len(words(transcripts, "ha " * 255)) == 255

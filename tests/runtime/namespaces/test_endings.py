@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.facts.fact import add_sources, stating_turns
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.validity import supersede
-from slowcat_memory.records import Made, Memory, Statement, Turn
+from slowcat_memory.records import Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_row, listed
 
@@ -42,14 +42,6 @@ def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> Non
     assert KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 10 * DAY) == ()
 
 
-def test_of_a_chain_the_newest_stands_beside_every_older_one() -> None:
-    graz = fact("g", "Graz", 3, 60)
-    endings = KnownFacts([MOVED, supersede(PORTO, graz, MAY + 61 * DAY), graz])
-    for chunk in ("chunk/1", "chunk/2"):
-        (ending,) = endings.endings(chunk, MAY + 90 * DAY)
-        assert ending.newer == "chunk/3"
-
-
 @pytest.mark.parametrize(
     "kept",
     [
@@ -62,15 +54,6 @@ def test_of_a_chain_the_newest_stands_beside_every_older_one() -> None:
 )
 def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
     assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
-
-
-def test_a_dropped_or_revived_fact_has_no_end() -> None:
-    endings = KnownFacts([MOVED, PORTO])
-    endings.put(LISBON)
-    assert endings.endings("chunk/1", MAY + 90 * DAY) == ()
-    endings.put(MOVED)
-    endings.drop(MOVED.id)
-    assert endings.endings("chunk/1", MAY + 90 * DAY) == ()
 
 
 def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
@@ -102,20 +85,6 @@ def test_opposites_and_partners_end_each_other_before_idle_work(before: str, aft
     assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
 
 
-def test_a_turn_ends_the_opposite_that_a_fact_states() -> None:
-    likes = about("c", "likes", "coffee", 1, "Anna likes coffee.")
-    endings = KnownFacts([likes])
-    endings.hear(said(2, "I like tea.", 10))
-    assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
-    endings.hear(said(3, "I can't stand coffee.", 30))
-    assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/3"]
-
-
-def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
-    stated = Statement(subject="Anna", predicate=predicate, object=value)
-    return replace(fact(id_, value, turn), text=text, statement=stated)
-
-
 def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
     endings = known(MOVED, PORTO)
     home = AskedFact(frozenset({"lives_in"}))
@@ -139,21 +108,6 @@ def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None
     for chunk in ("chunk/1", "chunk/2"):
         assert [one.newer for one in endings.endings(chunk, MAY + 31 * DAY)] == ["chunk/3"]
     assert endings.endings("chunk/1", MAY + 20 * DAY) == ()
-
-
-def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
-    by_llm = {"made": Made(job="facts", model="m")}
-    written = replace(LISBON, **by_llm)
-    endings = KnownFacts([written, PORTO])
-    assert endings.written("chunk/1") == ("Anna lives in Lisbon.",)
-    assert endings.written("chunk/2") == (), "a rule's words are the turn's own"
-    endings.put(replace(MOVED, **by_llm))
-    assert endings.written("chunk/1") == ()
-    for hidden in ({"local_only": True}, {"statement": Statement(confidence="low")}):
-        assert KnownFacts([replace(written, **hidden)]).written("chunk/1") == ()
-    endings.put(written)
-    endings.drop(written.id)
-    assert endings.written("chunk/1") == ()
 
 
 def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it() -> None:

@@ -3,10 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from msgspec.structs import replace
-
 from slowcat_memory.records import Memory, Statement
-from slowcat_memory.runtime.namespaces.known_facts import LOOKED_AT, KnownFacts
+from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_row, listed
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -47,37 +45,11 @@ def test_a_question_leads_to_the_turns_that_state_what_is_asked(query: str, turn
     assert known(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
 
 
-@each_row(("query", "turns"), listed("fact_questions/german"))
-def test_so_does_a_german_one(query: str, turns: str) -> None:
-    facts = known(
-        fact(1, "Anna wohnt in Graz.", predicate="lives_in"),
-        fact(2, "Tom wohnt in Rom.", subject="Tom", predicate="lives_in"),
-        fact(3, "Anna hat einen Zahnarzttermin.", "event", predicate="has", date="2026-05-20"),
-        fact(4, "Clara gehört zu Anna (Schwester)."),
-        language="german",
-    )
-    assert facts.stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
-
-
 def test_what_held_before_is_another_question_than_what_holds() -> None:
     over = Memory(**{f: getattr(OLD, f) for f in OLD.__struct_fields__} | {"valid_to": MAY})
     facts = known(HOME, over)
     assert facts.stating("where do I live", MAY) == ["chunk/1"]
     assert facts.stating("where did I live before", MAY) == ["chunk/2"]
-
-
-def test_what_is_over_or_past_is_not_ahead() -> None:
-    assert known(DENTIST).stating("when is the dentist", MAY + timedelta(days=30)) == []
-    cancelled = fact(6, "The dentist appointment is off.", "event", date="2026-05-20", over=True)
-    assert known(DENTIST, cancelled).stating("when is the dentist", MAY) == []
-
-
-def test_a_fact_of_a_note_leads_to_the_note() -> None:
-    note = Memory(
-        **{f: getattr(HOME, f) for f in HOME.__struct_fields__}
-        | {"derived_from": (("anna", "note/1"),)}
-    )
-    assert known(note).stating("where do I live", MAY) == ["note/1"]
 
 
 def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
@@ -86,29 +58,3 @@ def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
     facts = known(HOME)
     facts.drop(HOME.id)
     assert facts.stating("where do I live", MAY) == []
-
-
-class Counting(dict[str, object]):
-    looked_at = 0
-
-    def get(self, key: str, default: object = None) -> object:
-        self.looked_at += 1
-        return super().get(key, default)
-
-
-def test_a_question_looks_at_few_facts_of_many() -> None:
-    homes = [fact(n, "Anna lives in Graz.", predicate="lives_in") for n in range(1, 1001)]
-    days = (str((MAY + timedelta(days=n)).date()) for n in range(-999, 1001))
-    visits = [
-        fact(n, "Anna goes to the dentist.", "event", date=day) for n, day in enumerate(days, 2)
-    ]
-    facts = known(*homes, *(replace(one, id=f"fact/e{one.id}") for one in visits))
-    for query, turns in (
-        ("what's coming up", [1001, 1002, 1003]),
-        ("when do I see the dentist", [1001, 1002, 1003]),
-        ("where do I live", [1000, 999, 998]),
-        ("what car do I drive", []),
-    ):
-        facts._facts = counting = Counting(facts._facts)
-        assert facts.stating(query, MAY) == [f"chunk/{turn}" for turn in turns]
-        assert counting.looked_at <= 2 * LOOKED_AT

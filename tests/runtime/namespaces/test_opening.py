@@ -16,13 +16,13 @@ from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Statement, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
-from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFacts
+from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
 from tests.support.engine_home import Gate, Home, busy
-from tests.support.namespace_scene import Scene, check_alike, note
+from tests.support.namespace_scene import Scene, note
 
 
 @pytest.fixture
@@ -80,19 +80,6 @@ def test_opening_reads_no_more_records_of_a_store_with_more_sessions_and_facts(
     assert counts[0] == counts[1]
 
 
-def test_no_answer_waits_for_the_rules_that_read_the_latest_turns(
-    scene: Scene, opened: Callable[[], Namespace], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene.talk(8)
-    heard = []
-    monkeypatch.setattr(KnownFacts, "hear", lambda self, turn: heard.append(turn.id))
-    namespace = opened()
-    assert namespace.searcher.lexical("max").weights
-    assert not heard
-    Namespace.finish_opening(namespace)
-    assert len(heard) == 5  # as many as the scene keeps in memory
-
-
 def test_the_latest_texts_are_in_memory_once_the_opening_is_finished(
     scene: Scene, opened: Callable[[], Namespace]
 ) -> None:
@@ -105,28 +92,6 @@ def test_the_latest_texts_are_in_memory_once_the_opening_is_finished(
     Namespace.finish_opening(namespace)
     kept = namespace.recent([chunk_id(turn.id) for turn in (*turns, later)])
     assert list(kept) == [chunk_id(turn.id) for turn in (*turns[-4:], later)]
-
-
-def test_what_is_indexed_before_its_times_are_read_ends_as_if_they_had_been(
-    scene: Scene, opened: Callable[[], Namespace]
-) -> None:
-    scene.talk(12)
-    scene.namespace.reseal()
-    scene.talk(6, start=12)
-    namespace = opened()
-    (old, new) = (scene.namespace.searcher, namespace.searcher)
-    last = [chunk_id(scene.store.last_id() - n) for n in range(6)]
-
-    def about(searcher: object) -> list[float]:
-        return [
-            searcher.table.about[0][searcher.table.find(id_)]  # type: ignore[attr-defined]
-            for id_ in last
-        ]
-
-    assert str(about(new)) != str(about(old))
-    namespace.read_times()
-    assert str(about(new)) == str(about(old))
-    check_alike(namespace, scene.namespace)
 
 
 def test_local_only_marks_of_a_sealed_index_are_those_in_the_store(

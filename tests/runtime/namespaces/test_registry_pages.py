@@ -1,11 +1,8 @@
-import threading
 from concurrent.futures import Future
-from pathlib import Path
 
 import pytest
 from loguru import logger
 
-from slowcat_memory.pages import mapped_mb, resident_mb
 from slowcat_memory.runtime.namespaces.registry import PageCache
 
 
@@ -49,15 +46,3 @@ def test_page_cache_warns_once_of_a_process_above_the_limit(limit, warned):
     finally:
         logger.remove(sink)
     assert len([line for line in lines if "memory.warn_mb" in line]) == warned
-
-
-def test_the_memory_of_this_process_is_known():
-    assert resident_mb() > mapped_mb() > 0 or not Path("/proc/self/statm").exists()
-
-
-def test_page_cache_trims_once_after_a_while_without_recalls():
-    told = threading.Event()
-    cache = PageCache(1, 0.01, [], lambda work: told.set() or Future())
-    cache.recalled()
-    assert told.wait(30)
-    cache.stop()

@@ -80,25 +80,6 @@ def test_sealing_a_build_that_dies_leaves_the_old_index_and_nothing_else(
     assert scene.namespace.searcher.sealed_count == 30
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_sealing_next_to_nothing_can_be_sealed(scene: Scene, count: int) -> None:
-    scene.talk(count)
-    scene.namespace.reseal()
-    loaded = scene.load()
-    assert loaded.searcher.sealed_count == len(loaded.searcher) == count
-    check_alike(scene.namespace, loaded)
-    scene.talk(2, start=count)
-    check_alike(scene.namespace, scene.load(), from_scratch(scene))
-
-
-def test_sealing_a_stopped_namespace_builds_no_more(scene: Scene) -> None:
-    scene.talk(3)
-    scene.namespace.stop()
-    with pytest.raises(IndexDamagedError, match="stopped"):
-        scene.namespace.reseal()
-    assert list(scene.root.iterdir()) == []
-
-
 # ------------------------------------------------------------------- other formats
 
 

@@ -6,10 +6,9 @@ from unittest.mock import Mock
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.recall.choosing import Recall, ended
-from slowcat_memory.runtime.recall.query import LeftOutReason, RecallOptions, RetrievalOptions
+from slowcat_memory.runtime.recall.query import RetrievalOptions
 from tests.support.recall_without_store import NOW, Mind, memory, query
 
 LISBON = memory("chunk/1", "I live in Lisbon by the river", days=60)
@@ -29,30 +28,11 @@ def test_what_holds_stands_before_what_is_over_and_that_has_its_end() -> None:
     assert found[1].memory.valid_to == OVER.until and found[0].memory.valid_to is None
 
 
-def test_what_holds_is_not_repeated_where_the_llm_reads_it_already() -> None:
-    asked = query("do I live in Lisbon", keep_share=0.9, exclude=frozenset({"chunk/2"}))
-    found = moved().run(asked).hits
-    assert [hit.memory.id for hit in found] == ["chunk/1"]
-    assert found[0].memory.valid_to == OVER.until
-
-
 def test_only_the_part_of_a_turn_that_is_over_is_marked_as_over() -> None:
     both = memory("chunk/1", "I live in Lisbon and my dog Max loves the beach so much")
     marked = ended(both, [OVER])
     assert marked.valid_to is None and marked.facets["over"] == "I live in Lisbon"
     assert ended(LISBON, []) is LISBON
-
-
-def test_what_is_left_beside_a_visible_answer_must_answer_itself() -> None:
-    answer, junk = "My dog is called Max", "Good luck with the dog show tomorrow then"
-    options = RecallOptions(floor=0.4, keep_share=0.0)
-    mind = Mind(memory("dog", answer), memory("junk", junk), recalling=options)
-    assert mind.ids("my dog is called max")[0] == "dog"
-    found = mind.run(query("my dog is called max", exclude_words=frozenset({fingerprint(answer)})))
-    assert found.hits == []
-    assert found.trace
-    (left,) = found.trace.left_out(set(), set(), 1)
-    assert (left.memory, left.reason) == ("dog", LeftOutReason.ALREADY_VISIBLE)
 
 
 def test_a_later_change_of_what_is_asked_stands_beside_and_the_older_is_marked() -> None:
@@ -62,21 +42,6 @@ def test_a_later_change_of_what_is_asked_stands_beside_and_the_older_is_marked()
     text = "on which day come the movers with the lorries on the sixteenth"
     found = {hit.memory.id: hit.memory for hit in mind.run(query(text, keep_share=0.95)).hits}
     assert found["old"].facets == {"earlier": "yes"} and found["new"].facets == {}
-
-
-def test_earlier_questions_answer_a_query_about_them_alone() -> None:
-    mind = Mind(
-        memory("q", "What is my dog called?"), memory("dog", "I named our puppy Max yesterday")
-    )
-    assert "q" not in mind.ids("What is my dog called?")
-    assert "q" in mind.ids("what did I ask about my dog", keep_share=0.0)
-
-
-def test_a_question_that_has_an_answer_is_not_silenced_by_the_floor() -> None:
-    text = "What is my dog called?"
-    mind = Mind(recalling=RecallOptions(floor=1.0, keep_share=0.0))
-    assert mind.run(query(text)).hits == []
-    assert mind.run(query(text, need=judge(text))).hits[0].memory.id == "dog"
 
 
 def test_the_name_of_what_was_never_mentioned_is_not_that_of_something_else() -> None:

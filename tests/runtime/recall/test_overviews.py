@@ -58,13 +58,6 @@ def test_overviews_what_is_excluded_stays_away_and_other_scopes_have_nothing(eng
     assert not engine.search(text, "ben", 10).hits
 
 
-def test_overviews_a_sentence_is_in_the_block_once(engine):
-    found = engine.search("what did we talk about last week?", "anna", 10).hits
-    told = [part for hit in found for part in hit.memory.text.split(". ")]
-    said = [part.rpartition(": ")[2].strip(" .") for part in told]
-    assert len(set(said)) == len(said)
-
-
 def test_overviews_a_late_question_has_its_summary_and_is_not_denied(engine):
     retrieval, namespace = engine.wiring.retrieval, engine.wiring.namespaces.get("anna")
     text = "what did we talk about last week?"

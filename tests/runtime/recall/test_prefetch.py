@@ -5,20 +5,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
 
-import numpy as np
-import pytest
-
 from slowcat_memory.runtime.recall.choosing import Recall
-from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch, overlap
+from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
-SAID = (
-    "My dog is called Max",
-    "We flew to Lisbon in May",
-    "My brother Moritz brews beer",
-    "I drink green tea every morning",
-)
 ASKED = "what is my dog called"
 
 
@@ -88,53 +79,6 @@ def test_prefetch_too_few_words_begin_nothing_unless_they_are_all() -> None:
     assert ear.texts == ["what is my", "stop it"]
 
 
-def test_prefetch_a_script_without_spaces_has_words_all_the_same() -> None:
-    ear = Ear()
-    ear.prefetch.hear("我的")
-    assert ear.texts == []
-    ear.prefetch.hear("我的狗叫什么名字")
-    assert ear.texts == ["我的狗叫什么名字"]
-
-
-@pytest.mark.parametrize("step_ms", [10, 49, 75, 150, 300])
-def test_prefetch_interims_begin_a_recall_no_more_often_than_they_may(step_ms: int) -> None:
-    ear, words = Ear(), [f"word{n}" for n in range(3, 60)]
-    for count in range(3, len(words)):
-        ear.prefetch.hear(" ".join(words[:count]))
-        ear.time.advance(step_ms / 1e3)
-    ear.time.advance(0.15)
-    times = [at for at, _ in ear.begun]
-    assert min(np.diff(times)) >= 0.15 - 1e-6
-    assert ear.texts[-1] == " ".join(words[:-1])  # the latest is not lost to the throttle
-    assert len(times) >= 0.9 * 54 * min(1, step_ms / 150)
-
-
-def test_prefetch_a_transcript_that_stays_waits_for_nobody() -> None:
-    ear = Ear()
-    ear.prefetch.hear("what is my")
-    ear.prefetch.hear("what is my dog")
-    ear.prefetch.hear("What is my dog called?", whole=True)
-    ear.time.advance(1)
-    assert ear.texts == ["what is my", "What is my dog called?"]
-
-
-def test_prefetch_the_same_words_begin_nothing_again() -> None:
-    ear = Ear()
-    ear.prefetch.hear(ASKED)
-    ear.time.advance(1)
-    ear.prefetch.hear("What is my dog called?", whole=True)
-    assert ear.texts == [ASKED] and not ear.attempts[0].recalls[0].abandoned
-
-
-def test_prefetch_words_that_are_taken_back_begin_nothing_later() -> None:
-    ear = Ear()
-    ear.prefetch.hear(ASKED)
-    ear.prefetch.hear(f"{ASKED} again")
-    ear.prefetch.hear(ASKED)
-    ear.time.advance(1)
-    assert ear.texts == [ASKED]
-
-
 def test_prefetch_a_newer_recall_stops_the_one_before() -> None:
     ear = Ear()
     ear.prefetch.hear("what is my dog")
@@ -162,17 +106,3 @@ def test_prefetch_a_turn_that_never_comes_is_dropped() -> None:
     assert not ear.attempts[0].recalls[0].abandoned
     ear.time.advance(1)
     assert ear.attempts[0].recalls[0].abandoned and ear.prefetch.take() is None
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "share"),
-    [
-        ("what is my dog called", "What is my DOG called?!", 1.0),
-        ("what is my dog called", "what is my dog called again now", 5 / 7),
-        ("a b c d", "a b c x", 0.75),
-        ("", "", 0.0),
-        ("dog", "", 0.0),
-    ],
-)
-def test_overlap(one: str, other: str, share: float) -> None:
-    assert overlap(one, other) == overlap(other, one) == pytest.approx(share)

@@ -5,7 +5,6 @@ import gc
 import threading
 import types
 from collections.abc import Iterator
-from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.runtime.recall.prefetch import KEEP_S, Prefetch
+from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
@@ -157,15 +156,6 @@ def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene: Scene) -> N
     assert scene.counts() == {"redone": 1}
 
 
-def test_prefetch_in_a_turn_recall_without_anything_ahead_a_turn_is_as_ever(scene: Scene) -> None:
-    async def scenario() -> None:
-        found = await scene.recall(ASKED, scene.engine.prefetch(scene.ask))
-        assert texts(found)[0] == SAID[0]
-
-    asyncio.run(scenario())
-    assert scene.counts() == {}
-
-
 def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(
     scene: Scene,
 ) -> None:
@@ -183,19 +173,6 @@ def first(scene: Scene) -> int:
     scene.engine.store.flush(None)
     with scene.engine.store.snapshot() as snapshot:
         return next(turn.id for turn in snapshot.turns("anna") if turn.text == SAID[0])
-
-
-def test_prefetch_in_a_turn_recall_what_is_noted_or_pinned_between_the_two_counts(
-    scene: Scene,
-) -> None:
-    async def scenario() -> None:
-        ahead = scene.heard(ASKED)
-        note = "My dog is called Rex now"
-        await asyncio.to_thread(scene.engine.remember, note, "anna")
-        assert note in texts(await scene.recall(ASKED, ahead))
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"vector": 1}
 
 
 def test_prefetch_in_a_turn_recall_what_is_said_between_the_two_does_not_count(
@@ -248,94 +225,6 @@ def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_lea
 
     asyncio.run(scenario())
     assert scene.counts() == {"stood": 1, "redone": 1}
-
-
-def test_prefetch_in_a_turn_recall_words_heard_long_ago_are_asked_anew(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.heard(ASKED)
-        scene.clock.advance(KEEP_S)
-        await scene.recall(ASKED, ahead)
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"vector": 1}
-
-
-def test_prefetch_in_a_turn_recall_a_recall_under_way_is_waited_for(scene: Scene) -> None:
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        scene.embedder.gate.clear()
-        ahead.hear(ASKED)
-        await asyncio.to_thread(scene.embedder.reached.wait, 20)
-        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        scene.embedder.gate.set()
-        found = await waiting
-        assert found.stage == "full" and texts(found)[0] == SAID[0]
-        assert scene.embedder.asked == [ASKED]
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"stood": 1}
-
-
-def test_prefetch_in_a_turn_recall_a_recall_that_waits_behind_another_is_not_waited_for(
-    scene: Scene,
-) -> None:
-    async def scenario() -> None:
-        ahead = scene.engine.prefetch(scene.ask)
-        stuck = threading.Event()
-        scene.engine.wiring.indexer.ahead.submit(stuck.wait, 20)
-        ahead.hear(ASKED)
-        found = await scene.recall(ASKED, ahead)
-        assert found.stage == "full" and texts(found)[0] == SAID[0]
-        stuck.set()
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"redone": 1}
-
-
-class Waking:
-    """An idle worker whose thread takes a while to wake up."""
-
-    is_idle = True
-
-    def __init__(self) -> None:
-        self.wakes = threading.Event()
-
-    def submit(self, work, *arguments) -> Future:
-        made: Future = Future()
-
-        def run() -> None:
-            assert self.wakes.wait(30)
-            made.set_running_or_notify_cancel()
-            made.set_result(work(*arguments))
-
-        threading.Thread(target=run, daemon=True, name="slowcat-ahead").start()
-        return made
-
-    def shutdown(self, **_) -> None:
-        """Nothing is queued."""
-
-
-def test_prefetch_in_a_turn_recall_a_recall_that_has_just_begun_is_not_done_twice(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As after the only transcript of a segmented recogniser: the turn comes at the same moment."""
-
-    async def scenario() -> None:
-        worker = Waking()
-        monkeypatch.setattr(scene.engine.wiring.indexer, "ahead", worker)
-        ahead = scene.engine.prefetch(scene.ask)
-        ahead.hear(ASKED, whole=True)
-        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
-        await asyncio.sleep(0)
-        worker.wakes.set()
-        found = await waiting
-        assert found.stage == "full" and texts(found)[0] == SAID[0]
-        assert scene.embedder.asked == [ASKED]
-
-    asyncio.run(scenario())
-    assert scene.counts() == {"stood": 1}
 
 
 def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(

@@ -15,7 +15,6 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
 from slowcat_memory.runtime.recall.query import (
     MOST_IN_ROW,
-    LeftOutReason,
     RankingTrace,
     asked_text,
     dialogue_before,
@@ -60,25 +59,6 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
     told = why_of(engine, asked.id)
     assert told
     return told[0]
-
-
-def test_query_ledger_entry_every_candidate_is_told_with_its_scores_and_its_verdict(
-    engine: MemoryEngine,
-) -> None:
-    texts = [f"Max barks at number{n}" for n in range(4)]
-    ids = [turn(engine, text).id for text in (*texts, "The long road home from the sea")]
-    engine.flush(indexed=True)
-    row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
-    assert row.stage == "full" and row.candidates == 4 and "wait" not in row.timings
-    assert chunk_id(ids[0]) in row.visible
-    assert len(row.offers) == 2 and len(row.left_out) == 2
-    strong, weak = row.left_out
-    assert (strong.reason, weak.reason) == (LeftOutReason.BEYOND_LIMIT, LeftOutReason.BELOW_FLOOR)
-    assert strong.score > weak.score
-    told = {one.memory for one in row.told}
-    assert told == {chunk_id(n) for n in ids[1:]}
-    for one in row.told:
-        assert 0 < one.probability <= 1 and {"window", "dense", "tokens"} <= set(one.views)
 
 
 def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:

@@ -1,10 +1,8 @@
 """Why a memory was left out, from the recall that left it out."""
 
-import pytest
-
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime.recall.query import LeftOutReason, Recollection
-from tests.support.recall_without_store import EMBEDDER, Mind, memory, query
+from tests.support.recall_without_store import Mind, memory, query
 
 
 def reasons(found: Recollection, offered: int | None = None, most: int = 20) -> dict[str, str]:
@@ -24,16 +22,6 @@ def test_scoring_trace_left_out_the_floor_keeps_out_all_but_what_is_pinned() -> 
     assert told == {"dog": LeftOutReason.BELOW_FLOOR}
     low = ask(mind, "what is my dog called", floor=1.0, keep_share=1.0)
     assert reasons(low)["dog"] == LeftOutReason.BELOW_FLOOR
-
-
-def test_scoring_trace_left_out_the_share_keeps_out_the_weak() -> None:
-    mind = Mind(
-        memory("dog", "My dog is called Max"), memory("walk", "a dog was there on the walk")
-    )
-    assert reasons(ask(mind, "what is my dog called", keep_share=0.9)) == {
-        "walk": LeftOutReason.BELOW_SHARE
-    }
-    assert reasons(ask(mind, "what is my dog called", keep_share=0.05)) == {}
 
 
 def test_scoring_trace_left_out_what_stands_in_the_context_is_told_apart_by_id_and_by_words() -> (
@@ -56,37 +44,16 @@ def test_scoring_trace_visible_has_what_the_llm_reads_and_not_what_is_withheld_f
     assert list(found.trace.candidates.ids) == ["dog", "trip"] and list(reasons(found)) == []
 
 
-def test_scoring_trace_left_out_a_near_duplicate_is_left_out_for_the_better_one() -> None:
-    mind = Mind(memory("1", "My dog is called Max"), memory("2", "my dog is called MAX!"))
-    found = ask(mind, "dog Max")
-    left = ({"1", "2"} - {found.hits[0].memory.id}).pop()
-    assert reasons(found) == {left: LeftOutReason.DUPLICATE}
-
-
 def test_scoring_trace_left_out_beyond_as_many_as_may_be_offered() -> None:
     mind = Mind(*(memory(str(n), f"Max barks at number{n}") for n in range(6)))
     told = reasons(ask(mind, "Max barks", k=4))
     assert len(told) == 2 and set(told.values()) == {LeftOutReason.BEYOND_LIMIT}
 
 
-def test_scoring_trace_left_out_where_none_may_be_offered() -> None:
-    assert set(reasons(ask(Mind(), "my dog", k=0)).values()) == {LeftOutReason.BEYOND_LIMIT}
-
-
 def test_scoring_trace_left_out_a_hit_for_which_the_block_has_no_room() -> None:
     mind = Mind(*(memory(str(n), f"Max barks at number{n}") for n in range(3)))
     told = reasons(ask(mind, "Max barks"), offered=1)
     assert set(told.values()) == {LeftOutReason.NO_BUDGET} and len(told) == 2
-
-
-def test_scoring_trace_left_out_what_is_gone_and_what_somebody_else_left_out() -> None:
-    mind = Mind()
-    del mind.memories["dog"]
-    found = ask(mind, "my dog drinks tea in Lisbon")
-    assert reasons(found)["dog"] == LeftOutReason.DELETED
-    assert found.trace is not None
-    found.trace.reasons[list(found.trace.candidates.ids).index("tea")] = "because"
-    assert reasons(found, offered=0)["tea"] == "because"
 
 
 def test_scoring_trace_left_out_the_best_come_first_with_their_scores_and_no_more_than_asked_for() -> (
@@ -99,15 +66,3 @@ def test_scoring_trace_left_out_the_best_come_first_with_their_scores_and_no_mor
     assert len(told) == 3 and [t.score for t in told] == sorted(t.score for t in told)[::-1]
     best = {hit.memory.id: hit for hit in found.hits}[told[0].memory]
     assert told[0].views == best.views and told[0].probability == best.probability
-
-
-@pytest.mark.parametrize("embed", [None, EMBEDDER.encode_query])
-def test_scoring_trace_settle_returns_a_trace_too(embed: object) -> None:
-    mind = Mind(embed=embed)  # type: ignore[arg-type]
-    found = mind.pipeline.settle(mind.begin(query("what is my dog called", floor=0.999)))
-    assert found.stage == "tail" and reasons(found) == {"dog": LeftOutReason.BELOW_FLOOR}
-
-
-def test_recollection_of_nothing_has_no_trace() -> None:
-    assert Recollection().trace is None
-    assert reasons(ask(Mind(vectors=False), "unheard of words")) == {}

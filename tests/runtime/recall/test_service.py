@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
+from slowcat_memory.core.ranking.score import RankOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Turn
@@ -131,43 +130,6 @@ def test_retrieval_whom_and_when_count_sealed_and_loaded_anew(
     check(again.wiring.retrieval_of(LOUD))
     alike(fresh, answers(again))
     again.close()
-
-
-def test_retrieval_the_stage_is_full_with_vectors(
-    engine: MemoryEngine, embedder: HashEmbedder | None
-) -> None:
-    found = engine.wiring.retrieval_of(LOUD).search(asked("who brews beer"))
-    assert found.stage == ("full" if embedder else "lexical")
-    assert found.hits[0].memory.text == TALK[4][2]
-    views = set(found.hits[0].views)
-    assert ("tokens" in views) == bool(embedder and embedder.token_key)
-    assert ("tokens" in found.timings) == bool(embedder and embedder.token_key)
-    none = replace(LOUD, fuse=FuseOptions(rerank=0))
-    assert (
-        "tokens"
-        not in engine.wiring.retrieval_of(none).search(asked("who brews beer")).hits[0].views
-    )
-
-
-def test_retrieval_a_query_embedded_ahead_finds_the_same(
-    engine: MemoryEngine, embedder: HashEmbedder | None
-) -> None:
-    retrieval = engine.wiring.retrieval_of(LOUD)
-    for text in QUESTIONS:
-        recalls = retrieval._recalls(asked(text), [asked(text).scope])
-        retrieval._run_each(recalls)
-        ahead = recalls[0].encoded
-        assert (ahead is None) == (embedder is None)
-        now, then = retrieval.search(asked(text)), retrieval.search(asked(text, vector=ahead))
-        assert now.hits == then.hits
-
-
-def test_retrieval_a_turn_that_waits_gets_the_same_and_is_counted(engine: MemoryEngine) -> None:
-    retrieval = engine.wiring.retrieval_of(LOUD)
-    found = asyncio.run(retrieval.recall(asked("who brews beer")))
-    assert found.hits == retrieval.search(asked("who brews beer")).hits
-    assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
-    assert {"gate", "parse", "lexical", "dense", "fuse", "fetch"} <= set(found.timings)
 
 
 def test_retrieval_what_is_no_scope_is_refused(engine: MemoryEngine) -> None:

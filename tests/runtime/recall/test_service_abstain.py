@@ -1,5 +1,4 @@
 import asyncio
-import math
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -7,20 +6,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.recall_gate import GateOptions, Need
+from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.offering import AnswerEvidence
-from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import (
-    RecallOptions,
     Recollection,
-    RetrievalOptions,
     abstain,
-    need_of,
 )
 from slowcat_memory.testing import FixedClock, memory_config
-from tests.support.recall_without_store import EMBEDDER, NOW, SAID, Mind, memory, query
+from tests.support.recall_without_store import NOW, Mind, memory
 from tests.support.rows import each_row
 
 NOTHING = AnswerEvidence(coverage=0, max_similarity=0, unseen_names=1, memories=500)
@@ -33,14 +28,6 @@ ASKS = Need(query="what's my dog called", asks=True, asks_memory=True)
 
 
 # ------------------------------------------------------------------- by itself
-
-
-def test_need_of_looks_up_everything_when_the_gate_is_off() -> None:
-    assert need_of("okay, thanks", RetrievalOptions()).query == ""
-    off = RetrievalOptions(gate=GateOptions(enabled=False))
-    assert need_of("okay, thanks", off).query == "okay, thanks"
-    hello = need_of("hi, did I tell you?", off)
-    assert hello.query == "hi, did I tell you?" and hello.asks_memory
 
 
 @each_row(
@@ -68,53 +55,6 @@ def test_abstain_says_unknown_of_what_asks_for_a_memory(
 
 
 # ------------------------------------------------------------------- in a recall
-
-
-@pytest.mark.parametrize("others", [0, 30])
-def test_service_abstain_what_the_llm_sees_is_judged_without_a_second_search(
-    monkeypatch: pytest.MonkeyPatch, others: int
-) -> None:
-    said = (*SAID, *(memory(f"other{n}", f"my dog saw number{n}") for n in range(others)))
-    tokens = EMBEDDER.encode_tokens([one.text for one in said]).tokens
-    mind = Mind(
-        *said,
-        embed=EMBEDDER.encode_query_tokens,
-        tokens=dict(zip((one.id for one in said), tokens, strict=True)),
-        recalling=RecallOptions(floor=0, keep_share=0, unknown_below=1.0),
-    )
-    text = "what is my dog called, is it Max"
-    whole = mind.run(query(text)).evidence
-    searched, candidates = list[object](), mind.searcher.candidates
-
-    def watched(*how: object, **more: object) -> object:
-        searched.append(how)
-        return candidates(*how, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(mind.searcher, "candidates", watched)
-    mind.store.fetched.clear()
-    hidden = query(text, exclude=frozenset({"dog"}), need=Need(query=text, asks=True))
-    assert mind.run(hidden).evidence == whole
-    assert len(searched) == 1 and "dog" in mind.store.fetched
-    assert len(mind.store.fetched) == len(set(mind.store.fetched))  # each one's tokens once
-
-
-def test_service_abstain_evidence_has_a_similarity_when_all_have_tokens() -> None:
-    tokens = {m.id: quantise(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
-    mind = Mind(tokens=tokens, embed=EMBEDDER.encode_query_tokens)
-    asked = query("is my dog called Max")
-    evidence = mind.run(asked).evidence
-    assert evidence and evidence.max_similarity > 0.6
-    del mind.store.vectors["tea"]
-    evidence = mind.run(asked).evidence
-    assert evidence and math.isnan(evidence.max_similarity)
-
-
-def test_service_abstain_evidence_counts_names_never_said() -> None:
-    mind = Mind()
-    strange = mind.run(query("Where does Konstantin live?")).evidence
-    known = mind.run(query("Where did Max sleep?")).evidence
-    assert strange and known and strange.unseen_names == 1.0 and known.unseen_names == 0.0
-    assert mind.run(query("when did Anna go to Lisbon")).names_speaker
 
 
 def test_service_abstain_choose_what_is_over_or_superseded_is_not_offered_by_any_view() -> None:
@@ -217,15 +157,3 @@ def test_service_abstain_session_context_what_is_over_leaves_the_head(engine: Me
     engine.store.apply("person", WriteBatch(memories=(over,))).wait(None)
     engine.wiring.indexer.put(over)
     assert "diet" not in engine.session_context("anna")
-
-
-def test_service_abstain_searcher_knows_a_word_as_long_as_a_memory_holds_it(
-    engine: MemoryEngine,
-) -> None:
-    searcher = engine.wiring.namespaces.get("anna").searcher
-    assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
-    assert not searcher.knows("Konstantin")
-    engine.upkeep.seal("anna")
-    searcher = engine.wiring.namespaces.get("anna").searcher
-    assert searcher.knows("Max") and searcher.remove("chunk/1")
-    assert not searcher.knows("Max")

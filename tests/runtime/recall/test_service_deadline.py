@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.runtime.recall.service import ended_within
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
@@ -141,10 +139,6 @@ def recall(engine: MemoryEngine) -> tuple[str, set[str]]:
     return found.stage, {hit.memory.text for hit in found.hits}
 
 
-def test_service_deadline_deadline_in_time_everything_counts(engine: MemoryEngine) -> None:
-    assert recall(engine) == ("full", {OLD, LATE})
-
-
 def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(
     engine: MemoryEngine, embedder: Slow
 ) -> None:
@@ -194,40 +188,3 @@ def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_i
         assert recall(engine) == ("none", set())
     engine.flush(indexed=True)
     assert recall(engine) == ("full", {OLD, LATE})
-
-
-def test_service_deadline_deadline_a_deadline_without_a_moment_still_ends(
-    engine: MemoryEngine, tmp_path: Path
-) -> None:
-    """Nothing is waited for, and nothing is raised, whatever is stuck."""
-    config = memory_config(tmp_path / "other", recall={"deadline_ms": 0.0, "settle_ms": 0.0})
-    hasty = MemoryEngine(config)
-    try:
-        hasty.prepare("anna")
-        with stuck_worker(hasty), stuck_index(hasty):
-            found = asyncio.run(hasty.recall(ASKED, "anna"))
-        assert (found.hits, found.stage) == ([], "none")
-    finally:
-        hasty.close()
-
-
-def test_waiting_ended_within_what_ends_in_time_is_known_at_once() -> None:
-    async def scenario() -> bool:
-        future: Future[int] = Future()
-        threading.Thread(target=future.set_result, args=(1,)).start()
-        return await ended_within(future, STUCK_S * 1e3)
-
-    assert asyncio.run(asyncio.wait_for(scenario(), STUCK_S / 2))
-
-
-def test_waiting_ended_within_what_does_not_end_is_left_alone() -> None:
-    future: Future[int] = Future()
-    assert not asyncio.run(ended_within(future, 1.0))
-    assert not future.cancelled()
-    future.set_result(1)  # the loop it was to wake is closed: nothing is raised
-
-
-def test_waiting_ended_within_an_exception_is_an_end() -> None:
-    future: Future[int] = Future()
-    future.set_exception(ValueError())
-    assert asyncio.run(ended_within(future, 0.0))

@@ -1,7 +1,6 @@
 """Recall over several namespaces at once: one deadline, one list, each index its own."""
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,11 +67,6 @@ def test_service_union_union_what_is_excluded_is_excluded_everywhere(engine: Mem
     assert not any("key" in text for text in texts(retrieval(engine).search(asked(exclude=gone))))
 
 
-def test_service_union_union_one_scope_named_twice_is_read_once(engine: MemoryEngine) -> None:
-    found = retrieval(engine).search(asked(also=("anna", "anna")))
-    assert len(found.hits) == len(SAID["anna"])
-
-
 def test_service_union_union_guests_are_read_nothing_of_theirs(engine: MemoryEngine) -> None:
     assert texts(retrieval(engine).search(asked(scope="guest", also=()))) == set()
     assert texts(asyncio.run(retrieval(engine).recall(asked(scope="guest", also=())))) == set()
@@ -95,12 +89,3 @@ def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_oth
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
     engine.flush(indexed=True)
     assert "home" in engine.wiring.namespaces
-
-
-def test_service_union_union_what_is_late_gives_the_words_of_both(engine: MemoryEngine) -> None:
-    slow, done = retrieval(engine, deadline_ms=1.0), threading.Event()
-    run = slow._pipeline.run
-    slow._pipeline.run = lambda *how, **more: (done.wait(30), run(*how, **more))[1]  # type: ignore[method-assign]
-    found = asyncio.run(slow.recall(asked()))
-    done.set()
-    assert found.stage == "tail" and {*SAID["anna"][:1], *SAID["home"][:1]} <= texts(found)

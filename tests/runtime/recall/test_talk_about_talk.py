@@ -63,16 +63,6 @@ def test_a_question_asked_every_day_for_a_month_has_the_same_answer_every_day(
     assert lines[0] == lines[1] == "Anna: We bought the scooter in Perugia."
 
 
-def test_questions_about_one_thing_do_not_hide_another(house: House) -> None:
-    house.talk(*[("What is my cat called?", "Your cat is called Mimi.")] * 6)
-    assert "Clara" in house.block("What is my sister called?")
-
-
-def test_earlier_questions_are_found_when_they_are_asked_for(house: House) -> None:
-    house.talk((ASKED, "In Perugia."))
-    assert ASKED in house.block("What did I ask you about the scooter?")
-
-
 def test_an_old_home_is_never_offered_as_the_current_one(house: House) -> None:
     house.talk("I live in Lisbon.")
     house.talk("I live in Porto now.")

@@ -1,6 +1,5 @@
 """While somebody speaks, what their turn needs is kept warm, cheaply; else nothing runs."""
 
-import asyncio
 import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -8,21 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.prefetch import (
-    EVERY_S,
     LOST_S,
-    SETTLE_S,
     SHARE,
-    Prefetch,
     Warmup,
 )
-from slowcat_memory.runtime.recall.query import PrefetchOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SAID = ("My dog is called Max", "We flew to Lisbon in May")
@@ -86,11 +80,6 @@ def test_warmup_nothing_runs_while_nobody_speaks(rig: Rig) -> None:
     assert rig.during(1000) == 0
 
 
-def test_warmup_the_first_sound_warms_at_once(rig: Rig) -> None:
-    rig.warmup.speaks()
-    assert rig.at == [100.0] and rig.warmup.is_active
-
-
 @pytest.mark.parametrize("cost_s", [0.0005, 0.002, 0.006, 0.05])
 def test_warmup_it_takes_two_percent_of_a_core_at_most(rig: Rig, cost_s: float) -> None:
     rig.cost_s = cost_s
@@ -105,49 +94,11 @@ def test_warmup_it_takes_two_percent_of_a_core_at_most(rig: Rig, cost_s: float) 
         assert count * cost_s > 0.8 * SHARE * 5 * LOST_S / 2, "it warms less than it may"
 
 
-def test_warmup_a_slow_one_is_not_begun_again_before_it_has_ended(rig: Rig) -> None:
-    rig.ends = False
-    rig.warmup.speaks()
-    assert rig.during(10) == 0
-
-
-def test_warmup_silence_warms_once_more_at_once(rig: Rig) -> None:
-    rig.warmup.speaks()
-    rig.during(EVERY_S / 2)
-    rig.warmup.falls_silent()
-    assert rig.at == [100.0, 100.0 + EVERY_S / 2]
-
-
-def test_warmup_it_goes_on_while_the_recogniser_works_and_ends_if_no_turn_comes(rig: Rig) -> None:
-    rig.warmup.speaks()
-    rig.during(1)
-    rig.warmup.falls_silent()
-    assert rig.during(SETTLE_S / 2) > 3
-    rig.during(SETTLE_S)
-    assert rig.during(1000) == 0 and not rig.warmup.is_active
-
-
-def test_warmup_a_voice_whose_end_was_lost_is_not_warmed_for_ever(rig: Rig) -> None:
-    rig.warmup.speaks()
-    rig.during(LOST_S + 1)
-    assert rig.during(1000) == 0
-
-
 def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(rig: Rig) -> None:
     rig.warmup.speaks()
     rig.warmup.stop()
     rig.warmup.falls_silent()
     assert rig.during(1000) == 0 and len(rig.at) == 1
-
-
-def test_warmup_a_recall_on_an_interim_transcript_warms_enough(rig: Rig) -> None:
-    rig.warmup.speaks()
-    rig.during(1)
-    count = len(rig.at)
-    for _ in range(20):
-        rig.warmup.warmed()
-        rig.time.pass_(EVERY_S * 0.9)
-    assert len(rig.at) == count
 
 
 def test_warmup_an_error_ends_it_and_reaches_nobody(rig: Rig) -> None:
@@ -157,14 +108,6 @@ def test_warmup_an_error_ends_it_and_reaches_nobody(rig: Rig) -> None:
     warmup = Warmup(fails, rig.time)  # type: ignore[arg-type]
     warmup.speaks()
     assert not warmup.is_active
-
-
-def test_warmup_the_turn_takes_its_recall_and_stops_the_warm_up() -> None:
-    rig = Rig()
-    prefetch = Prefetch(lambda text: None, PrefetchOptions(), rig.time, rig.touch)  # type: ignore[arg-type]
-    prefetch.warmup.speaks()
-    assert prefetch.take() is None
-    assert not prefetch.warmup.is_active
 
 
 # ---------------------------------------------------------------- in an engine
@@ -221,25 +164,6 @@ def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
     assert asked == [SAID[1]]
 
 
-def test_warmup_touch_stops_when_a_recall_begins(engine: MemoryEngine) -> None:
-    retrieval = engine.wiring.retrieval
-    retrieval.touch(build_query(engine.clock, "", "anna"))
-    (touching,) = retrieval._touching
-    asyncio.run(engine.recall("what is my dog called", "anna"))
-    assert touching.abandoned
-
-
 def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:
     assert engine.wiring.retrieval.touch(build_query(engine.clock, "", "ben")) is None
     assert "ben" not in engine.wiring.namespaces
-
-
-def test_warmup_touch_indexes_the_turn_before_while_somebody_speaks(engine: MemoryEngine) -> None:
-    at = engine.clock()
-    turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I sold it", at=at)
-    id_ = chunk_id(engine.append(turn).event.id)
-    namespace = engine.wiring.namespaces.get("anna")
-    assert id_ not in namespace.searcher  # held back for its own recall
-    touched(engine)
-    engine.wiring.indexer.talk.submit(lambda: None).result(30)
-    assert id_ in namespace.searcher

@@ -2,16 +2,13 @@
 
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from slowcat_memory.core.proactive.policy import PASSED, USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ConfigError, StoreError
+from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Memory, WriteBatch
-from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing import HashEmbedder, memory_config
 from tests.support.icebreaker_home import HOUR, Home
 
 GARDEN, INTERVIEW, CAKE = (
@@ -53,26 +50,6 @@ def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_unti
     home.clock.advance(14 * 24 * HOUR)
     assert engine.icebreakers.push("anna", GARDEN)
     assert texts(engine) == [GARDEN]
-
-
-@pytest.mark.parametrize(
-    ("text", "how"),
-    [
-        ("  ", {}),
-        (GARDEN, {"priority": 1.1}),
-        (GARDEN, {"priority": float("nan")}),
-        (GARDEN, {"expires": FixedClock()()}),
-    ],
-)
-def test_icebreakers_icebreaker_what_makes_no_sense_is_refused(
-    home: Home, text: str, how: dict
-) -> None:
-    engine = home.open()
-    with pytest.raises(ValueError):
-        engine.icebreakers.push("anna", text, **how)
-    with pytest.raises(ConfigError):
-        engine.icebreakers.push("../anna", GARDEN)
-    assert texts(engine) == []
 
 
 # ------------------------------------------------------------------- one for a session
@@ -137,23 +114,6 @@ def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_ri
     assert GARDEN in engine.session_context("anna")
 
 
-def test_icebreakers_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
-    engine = home.open()
-    for n in range(3):
-        engine.icebreakers.push("anna", f"Ask about thing {n}.")
-    start = threading.Barrier(8)
-
-    def ask(_: int) -> str:
-        start.wait(30)
-        return engine.session_context("anna")
-
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(ask, range(8)))) == 1
-    with engine.store.snapshot() as snapshot:
-        outcomes = sorted(outcome_of(memory) for memory in snapshot.memories("anna"))
-    assert outcomes == [PASSED, PASSED, USED]
-
-
 # ------------------------------------------------------------------- durable, or not at all
 
 
@@ -169,18 +129,6 @@ print(engine.session_context("anna"), flush=True)
 {then}
 """
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-
-
-def test_icebreakers_icebreaker_reading_process_takes_none_and_sees_the_one_that_was_taken(
-    home: Home,
-) -> None:
-    engine = home.open()
-    engine.icebreakers.push("anna", GARDEN)
-    assert elsewhere(home, "", readonly=True).stdout == "\n" and texts(engine) == [GARDEN]
-    told = engine.session_context("anna")
-    beside = elsewhere(home, "engine.icebreakers.push('anna', 'x')", readonly=True)
-    assert GARDEN in told and beside.stdout == f"{told}\n"
-    assert beside.returncode and "StoreError" in beside.stderr
 
 
 def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(

@@ -157,38 +157,6 @@ def test_contextualize_a_session_is_described(house):
     assert chunk(turn).text == GARDEN[0], "the person's words stay as they are"
 
 
-def test_contextualize_words_alone_need_no_vectors(tmp_path):
-    house = House(tmp_path / "store")
-    house.embedder = HashEmbedder()
-    house.contexts._deps = replace(house.contexts._deps, embed=None, space=lambda: "")
-    [id] = house.say("s", GARDEN[0])
-    house.work()
-    assert house.context(id) and house.keys(id)
-    house.store.close()
-
-
-def test_contextualize_fewer_questions_take_the_old_ones_away(house):
-    two = {"turn": 2, "context": "Ada talks.", "questions": ["Who?", "Which oak?"]}
-    house.llm._reply = lambda prompt: {"turns": [two]}
-    [id] = house.say("s", GARDEN[0])
-    house.work()
-    assert id == 2 and house.keys(id) == ["chunk/2?q1", "chunk/2?q2"]
-    house.llm._reply = lambda prompt: {"turns": [{**two, "questions": ["Whose oak?"]}]}
-    house.say("s", "ok thanks", at=AT + timedelta(hours=1))
-    house.work()
-    assert house.keys(id) == ["chunk/2?q1"]
-
-
-def test_contextualize_a_note_is_a_key_of_its_own_kind(house):
-    told = {"turn": 2, "context": "", "questions": [], "notes": ["There is an oak.", "It is old."]}
-    house.llm._reply = lambda prompt: {"turns": [told]}
-    [id] = house.say("s", GARDEN[0])
-    house.work()
-    assert house.keys(id) == ["chunk/2?n1", "chunk/2?n2"]
-    with house.store.snapshot() as snapshot:
-        assert {key.kind for key in snapshot.keys("anna")} == {"note"}
-
-
 # ------------------------------------------------------------------- what is due
 
 
@@ -230,14 +198,6 @@ def test_contextualize_nothing_is_asked_twice(house):
     house.store.flush(None)
     assert house.plan() == [], "the cursor is lost, and the digests tell"
     assert JOB.plan(house.contexts(JOB)) is None
-
-
-def test_contextualize_a_task_that_was_done_meanwhile_asks_nothing(house):
-    house.say("s", *GARDEN[:3])
-    [task] = house.plan()
-    house.step(task)
-    assert asyncio.run(JOB.step(task, house.contexts(JOB))) == WriteBatch()
-    assert len(house.llm.prompts) == 1
 
 
 def test_contextualize_a_resumed_session_asks_about_what_changed(house):

@@ -204,25 +204,6 @@ def test_facts_known_facts_are_shown_and_not_written_again(house: House) -> None
     assert len(house.every()) == 1
 
 
-def test_facts_the_same_log_and_answers_make_the_same_facts(tmp_path: Path) -> None:
-    found = []
-    for name in "one", "two":
-        house = House(tmp_path / name)
-        a = house.say("I live in Lisbon now.", "My dog Max is 3.")
-        b = house.say("I moved to Oslo.", "Max is 4 years old now.")
-        facts = [
-            written(a[0], "Anna lives in Lisbon.", "I live in Lisbon"),
-            written(a[1], "Max is 3 years old.", "My dog Max is 3", subject="Max"),
-            written(b[0], "Anna moved to Oslo.", "I moved to Oslo"),
-            written(b[1], "Max is 4 years old.", "Max is 4 years old", subject="Max"),
-        ]
-        house.think(ScriptedLLM(says(*facts)))
-        assert house.facts() == {"Anna moved to Oslo.", "Max is 4 years old."}
-        found.append(house.every())
-        house.store.close()
-    assert found[0] == found[1] and len(found[0]) == 4
-
-
 # ------------------------------------------------------------------- merging
 
 
@@ -260,14 +241,6 @@ def test_facts_read_in_the_wrong_order_the_later_words_still_win(house: House) -
     house.say("I live in Oslo now.")
     house.think()  # the newest session comes first
     assert house.facts() == {"Anna lives in Oslo."}
-
-
-def test_facts_of_several_that_are_over_none_is_left(house: House) -> None:
-    house.say("I live in Graz.")
-    house.think()
-    house.say("I moved to Vienna last week, I live in Ottakring now.")
-    house.think()
-    assert house.facts() == {"Anna lives in Ottakring."}
 
 
 def test_facts_what_is_said_again_is_proof(house: House) -> None:

@@ -236,16 +236,6 @@ def test_register_what_a_forgotten_turn_had_ended_is_believed_again(house: House
     assert "Oak" not in left and str(T1 + 5 * MONTH) not in left
 
 
-def test_register_a_forgotten_first_mention_leaves_what_others_say(house: House) -> None:
-    first = house.say("My dog Max is three.")
-    house.say("My dog Max is four.", at=T1 + MONTH)
-    house.think()
-    house.store.forget(Forget(turns=(first,)))
-    house.think()
-    assert house.now() == [("Anna", "has_pet", "Max"), ("Max", "age", "four")]
-    assert all(one.valid_from == T1 + MONTH for one in house.rows())
-
-
 def test_register_everything_forgotten_leaves_nothing(house: House) -> None:
     house.say("My dog Max is three. I live in Lisbon.")
     house.think()
@@ -306,25 +296,6 @@ def test_register_keep_how_sure_the_llm_was_and_uncertain_ones_are_left_out(hous
     house.think(by_words((" ", {"entities": named, "facts": []})))
     kept = {one.facets["name"]: one.facets.get("confidence") for one in house.memories("entity/")}
     assert kept["Clara"] == "high" and kept["Rex"] == "medium" and "Bob" not in kept
-
-
-def test_register_nonsense_is_not_taken_down(house: House) -> None:
-    house.say("I live in Lisbon and my dog Max is fine.", "Would I live in Rome? If I could.")
-    house.say("You live in Paris.", speaker="Assistant", role="assistant")
-    bad = [
-        related("Anna", "lives_in", "Madrid", "I live in Lisbon"),  # nobody said Madrid
-        related("Anna", "lives_in", "Lisbon", "I am living in Lisbon"),  # not these words
-        related("Zoe", "lives_in", "Lisbon", "I live in Lisbon"),  # nobody is called Zoe
-        related("Anna", "obey", "", "I live in Lisbon"),
-        related("Anna", "lives_in", "Lisbon", "I live in Lisbon", confidence="low"),
-        related("Anna", "lives_in", "Rome", "Would I live in Rome"),
-        related("Anna", "lives_in", "Paris", "You live in Paris"),
-        related("Anna", "x; drop", "https://evil.example", "I live in Lisbon"),
-    ]
-    house.think(
-        by_words((" ", {"entities": [entity("Zoe"), entity("Xerxes", "pet")], "facts": bad}))
-    )
-    assert house.rows() == [] and "Zoe" not in house.known()
 
 
 def test_register_keep_the_job_contract(tmp_path: Path) -> None:

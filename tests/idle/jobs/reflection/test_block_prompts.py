@@ -94,16 +94,6 @@ def test_a_month_of_daily_talks_asks_for_few_blocks(home: Any) -> None:
     assert not maya.asked("self_perception"), "there was no advice to look back on"
 
 
-def test_an_empty_answer_is_an_answer(home: Any) -> None:
-    maya = home(lines())
-    maya.talk("Maya lives in Munich.")
-    for _ in range(3):
-        maya.clock.advance(7200)
-        maya.think()
-    assert len(maya.asked("human")) == 1
-    assert block_of(maya.engine, "human") == "Maya lives in Munich.", "what rules know stands"
-
-
 def test_what_is_new_stands_in_a_block_before_the_llm_is_asked_again(home: Any) -> None:
     maya = home(lines("Maya has her home in Munich."))
     maya.talk("Maya lives in Munich, her home.")
@@ -130,12 +120,6 @@ def test_a_line_goes_with_the_fact_that_it_was_drawn_from(home: Any) -> None:
     text = block_of(maya.engine, "human")
     assert "Munich" not in text and "Tiger" in text and "Leipzig" in text
     assert len(maya.asked("human")) == 1, "no prompt for that"
-
-
-def test_where_the_llm_has_nothing_to_say_of_itself_no_summary_stands_for_it(home: Any) -> None:
-    maya = home(lines())
-    maya.talk("Maya lives in Munich.")
-    assert block_of(maya.engine, "self_perception") == "" == block_of(maya.engine, "persona")
 
 
 def test_the_latest_plans_are_among_what_the_llm_is_shown(home: Any) -> None:

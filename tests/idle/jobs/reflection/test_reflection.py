@@ -195,26 +195,3 @@ def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(
         task, viewing = (snapshot.memory(SCOPE, f"fact/{n}") for n in (1, 2))
     assert task.valid_to and task.retired_at and task.facets["why"] == "done"
     assert viewing.retired_at and viewing.facets["why"] == "off"
-
-
-def test_reflection_a_far_day_does_not_keep_near_ones_waiting(
-    opened: Any, clock: FixedClock
-) -> None:
-    engine = opened(bring_up={"most": 1})
-    far, near = (f"{clock.now + timedelta(days):%F}" for days in (90, 5))
-    put(engine, clock, "1", "event", "Maya has a wedding.", date=far)
-    converse(engine, clock, "Hello there.")
-    put(engine, clock, "2", "plan", "Maya plans a hike.", date=near)
-    converse(engine, clock, "Hello again.")
-    (waiting,) = engine.wiring.icebreakers.waiting(SCOPE)
-    assert waiting.facets["source"] == "fact/2"
-
-
-def test_reflection_a_day_has_its_share_of_episodes(opened: Any, clock: FixedClock) -> None:
-    engine = opened(episodes={"window": 1, "per_day": 2, "words": 5})
-    for number in range(2):
-        week(engine, clock, number)
-    found = memories(engine, "episode/")
-    days = [m.facets["day"] for m in found]
-    assert sorted(days) == ["2026-05-04", "2026-05-04", "2026-05-11", "2026-05-11"]
-    assert all(not m.made.model and m.sources for m in found if m.made)

@@ -3,7 +3,6 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +14,6 @@ from slowcat_memory.testing import ScriptedLLM, check_job
 from tests.support.daily_talks import JOBS, MONDAY, reflection
 from tests.support.sessions import session
 
-BERLIN, HONOLULU = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Honolulu")
 MOVE = ("I moved to Lisbon in March.", "My dog Max likes the beach there.", "The flat is small.")
 WORK = ("I start as a nurse at the Mercy hospital.", "The shifts are long.", "I like the team.")
 
@@ -74,13 +72,6 @@ def test_job_summary_job_a_session_that_goes_on_waits_until_it_rests(house):
     one.clock.advance(400)
     one.think()
     assert list(one.made("session")) == ["session/s"]
-
-
-def test_job_summary_job_a_word_of_greeting_is_no_session(house):
-    one = house()
-    one.talk("s", "hello")
-    one.think()
-    assert not one.every()
 
 
 def test_job_summary_job_the_agent_sums_up_as_itself(house):
@@ -191,19 +182,6 @@ def test_job_summary_job_a_long_session_is_summed_up_part_by_part_while_it_goes_
     assert not any("=== record" in p.user and "Summary:" in p.user for p in one.llm.prompts)
 
 
-def test_job_summary_job_from_a_hundred_turns_on_the_parts_are_summed_up_in_turn(house):
-    one = house(scripted())
-    texts = [f"This is thing {n} of many." for n in range(120)]
-    one.talk("s", *texts[:90], end=False)
-    one.think()
-    assert len(one.made("window")) == 4 and not one.made("meta")
-    one.talk("s", *texts[90:], end=False)
-    one.think()
-    assert len(one.made("window")) == 6
-    [meta] = one.made("meta").values()
-    assert len(items(meta, "covers")) == 5 and len(meta.sources) == 100
-
-
 def test_job_summary_job_parts_are_divided_anew_where_a_turn_was_forgotten(house):
     one = house(domain="voice")
     turns = one.talk("s", *(f"This is thing {n} of many." for n in range(16)), end=False)
@@ -236,35 +214,6 @@ def test_job_summary_job_a_day_is_summed_up_once_it_is_over(house):
     one.clock.advance(3600)
     one.think()
     assert len(one.llm.prompts) == asked, "nothing is asked about twice"
-
-
-def test_job_summary_job_a_late_session_makes_its_day_and_its_week_anew(house):
-    one = house(scripted())
-    one.talk("a", *MOVE)
-    one.clock.advance(14 * 86_400)
-    one.think()
-    one.talk("late", *WORK, at=MONDAY + timedelta(hours=3))
-    one.think()
-    for id in ("day/2026-05-11", "week/2026-W20"):
-        assert items(one.made()[id], "covers") == ("summary/session/a", "summary/session/late")
-        history = [m for m in one.every() if m.id.startswith(f"summary/{id}~")]
-        assert [items(m, "covers") for m in history] == [("summary/session/a",)]
-
-
-def test_job_summary_job_the_same_moments_are_other_days_elsewhere(house):
-    days = {}
-    for zone in (BERLIN, HONOLULU):
-        one = house(zone=zone)
-        one.talk("a", *MOVE, at=datetime(2026, 5, 11, 3, 30, tzinfo=UTC))
-        one.talk("b", *WORK, at=datetime(2026, 5, 11, 12, tzinfo=UTC))
-        one.talk("c", *MOVE, at=datetime(2026, 5, 12, 1, tzinfo=UTC))
-        one.clock.advance(30 * 86_400)
-        one.think()
-        days[zone.key] = {id: len(items(m, "covers")) for id, m in one.made("day").items()}
-    assert days == {
-        "Europe/Berlin": {"day/2026-05-11": 3},
-        "Pacific/Honolulu": {"day/2026-05-10": 2, "day/2026-05-11": 1},
-    }
 
 
 def test_job_summary_job_a_line_that_broke_is_one_conversation_of_the_day_on_which_it_began(house):
@@ -325,15 +274,6 @@ def test_job_summary_job_where_only_orders_were_said_nothing_is_written(house):
     ] == []
 
 
-def test_job_summary_job_a_day_of_which_the_agent_is_quoted_has_a_text(house):
-    one = house()
-    one.talk("s", "I feel tired.")
-    with one.store.snapshot() as snapshot:
-        turns = list(snapshot.turns("anna"))
-    assert turns and one.think() == 0
-    assert all(memory.text.strip() for memory in one.made("day").values())
-
-
 def test_job_summary_job_a_day_may_name_what_its_conversations_said_and_nothing_else(house):
     def answer(prompt):
         if prompt.job == "rollups":
@@ -363,18 +303,3 @@ def test_job_summary_job_a_day_and_a_week_of_one_conversation_take_its_summary_w
         assert day.facets.get(facet) == session.facets.get(facet), facet
     assert [prompt.job for prompt in one.llm.prompts if prompt.job == "rollups"] == []
     assert items(day, "covers") == ("summary/session/a",)
-
-
-def test_job_summary_job_a_day_may_name_what_its_turns_say_though_no_summary_does(house):
-    def brief(prompt: Any) -> Any:
-        if prompt.job == "rollups":
-            return {"summary": "I moved to Lisbon with Max.", "topics": ["move"]}
-        return reflection(prompt) | {"summary": "It was about the flat and the shifts."}
-
-    one = house(ScriptedLLM(brief))
-    one.talk("a", *MOVE)
-    one.talk("b", *WORK, at=MONDAY + timedelta(hours=9))
-    one.clock.now = MONDAY + timedelta(hours=20)
-    one.think()
-    [day] = one.made("day").values()
-    assert "Lisbon" in day.text
