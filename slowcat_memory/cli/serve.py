@@ -424,7 +424,7 @@ def _fleet(known: Settings) -> "Iterator[Fleet]":
 @app.command()
 @takes("as_json")
 def init(known: Settings, *, role: str = "") -> None:
-    r"""Make the tables, or bring them up to date, and let a role use the tenant.
+    r"""Make the tables, and let a role use the tenant.
 
     Run it once as the owner of the database, and again after each upgrade. Workers should have a
     role of their own that is no superuser: then the database itself keeps tenants apart.
@@ -438,15 +438,14 @@ def init(known: Settings, *, role: str = "") -> None:
         from slowcat_memory.fleet import schema
 
         database, tenant = fleet.database, fleet.worker.tenant
-        added = database.run(schema.upgrade, timeout_s=UPGRADE_S)
+        is_new = database.run(schema.upgrade, timeout_s=UPGRADE_S)
         used_by = database.run(schema.allow, tenant, role)
         bypasses = database.run(schema.bypasses_policies, used_by)
-    version = max(schema.migrations())
+    version = schema.VERSION
     if known.as_json:
         roles = {"tenant": tenant, "role": used_by, "bypasses_row_security": bypasses}
-        return print_json({"version": version, "added": added, **roles})
-    made = "are up to date" if not added else "were made" if 1 in added else "were upgraded"
-    done(f"The tables {made} (version {version}).")
+        return print_json({"version": version, "added": [version] if is_new else [], **roles})
+    done(f"The tables {'were made' if is_new else 'are up to date'} (version {version}).")
     out().print(f"The role {used_by} may use the tenant {tenant}.", markup=False)
     if bypasses:
         warn(

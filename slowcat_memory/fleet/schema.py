@@ -1,26 +1,19 @@
-"""Makes and upgrades the tables of a fleet, and lets roles use a tenant."""
+"""Makes the tables of a fleet, and lets roles use a tenant."""
 
-import re
 from importlib import resources
 
 from slowcat_memory.errors import FleetError
 from slowcat_memory.fleet.database import AlreadyThere, Connection
 
+VERSION = 4  # of schema.sql; tables of another one are refused
 # Two `fleet init` wait for each other; a role that may only read cannot hold this lock.
 ALONE = "LOCK TABLE slowcat.migration IN SHARE ROW EXCLUSIVE MODE"
 TABLES = ("owner", "taken_over", "log", "snapshot", "task", "kept")
 GRANTS = "SELECT, INSERT, UPDATE, DELETE"
 
 
-def migrations() -> dict[int, str]:
-    """Return the SQL of each version, in order."""
-    files = resources.files("slowcat_memory.fleet.migrations").iterdir()
-    found = {int(file.name[:4]): file for file in files if re.fullmatch(r"\d{4}\.sql", file.name)}
-    return {number: found[number].read_text("utf-8") for number in sorted(found)}
-
-
-async def upgrade(connection: Connection) -> list[int]:
-    """Bring the schema up to date, in one transaction; return the versions that were added.
+async def upgrade(connection: Connection) -> bool:
+    """Make the tables, in one transaction; return whether they were not there.
 
     Raises:
         FleetError: Another version of this package made it, or the role may not.
@@ -31,7 +24,7 @@ async def upgrade(connection: Connection) -> list[int]:
         return await _upgrade(connection)
 
 
-async def _upgrade(connection: Connection) -> list[int]:
+async def _upgrade(connection: Connection) -> bool:
     async with connection.transaction():
         await connection.execute("CREATE SCHEMA IF NOT EXISTS slowcat")
         await connection.execute(
@@ -40,17 +33,16 @@ async def _upgrade(connection: Connection) -> list[int]:
         )
         await connection.execute(ALONE)
         done = {row["version"] for row in await connection.fetch("TABLE slowcat.migration")}
-        known = migrations()
-        if newer := done - known.keys():
+        if other := done - {VERSION}:
             raise FleetError(
-                f"the tables have version {max(newer)}, this slowcat-memory makes {max(known)}",
+                f"the tables have version {max(other)}, this slowcat-memory makes {VERSION}",
                 hint="Use the version that made them; docs/fleet.md says how to go on to another",
             )
-        added = [number for number in known if number not in done]
-        for number in added:
-            await connection.execute(known[number])
-            await connection.execute("INSERT INTO slowcat.migration (version) VALUES ($1)", number)
-    return added
+        if not done:
+            made = resources.files("slowcat_memory.fleet").joinpath("schema.sql")
+            await connection.execute(made.read_text("utf-8"))
+            await connection.execute("INSERT INTO slowcat.migration (version) VALUES ($1)", VERSION)
+        return not done
 
 
 async def allow(connection: Connection, tenant: str, role: str) -> str:

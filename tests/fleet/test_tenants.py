@@ -290,8 +290,8 @@ def test_tenants_tables_made_by_an_ordinary_role_serve_another(dsn: str, tmp_pat
     queries(dsn, f"CREATE DATABASE {name} OWNER {maker}")
     try:
         made = Database(as_role(dsn, maker, token, name))
-        assert made.run(schema.upgrade) == [*schema.migrations()]
-        assert made.run(schema.upgrade) == []
+        assert made.run(schema.upgrade)
+        assert not made.run(schema.upgrade)
         for _ in range(2):
             made.run(lambda connection: schema.allow(connection, "house", worker))
         with Fleet(made_of("house", as_role(dsn, worker, token, name), tmp_path)) as fleet:
@@ -334,7 +334,7 @@ def test_tenants_two_makers_of_tables_wait_for_each_other(dsn: str) -> None:
     try:
         with ThreadPoolExecutor(3) as pool:
             added = list(pool.map(lambda one: one.run(schema.upgrade, timeout_s=60.0), made))
-        assert sorted(added) == [[], [], [*schema.migrations()]]
+        assert sorted(added) == [False, False, True]
     finally:
         for one in made:
             one.close()
