@@ -109,8 +109,7 @@ def test_background_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts
         memory = opened()
         heard = Heard(memory)
         talk(memory, "the violin is in the attic", "the boat is blue")
-        if not new:
-            assert found(memory, "dog")[0] == "My dog is called Max"
+        assert new or found(memory, "dog")[0] == "My dog is called Max"
         assert not memory.attempt() and memory.engine is None
         (trouble,) = heard.events
         assert (
@@ -287,8 +286,8 @@ def test_background_an_error_that_is_raised_again_keeps_no_frames_of_those_who_m
         memory.close()
     for call in (lambda: memory.append(turn("late")), lambda: memory.snapshot()):
         assert len({frames_of(call) for _ in range(50)}) == 1
-    kept = [memory.last_error, memory.availability.trouble]
-    assert all(error and not error.__traceback__ for error in kept)
+    for error in (memory.last_error, memory.availability.trouble):
+        assert error and not error.__traceback__
 
 
 def frames_of(call: Callable[[], object]) -> int:

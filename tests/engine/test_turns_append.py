@@ -35,10 +35,12 @@ def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_ind
     assert first(engine, "violin") == TALK[3]
 
 
-def test_turns_append_a_time_without_a_zone_is_refused(home: Home) -> None:
+def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home: Home) -> None:
     engine = home.open()
     turn = home.turn("My dog is called Max")
     naive = replace(turn, at=turn.at.replace(tzinfo=None))
+    with pytest.raises(ValueError, match="no event"):
+        engine.append()
     for refused in (
         lambda: engine.append(naive),
         lambda: engine.append(turn, naive),

@@ -40,7 +40,7 @@ def warm_up() -> None:
             turn = Turn(
                 session="s", scope="a", speaker="a", role="user", text="Hi.", at=samples.at()
             )
-            engine.log.append(turn).wait(WAIT_S)
+            engine.append(turn).wait(WAIT_S)
             engine.prepare("a")
             engine.remember("A note.", "a")
             engine.flush(WAIT_S, indexed=True)

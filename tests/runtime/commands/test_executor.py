@@ -20,7 +20,6 @@ class Talk:
     def __init__(self, engine, scope: str = "anna", **how) -> None:
         self.engine, self.scope, self.how = engine, scope, how
         self.local: list[tuple[str, str]] = []
-        self.asked = 0
         memory = replace(engine.command_memory, keep_local=lambda *what: self.local.append(what))
         self.commands = CommandExecutor(memory, engine.config.commands, "english")
 
@@ -34,15 +33,10 @@ class Talk:
         )  # fmt: skip
         id_ = self.engine.append(turn).id
         where = CommandContext(
-            scope=self.scope,
-            speaker=turn.speaker,
-            session="s",
-            turn=id_,
-            asked=self.asked,
-            **self.how,
+            scope=self.scope, speaker=turn.speaker, session="s", turn=id_, **self.how
         )
         outcome = self.commands.execute(known, where)
-        self.asked = outcome.entry
+        self.how["asked"] = outcome.entry
         return outcome
 
 
