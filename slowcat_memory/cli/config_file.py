@@ -28,7 +28,7 @@ from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, check_names, opt
 from slowcat_memory.config.knobs import BY_TARGET, SECTIONS, limits, value_of
 from slowcat_memory.config.loader import file_to_read, origin, read, variable_of
 from slowcat_memory.errors import ConfigError, SlowcatError
-from slowcat_memory.idle.scheduler.options import JobOptions
+from slowcat_memory.idle.job import JobOptions
 from slowcat_memory.providers.llm.base import AUTO
 
 WIDTH = 98

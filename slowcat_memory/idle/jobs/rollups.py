@@ -147,8 +147,8 @@ def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -
 
 def is_made(kind: str, context: JobContext) -> bool:
     """Return whether the options want summaries of a kind."""
-    wanted: dict[str, bool] = {"day": context.options.days, "week": context.options.weeks}
-    return wanted.get(kind, True)
+    wanted = {"day": context.options.days, "week": context.options.weeks}
+    return bool(wanted.get(kind, True))
 
 
 def due_keys(

@@ -268,12 +268,12 @@ class ScopeJob:
             cursor = cursor_of(self.name, snapshot, mark)
             if snapshot.cursor(self.name) == cursor:
                 return None
-        keys = self.keys(context)
-        tasks = (
-            new_task(self.name, scope, key, context.now, self.rank)
+        # With the mark as its note, a task that was given up is tried again under another.
+        tasks = [
+            new_task(self.name, scope, key, context.now, self.rank, note=mark)
             for scope in scopes
-            for key in keys
-        )
+            for key in self.keys(context)
+        ]
         return Plan(tasks=tuple(tasks), cursor=cursor)
 
 

@@ -145,10 +145,10 @@ class Facts(SessionExtractor):
         answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
-        made = author = Made(job=NAME, version=self.version, model=answer.model)
-        kept = list(found.kept)
-        if not answer.value.facts:  # weak models overlook what rules find
-            kept, author = _facts_by_rule(due, context), replace(made, model="")
+        made, stated = Made(job=NAME, version=self.version, model=answer.model), answer.value.facts
+        # Weak models overlook what rules find.
+        kept = found.kept if stated else _facts_by_rule(due, context)
+        author = made if stated else replace(made, model="")
         new = _standing_in(_memories(kept, author, context), ruled)
         batch = await _batch(new, _replaced(ruled, new, context), context)
         # What a turn ends in plain words ends, whatever the LLM makes of it.
