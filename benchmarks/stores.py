@@ -10,6 +10,7 @@ ones.
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,7 @@ def form(config: Config) -> str:
 def _build(config: Config, size: int, tail: int) -> None:
     embedder = common.embedder_of(config)
     with Store.open(config.folder) as store:
-        fill(store, embedder, size - tail)
-        store.flush(None)
+        fill(store, embedder, size - tail)  # waits until it is saved
         order = loading.SealOrder(
             store=str(store.path),
             scope=corpus.SCOPE,
@@ -103,16 +103,13 @@ def _build(config: Config, size: int, tail: int) -> None:
             language=config.memory.language,
             options=config.index,
         )
-        root = index_folder(store.path, corpus.SCOPE)
-        store.publish(sealing.seal(Build(), root, order)).wait(None)
-    engine = MemoryEngine(config)
-    try:
+        made = sealing.seal(Build(), index_folder(store.path, corpus.SCOPE), order)
+        store.publish(made).wait(None)
+    with closing(MemoryEngine(config)) as engine:
         engine.prepare(corpus.SCOPE)
         for _, events in corpus.turns(tail, common.SEED, size - tail):
             engine.append(*events)
         engine.flush(indexed=True)
-    finally:
-        engine.close()
 
 
 def fill(store: Store, embedder: TokenEmbedder, count: int, scope: str = corpus.SCOPE) -> None:

@@ -288,8 +288,6 @@ class MemoryEngine:
     def _prepare(self, scope: str) -> None:
         wiring = self.wiring
         namespace = wiring.namespaces.get(scope)
-        wiring.users.load(scope)
-        namespace.finish_opening()
         wiring.retrieval.search(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
         with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):
