@@ -139,7 +139,7 @@ def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
     numbers = tuple(int(n) for n in facets.get("said_in", "").split())
     return FactRow(
         **{name: getattr(fact, name) for name in _ALIKE},
-        **asdict(fact.statement),
+        **asdict(replace(fact.statement, subject_id="", object_id="")),  # no names of another log
         type=type_of(fact),
         content=fact.text,
         source_date=said,
@@ -288,7 +288,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         sources = tuple(turn.id for turn in there if turn is not None and turn.scope == row.scope)
     else:
         sources = tuple(turn.id for turn in said.get(row.source_date, ()) if _says(turn, row))[:1]
-    stated = statement_of(row)
+    stated = replace(statement_of(row), subject_id="", object_id="")
     texts = ((name, one) for name, one in asdict(stated).items() if isinstance(one, str))
     elsewhere = {
         "said_in": " ".join(map(str, row.sources)),

@@ -8,7 +8,7 @@ Imports nothing of the package: ``canary``, which is run as a script, reads it t
 import struct
 import zlib
 
-FORMAT = "slowcat-6"  # of a store; change it whenever a row, a key or a table changes
+FORMAT = "slowcat-7"  # of a store; change it whenever a row, a key or a table changes
 FORMAT_KEY = b"schema"  # of its row in ``meta``, which all stores have
 
 HEADER = struct.Struct(">BBHI")

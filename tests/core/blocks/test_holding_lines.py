@@ -45,19 +45,6 @@ def test_a_new_employer_counts_from_its_day_on() -> None:
     assert shown(old, new) == ["Anna works at Leeds."]
 
 
-def test_a_relation_that_a_fact_states_is_not_shown_again() -> None:
-    fact = stated("Anna is allergic to hazelnuts.", "allergic_to", "hazelnuts")
-    person = Memory(
-        id="entity/anna", kind="entity/person", scope="anna", speaker="Anna", text="Anna (person)",
-        valid_from=NOW - DAY, facets={"name": "Anna"},
-    )  # fmt: skip
-    ids = "entity/anna"
-    same = stated("Anna allergic to hazelnuts.", "allergic_to", "hazelnuts",
-                  kind="relation/allergic_to", subject=ids)  # fmt: skip
-    other = stated("Anna plays chess.", "plays", "chess", kind="relation/plays", subject=ids)
-    assert shown(person, fact, same, other) == [fact.text, other.text]
-
-
 def test_what_ended_long_ago_is_left_out() -> None:
     left = stated("Anna left Siemens.", "works_at", "Siemens", over=True)
     long_ago = stated("Anna left Bosch.", "works_at", "Bosch", over=True,

@@ -17,9 +17,9 @@ from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Turn
 
 BEFORE, AT = datetime(2026, 3, 2, 18, tzinfo=UTC), datetime(2026, 5, 12, 18, tzinfo=UTC)
-HANA = KnownLine("Hana: sister of Mira", "Hana", BEFORE, "relation/1", (3,))
+HANA = KnownLine("Hana: sister of Mira", "Hana", BEFORE, "fact/1", (3,))
 FIRM = KnownLine(
-    "Northlight: workplace of Mira from 2026-09-01", "Northlight", BEFORE, "relation/2", (5, 4)
+    "Northlight: workplace of Mira from 2026-09-01", "Northlight", BEFORE, "fact/2", (5, 4)
 )
 LAST = KnownLine("Mira spoke about Whitby and 40 boats.", "", BEFORE, "session/1", (5, 6))
 KNOWN = Known((HANA, FIRM), LAST)
@@ -74,7 +74,7 @@ def test_a_month_or_a_weekday_is_no_name_that_an_earlier_turn_gave() -> None:
 def test_a_known_fact_is_not_shown_as_a_name_too() -> None:
     fact = KnownLine(HANA.text, "", BEFORE, HANA.memory, HANA.sources)
     assert KNOWN.with_facts([fact]) == Known((FIRM,), LAST, (fact,))
-    assert set(KNOWN.memories) == {"relation/1", "relation/2", "session/1"}
+    assert set(KNOWN.memories) == {"fact/1", "fact/2", "session/1"}
 
 
 def test_known_names_fit_their_room() -> None:
@@ -99,5 +99,5 @@ def test_a_name_without_room_is_no_stranger_and_nothing_else_of_its_line_is_said
     ground = ground_with(TURNS, UTC, known)
     assert strays("Mira asks Bex Hollis.", ground) == []
     assert strays("Mira asks Bex, who is 44, about Leeds.", ground) == ["44", "Leeds"]
-    assert "Bex" not in " ".join(known_lines(known, UTC)) and known.memories == ("relation/1",)
+    assert "Bex" not in " ".join(known_lines(known, UTC)) and known.memories == ("fact/1",)
     assert sources_used("Mira asks Bex Hollis.", TURNS, known) == (2,)
