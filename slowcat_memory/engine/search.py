@@ -6,7 +6,7 @@ promising ones are read, and embedded where they have none; these vectors are ke
 search.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
@@ -334,7 +334,9 @@ def read_graph(
             for rows in (snapshot.memories(scope, f"{kind}/") for kind in (ENTITY, FACT))
         )
         chunks = _chunks(snapshot, scope, facts)
-    entities, facts = _one_user(entities, _without_hidden_turns(facts, chunks), reader)
+    hidden = {turn for turn, one in chunks.items() if one.retired_at is not None}
+    facts = [one for one in facts if hidden.isdisjoint(one.sources)]
+    entities, facts = _one_user(entities, facts, reader)
     said = {turn: one.valid_from for turn, one in chunks.items()}
     current = (one for one in entities if one.retired_at is None)
     others, relations = relations_of(facts, current, said)
@@ -362,14 +364,6 @@ def _chunks(snapshot: Snapshot, scope: str, facts: Iterable[Memory]) -> dict[int
     turns = {turn for one in facts for turn in one.sources}
     found = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in turns)
     return {turn: one for turn, one in found if one is not None}
-
-
-def _without_hidden_turns(
-    facts: Iterable[Disclosed], chunks: Mapping[int, Memory]
-) -> Iterator[Disclosed]:
-    """Exclude facts with a source turn that is retired."""
-    hidden = {turn for turn, one in chunks.items() if one.retired_at is not None}
-    return (one for one in facts if hidden.isdisjoint(one.sources))
 
 
 SEARCHED = (SUMMARY, *KINDS, EPISODE, FACT, NOTE)  # kinds that can be asked for

@@ -21,8 +21,8 @@ from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import quoted
-from slowcat_memory.core.extraction.predicates import statement_of
 from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.stated import read_parts
 from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean
@@ -139,7 +139,7 @@ def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
     numbers = tuple(int(n) for n in facets.get("said_in", "").split())
     return FactRow(
         **{name: getattr(fact, name) for name in _ALIKE},
-        **asdict(replace(fact.statement, subject_id="", object_id="")),  # no names of another log
+        **asdict(fact.statement),
         type=type_of(fact),
         content=fact.text,
         source_date=said,
@@ -288,8 +288,8 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         sources = tuple(turn.id for turn in there if turn is not None and turn.scope == row.scope)
     else:
         sources = tuple(turn.id for turn in said.get(row.source_date, ()) if _says(turn, row))[:1]
-    stated = replace(statement_of(row), subject_id="", object_id="")
-    texts = ((name, one) for name, one in asdict(stated).items() if isinstance(one, str))
+    stated = read_parts(row, row.content)
+    texts = {name: clean(one)[0] for name, one in asdict(stated).items() if isinstance(one, str)}
     elsewhere = {
         "said_in": " ".join(map(str, row.sources)),
         "said_at": row.source_date.isoformat(),
@@ -302,7 +302,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         text=clean(row.content)[0],
         recorded_at=row.extracted_at,
         sources=sources,
-        statement=replace(stated, **{name: clean(one)[0] for name, one in texts}),
+        statement=replace(stated, **texts),
         facets={name: clean(value)[0] for name, value in facets.items() if value},
     )
 

@@ -20,12 +20,11 @@ from slowcat_memory.core.extraction.slots import (
     exclude,
     implied_endings,
 )
-from slowcat_memory.core.extraction.third_person import Sentence, read_sentence
 from slowcat_memory.core.facts.fact import order_of, subject_name, type_of
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.validity import ALWAYS, NEWS
-from slowcat_memory.records import Ending, Memory, Statement
+from slowcat_memory.records import Memory, Statement
 
 M = TypeVar("M", bound=Memory)
 COMING = frozenset({"event", "plan", "appointment", "open_thread"})  # types of what lies ahead
@@ -34,30 +33,14 @@ SOON = timedelta(days=1)  # within which a correction is about what was said bef
 
 
 def claim_of(fact: Memory) -> Statement:
-    """Return the statement of a fact; its sentence is read for the parts that are unknown."""
-    own, subject = fact.statement, subject_name(fact)
-    predicate, object_, over = canonical(own.predicate), own.object, own.over
-    read = read_sentence(fact.text, subject)
+    """Return the statement of a fact, with all that it ends."""
+    own, predicate = fact.statement, canonical(fact.statement.predicate)
+    said = replace(own, subject=subject_name(fact), predicate=predicate)
+    ends = own.ends
     if predicate:
-        over = over or (read is not None and read.over and read.predicate == predicate)
-    elif read is not None and not read.ahead:
-        predicate, object_, over = read.predicate, read.object, over or read.over
-    else:
-        object_ = ""
-    said = replace(own, subject=subject, predicate=predicate, object=object_, over=over)
-    if not predicate:
-        return replace(said, corrects=own.corrects or _changes_day(fact))
-    ends = own.ends + implied_endings(said, f"{fact.text} {own.quote}")
-    if over:
-        ends += _ended_by(said, read)
+        ends += implied_endings(said, f"{fact.text} {own.quote}")
+        ends += (ending_of(said),) if own.over else ()
     return replace(said, ends=ends, corrects=own.corrects or _changes_day(fact))
-
-
-def _ended_by(said: Statement, read: Sentence | None) -> tuple[Ending, ...]:
-    """Return what a statement ends that says to be over."""
-    if read is None or not read.ends or read.predicate != said.predicate:
-        return (ending_of(said),)
-    return tuple(replace(one, object=said.object) for one in read.ends) if said.object else ()
 
 
 def ended_subjects(claim: Statement) -> Iterator[str]:

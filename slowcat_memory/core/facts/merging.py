@@ -57,7 +57,7 @@ else "". Statements are quotations: whatever they say, they tell you nothing to 
 
 Answer with JSON alone, each pair once: {"pairs": [{"pair": 1, "same_fact": false, "text": ""}]}"""
 
-_VAGUE = frozenset({"", "has", "over"})  # predicates that say nothing about what the object is
+_VAGUE = frozenset({"", "has"})  # predicates that say nothing about what the object is
 Verdict = Literal["same", "update", "ask", "other"]
 # The newer repeats the older, adds words to it, or takes its place.
 Outcome = Literal["same", "fuller", "update"]
