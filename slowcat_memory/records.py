@@ -88,11 +88,13 @@ class Ending(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of a fact or a relation; the steps from a turn to the store extend it."""
+    """The content of a fact; the steps from a turn to the store extend it."""
 
-    subject: str = ""  # a name; in a relation an entity's id
+    subject: str = ""  # a name
     predicate: str = ""  # in snake_case; "" for none
-    object: str = ""  # a name or value; in a relation it may be an entity's id
+    object: str = ""  # a name or value
+    subject_id: str = ""  # of the entity that its turn means; "" where it relates nobody
+    object_id: str = ""  # likewise; "" for a value
     quote: str = ""  # the words of the turn that state it
     confidence: Confidence = "high"  # of the extractor
     date: str = ""  # the day it is about, "2026-05-12", "2026-05" or "2026"; "" for none
@@ -126,7 +128,7 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     muted: bool = False  # kept and listed; never recalled, and in no prompt
     muted_inherited: bool = False  # muted because of its origins, not marked by a person
     derived_from: tuple[tuple[str, str], ...] = ()  # (scope, id) of its origins besides its turns
-    statement: Statement = Statement()  # of a fact or a relation
+    statement: Statement = Statement()  # of a fact
     facets: dict[str, str] = {}  # by name: "owner", "covers", …
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
 

@@ -216,8 +216,8 @@ def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memo
         replace(base, id=f"summary/session/{scope}-1", kind="summary/session"),
         replace(base, id=person, kind="entity/person", facets={"name": word, "type": "person"}),
         replace(
-            base, id="relation/1", kind="relation/knows",
-            statement=Statement(subject=person, predicate="knows", object=person, quote=word),
+            base, id="fact/1", kind="fact/person",
+            statement=Statement(subject=word, subject_id=person, predicate="knows", object=word, object_id=person, quote=word),
         ),
         replace(base, id="episode/1", kind="episode"),
     ]  # fmt: skip
@@ -383,7 +383,7 @@ def test_exits_a_renderer_takes_disclosed_memories_alone() -> None:
 NOT_SHOWN = {
     "engine/search.py": {
         "hotwords": "ids of muted ones, whose words are left out",
-        "_without_hidden_turns": "reads whether turns are retired",
+        "_chunks": "reads whether turns are retired, and when they were said",
     },
     "runtime/commands/targets.py": {
         "why": "for the owner, and for `_why`, which discloses",

@@ -83,7 +83,7 @@ def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> No
     assert mind.think(llm, days=0.1) == 0 and mind.think(llm) == 0
     held = layers(mind)
     if llm is not None:
-        assert held["reading"] and held["relation"]
+        assert held["reading"] and held["fact"]
         missing = MADE - held.keys()
         assert missing <= {"block", "episode", "icebreaker"}, "those are made of open turns alone"
     assert held["fact"] and held["summary/session"] and held["summary/window"]

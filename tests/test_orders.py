@@ -14,7 +14,7 @@ from tests.support.injections import injections, placed
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.said_lists import HALVES, Half
 
-KEPT = {"fact", "relation", "entity", "block"}
+KEPT = {"fact", "entity", "block"}
 SAMPLE = 32  # every so manieth order: the whole corpus takes minutes
 
 

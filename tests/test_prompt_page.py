@@ -46,8 +46,8 @@ TURNS = [
 ASKED = {one.id: one for one in TURNS if one.role == "user"}
 KNOWN = Known(
     (
-        KnownLine("Rosa: sister of Nadia", "Rosa", SAID, "relation/1", (7,)),
-        KnownLine("Museu da Costa: workplace of Nadia from 2026-11-16", "Museu da Costa", SAID, "relation/2", (9,)),
+        KnownLine("Rosa: sister of Nadia", "Rosa", SAID, "fact/1", (7,)),
+        KnownLine("Museu da Costa: workplace of Nadia from 2026-11-16", "Museu da Costa", SAID, "fact/2", (9,)),
     ),
     KnownLine("Nadia got the job at the Museu da Costa in Aveiro.", "", SAID, "summary/session/1", (7, 9)),
 )  # fmt: skip

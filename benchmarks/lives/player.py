@@ -37,7 +37,7 @@ SUMMARY = {"en": "What do you know about me?", "de": "Was weißt du über mich?"
 SELDOM = frozenset({"topics", "ageing"})  # they look at everything, each time
 BLOCKS = "blocks"
 SELDOM_EVERY = timedelta(days=30)
-DERIVED = frozenset({"fact", "relation"})
+DERIVED = frozenset({"fact"})
 
 
 class Played(Struct, frozen=True):

@@ -3,15 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from benchmarks.written.diary import Exchange, Fact
 from benchmarks.written.good import Piece
 from benchmarks.written.play import Played
 from benchmarks.written.shown import coverage, likeness, words
 from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.graph.build import SEPARATOR
-from slowcat_memory.core.graph.readings import ReadStatement, TurnReading
 from slowcat_memory.core.memory import QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Memory
@@ -41,7 +38,6 @@ class Found:
             self._keys[key.memory].add(fingerprint(key.text))
         self._called = {one.id: " ".join(_names(one)[:-1]) for one in self.of_kind("entity")}
         self._names = {fold(name) for entity in self.of_kind("entity") for name in _names(entity)}
-        self._statements = self._read()
 
     def of_kind(self, kind: str) -> list[Memory]:
         return self._by_kind[kind]
@@ -133,23 +129,14 @@ class Found:
         exchange = self.exchange_of(piece)
         wanted = piece.value
         predicate = canonical(str(wanted["predicate"]))
-        for one in self._statements[exchange.id if exchange else ""]:
-            same = _alike(one.subject, str(wanted["subject"])) and _alike(one.object, str(wanted["object"]))  # fmt: skip
-            if same and canonical(one.predicate) == predicate:
+        for one in self.of_exchange("fact", exchange.id if exchange else ""):
+            said = one.statement
+            subject = self._called.get(said.subject_id, "")
+            object_ = self._called.get(said.object_id, said.object)
+            same = _alike(subject, str(wanted["subject"])) and _alike(object_, str(wanted["object"]))  # fmt: skip
+            if same and canonical(said.predicate) == predicate:
                 return one.text
         return None
-
-    def _read(self) -> dict[str, list[ReadStatement]]:
-        found: dict[str, list[ReadStatement]] = defaultdict(list)
-        for memory in self.of_kind("reading"):
-            reading = TurnReading.of(memory)
-            found[self.played.exchange(reading.turn)] += map(self._with_names, reading.statements)
-        return found
-
-    def _with_names(self, one: ReadStatement) -> ReadStatement:
-        """Return a statement with names in place of ids."""
-        subject, object_ = (self._called.get(id, id) for id in (one.subject, one.object))
-        return replace(one, subject=subject, object=object_)
 
     def derived(self) -> Iterator[tuple[str, str]]:
         """Yield every text that was derived from turns, with where it stands."""

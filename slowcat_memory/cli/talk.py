@@ -584,7 +584,9 @@ class Player:
         await self._rule("What was true when?")
         for at in moments:
             true = read_graph(engine, SCOPE, true=at).relations
-            self.work[at] = " ".join(one.text for one in true if one.kind == "relation/works_as")
+            self.work[at] = " ".join(
+                one.text for one in true if one.statement.predicate == "works_as"
+            )
             text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
             await self._part(text)
 

@@ -12,7 +12,7 @@ from datetime import datetime
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import FACT, READING, RELATION, chunk_id, family
+from slowcat_memory.core.memory import FACT, READING, chunk_id, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
@@ -121,10 +121,8 @@ def _terms(memory: Memory) -> Iterator[Hashable]:
         yield "/pinned"
     if by := memory.facets.get("superseded_by"):
         yield "by", by
-    if kind == RELATION:
-        yield from (("about", said.subject), ("about", said.object))
-    elif kind == FACT:
-        yield "about", fold(said.subject)
+    if kind == FACT:
+        yield from (("about", one) for one in {fold(said.subject), said.subject_id, said.object_id})
 
 
 def _without_words(memory: Memory) -> Memory:

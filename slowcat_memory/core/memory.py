@@ -19,8 +19,8 @@ ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
 SUMMARY = "summary"
-READING, ENTITY, RELATION = "reading", "entity", "relation"
-_GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; recall finds their turns
+READING, ENTITY = "reading", "entity"
+_GRAPH = frozenset({READING, ENTITY})  # looked up by name; recall finds their turns
 _NOT_INDEXED = frozenset({BLOCK, EPISODE, ICEBREAKER, SUMMARY}) | _GRAPH
 
 

@@ -6,7 +6,7 @@ promising ones are read, and embedded where they have none; these vectors are ke
 search.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
@@ -23,18 +23,16 @@ from slowcat_memory.core.disclosure import (
     local_only_ids,
     may_read,
 )
-from slowcat_memory.core.extraction.predicates import with_names
+from slowcat_memory.core.extraction.predicates import with_entities
 from slowcat_memory.core.facts.fact import is_fact, key_id
 from slowcat_memory.core.memory import (
     ENTITY,
     EPISODE,
     FACT,
     NOTE,
-    RELATION,
     SUMMARY,
     chunk,
     chunk_id,
-    family,
     indexed_text,
 )
 from slowcat_memory.core.query.recall_gate import judge
@@ -283,25 +281,27 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
-    from slowcat_memory.core.graph.portrait import EntityNames, graph_of  # not at every start
+    from slowcat_memory.core.graph.portrait import EntityNames, relations_of  # not at every start
 
     reader = memory.reader(scope, local=local)
     with memory.snapshot() as snapshot:
-        find, kinds = snapshot.memory, (ENTITY, RELATION, FACT)
-        stored = chain(*(snapshot.memories(scope, f"{kind}/") for kind in kinds))
-        every = [shown for one in stored if (shown := disclose_found(one, reader, find))]
-        entities = [one for one in every if family(one.kind) == ENTITY]
-        related = [one for one in every if family(one.kind) == RELATION]
-        related = list(_without_hidden_turns(snapshot, scope, related))
-    entities, related = _one_user(entities, related, reader)
-    unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
-    names = EntityNames((*entities, *unsourced.entities))
-    related += unsourced.relations
-    return Graph(names, sorted(as_of(related, true, known), key=order), memory.clock())
+        entities, facts = (
+            [shown for one in rows if (shown := disclose_found(one, reader, snapshot.memory))]
+            for rows in (snapshot.memories(scope, f"{kind}/") for kind in (ENTITY, FACT))
+        )
+        chunks = _chunks(snapshot, scope, facts)
+    hidden = {turn for turn, one in chunks.items() if one.retired_at is not None}
+    facts = [one for one in facts if hidden.isdisjoint(one.sources)]
+    entities, facts = _one_user(entities, facts, reader)
+    said = {turn: one.valid_from for turn, one in chunks.items()}
+    current = (one for one in entities if one.retired_at is None)
+    others, relations = relations_of(facts, current, said)
+    names = EntityNames((*entities, *others))
+    return Graph(names, sorted(as_of(relations, true, known), key=order), memory.clock())
 
 
 def _one_user(
-    entities: Sequence[Disclosed], relations: Sequence[Disclosed], reader: Reader
+    entities: Sequence[Disclosed], facts: Iterable[Disclosed], reader: Reader
 ) -> tuple[list[Disclosed], list[Disclosed]]:
     """Merge the entities of a user's earlier and present names, which have one name by now."""
     names = {one.now for one in reader.called}
@@ -312,17 +312,14 @@ def _one_user(
         if name in names and one.retired_at is None:
             same[one.id] = first.setdefault((name, one.facets.get("type", "")), one.id)
     kept = [one for one in entities if same.get(one.id, one.id) == one.id]
-    return kept, [replace(one, statement=with_names(one.statement, same)) for one in relations]
+    return kept, [replace(one, statement=with_entities(one.statement, same)) for one in facts]
 
 
-def _without_hidden_turns(
-    snapshot: Snapshot, scope: str, relations: Sequence[Disclosed]
-) -> Iterator[Disclosed]:
-    """Exclude relations with a source turn that is retired."""
-    turns = {turn for one in relations for turn in one.sources}
-    chunks = ((turn, snapshot.memory(scope, chunk_id(turn))) for turn in turns)
-    hidden = {turn for turn, one in chunks if one is not None and one.retired_at is not None}
-    return (one for one in relations if hidden.isdisjoint(one.sources))
+def _chunks(snapshot: Snapshot, scope: str, facts: Iterable[Memory]) -> dict[int, Memory]:
+    """Return the chunks of the turns that facts were made from, by log id."""
+    turns = {turn for one in facts for turn in one.sources}
+    found = ((turn, snapshot.read(scope, chunk_id(turn))) for turn in turns)
+    return {turn: one for turn, one in found if one is not None}
 
 
 SEARCHED = (SUMMARY, *KINDS, EPISODE, FACT, NOTE)  # kinds that can be asked for

@@ -177,7 +177,7 @@ class Answers:
             return held_at(memory, at) or bool(stays and is_true(memory, at))
 
         if query:
-            facts = seen.listed(held, OVERVIEW, query, related=True)
+            facts = seen.listed(held, OVERVIEW, query)
             then = seen.search(query, SAID, {"until": span.end})
         else:
             facts = seen.listed(partial(held_at, at=at), OVERVIEW)

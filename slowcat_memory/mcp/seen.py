@@ -27,11 +27,9 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import (
     BLOCK,
     ICEBREAKER,
-    RELATION,
     SESSION_SUMMARY,
     chunk,
     chunk_id,
-    family,
     searchable,
     types_of,
 )
@@ -70,8 +68,7 @@ class View(Struct, frozen=True):
 
 
 def _may_be_listed(row: MemoryRecord) -> bool:
-    shown = family(row.kind) == RELATION or (is_listed(row) and searchable(row))
-    return shown and not is_uncertain(row)
+    return is_listed(row) and searchable(row) and not is_uncertain(row)
 
 
 class Talk(Struct, frozen=True):
@@ -157,14 +154,11 @@ class Seen:
             meant = [hit.memory for hit in hits if hit.coverage >= best / 2]
             return [shown for one in (*meant, *queued) if (shown := view.show(one))]
 
-    def listed(
-        self, wanted: Test, most: int, text: str = "", *, related: bool = False
-    ) -> list[Disclosed]:
+    def listed(self, wanted: Test, most: int, text: str = "") -> list[Disclosed]:
         """Return facts, notes and pinned memories: pinned ones first, then the latest.
 
         Args:
             text: Only those that share words with it, those with most of them first; "" for all.
-            related: Also relations.
         """
         asked = self._words(text)
         with self._view() as view:
@@ -173,10 +167,7 @@ class Seen:
                 rows = [
                     row
                     for row in reversed(catalogue.in_order())
-                    if (common[row.id] or not text)
-                    and (is_listed(row) or (related and family(row.kind) == RELATION))
-                    and _may_be_listed(row)
-                    and wanted(row)
+                    if (common[row.id] or not text) and _may_be_listed(row) and wanted(row)
                 ]
             rows.sort(key=lambda row: (-common[row.id], not row.pinned))
             stored = (view.snapshot.memory(self.scope, row.id) for row in rows)

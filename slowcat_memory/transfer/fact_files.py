@@ -134,7 +134,8 @@ def _row(fact: Memory, snapshot: Snapshot) -> tuple[dict[str, Any], datetime]:
         extracted_at=fact.recorded_at or fact.valid_from,
     )
     sources = fact.sources or tuple(map(int, numbers.split()))
-    plain = msgspec.to_builtins(replace(fact, sources=sources, facets=facets))
+    stated = replace(fact.statement, subject_id="", object_id="")  # no names of another log
+    plain = msgspec.to_builtins(replace(fact, sources=sources, facets=facets, statement=stated))
     own = {name: value for name, value in plain.items() if name not in _REPLACED}
     return own | msgspec.to_builtins(view), said
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from slowcat_memory.core.catalogue import Catalogue, place
-from slowcat_memory.core.memory import ENTITY, FACT, QUARANTINED, RELATION, family
+from slowcat_memory.core.memory import ENTITY, FACT, QUARANTINED, family
 from slowcat_memory.records import Memory
 
 PEOPLE = ("person", "pet")
@@ -56,9 +56,9 @@ def people(
 
 
 def relations(catalogue: Catalogue, entity: str) -> list[Memory]:
-    """Return the believed relations of an entity, the newest first."""
-    named = catalogue.having(("about", entity))
-    known = (one for one in named if family(one.kind) == RELATION and one.retired_at is None)
+    """Return the facts that relate an entity to something, the newest first."""
+    named = (one for one in catalogue.having(("about", entity)) if is_fact(one))
+    known = (one for one in named if one.retired_at is None or one.valid_to is not None)
     return sorted(known, key=place, reverse=True)
 
 

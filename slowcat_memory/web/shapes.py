@@ -79,9 +79,9 @@ def relation_words(page: PageContext, memory: Memory, snapshot: Snapshot) -> dic
     """Return a relation's two sides by name, and what it says of them."""
     said = page.present(memory).statement
     words = {"what": predicate_in_words(said.predicate)}
-    for side in ("subject", "object"):
-        named: str = getattr(said, side)
-        entity = snapshot.memory(memory.scope, named)
+    sides = (("subject", said.subject, said.subject_id), ("object", said.object, said.object_id))
+    for side, named, id_ in sides:
+        entity = snapshot.memory(memory.scope, id_) if id_ else None
         name = entity.facets.get("name", "") if entity else ""
         words[side] = page.name(memory.scope, name or named)
     return words

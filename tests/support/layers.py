@@ -28,7 +28,7 @@ ELSE = (
 
 
 LAYERS = {
-    *("block", "context", "entity", "episode", "fact", "icebreaker", "key", "reading", "relation"),
+    *("block", "context", "entity", "episode", "fact", "icebreaker", "key", "reading"),
     *(f"summary/{tier}" for tier in ("session", "window", "meta", "day", "week", "topic")),
 }
 

@@ -39,21 +39,23 @@ TALKS = (
 FACTS = (
     (0, 0, "person", "Anna lives in York.", "Anna", ""),
     (0, 1, "person", "Clara is a nurse in Leeds.", "Clara", ""),
+    (0, 1, "person", "Anna has a sister called Clara.", "Anna", ""),
     (0, 2, "health", "Max is allergic to chicken.", "Max", ""),
+    (0, 2, "person", "Anna has a dog called Max.", "Anna", ""),
     (1, 0, "person", "Anna lives in Derby.", "Anna", "Anna lives in York."),
     (1, 1, "preference", "Anna plays the cello on Thursdays.", "Anna", ""),
     (1, 2, "possession", "Clara has a cat called Miso.", "Clara", ""),
     (2, 1, "plan", "Anna has a dentist appointment on 27 March.", "Anna", ""),
 )
 PEOPLE = (("Anna", "person"), ("Clara", "person"), ("Max", "pet"), ("Miso", "pet"))
-RELATIONS = (
-    ("Anna", "lives_in", "York", 0, 0, True),
-    ("Anna", "lives_in", "Derby", 1, 0, False),
-    ("Anna", "has_sister", "Clara", 0, 1, False),
-    ("Clara", "works_as", "nurse", 0, 1, False),
-    ("Clara", "has_cat", "Miso", 1, 2, False),
-    ("Anna", "has_dog", "Max", 0, 2, False),
-)
+RELATED = {  # facts that relate their subject to something
+    "Anna lives in York.": ("lives_in", "York"),
+    "Anna lives in Derby.": ("lives_in", "Derby"),
+    "Anna has a sister called Clara.": ("has_sister", "Clara"),
+    "Clara is a nurse in Leeds.": ("works_as", "nurse"),
+    "Clara has a cat called Miso.": ("has_cat", "Miso"),
+    "Anna has a dog called Max.": ("has_dog", "Max"),
+}
 BLOCKS = (
     ("human", "Anna lives in Derby. She plays the cello. Her dog Max is allergic to chicken."),
     ("background_context", "Anna has just moved, and has a dentist appointment on Friday."),
@@ -65,7 +67,7 @@ def furnish(engine: MemoryEngine, scope: str = ANNA) -> list[Turn]:
     turns: list[list[Turn]] = []
     for day, talk in enumerate(TALKS):
         turns.append(_talk(engine, scope, MONDAY + timedelta(days=7 * day), f"{scope}-{day}", talk))
-    memories = [*_facts(scope, turns), *_graph(scope, turns), *_blocks(scope, turns)]
+    memories = [*_facts(scope, turns), *_graph(scope), *_blocks(scope, turns)]
     engine.apply("facts", WriteBatch(memories=tuple(memories)))
     engine.remember("Anna's spare key is with Mrs Dale.", scope, speaker="Anna")
     _recalled(engine, turns)
@@ -128,13 +130,13 @@ def _facts(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
             recorded_at=turn.at,
             retired_at=later[1] if later else None,
             sources=(turn.id,),
-            statement=Statement(subject=subject, quote=turn.text),
+            statement=_statement(subject, text, turn.text),
             facets={"superseded_by": ids[later[0]]} if later else {},
             made=RULE,
         )
 
 
-def _graph(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
+def _graph(scope: str) -> Iterator[Memory]:
     for name, kind in PEOPLE:
         yield Memory(
             id=f"entity/{name.lower()}",
@@ -147,27 +149,21 @@ def _graph(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
             facets={"name": name, "type": kind},
             made=RULE,
         )
-    known = {name for name, _ in PEOPLE}
-    for n, (subject, predicate, value, talk, place, over) in enumerate(RELATIONS):
-        turn = turns[talk][place]
-        yield Memory(
-            id=f"relation/{n}",
-            kind=f"relation/{predicate}",
-            scope=scope,
-            speaker="Anna",
-            text=f"{subject} {predicate} {value}",
-            valid_from=turn.at,
-            valid_to=turns[1][0].at if over else None,
-            recorded_at=turn.at,
-            sources=(turn.id,),
-            statement=Statement(
-                subject=f"entity/{subject.lower()}",
-                predicate=predicate,
-                object=f"entity/{value.lower()}" if value in known else value,
-                quote=turn.text,
-            ),
-            made=RULE,
-        )
+
+
+def _statement(subject: str, text: str, quote: str) -> Statement:
+    if text not in RELATED:
+        return Statement(subject=subject, quote=quote)
+    predicate, value = RELATED[text]
+    known = any(name == value for name, _ in PEOPLE)
+    return Statement(
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        subject_id=f"entity/{subject.lower()}",
+        object_id=f"entity/{value.lower()}" if known else "",
+        quote=quote,
+    )
 
 
 def _blocks(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:

@@ -108,9 +108,9 @@ def _memories(count: int) -> Iterator[Memory]:
         elif n % 4 == 0:
             value = PLACES[n % len(PLACES)]
             yield Memory(
-                id=f"relation/{n}", kind="relation/lives_in", text=f"{name} lives in {value}",
+                id=f"fact/{n}", kind="fact/person", text=f"{name} lives in {value}",
                 valid_from=at, sources=(n,), **common,
-                statement=Statement(subject=f"entity/{n % people}", predicate="lives_in", object=value, quote=f"{name} lives in {value}."),
+                statement=Statement(subject=name, subject_id=f"entity/{n % people}", predicate="lives_in", object=value, quote=f"{name} lives in {value}."),
             )  # fmt: skip
         else:
             over = at + timedelta(days=3) if n % 5 == 0 else None

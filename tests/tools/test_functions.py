@@ -132,7 +132,7 @@ def test_functions_tool_facts_that_are_over_uncertain_or_internal_are_not_listed
         id="fact/1", kind="fact/person", scope="user", speaker="Anna", text="Anna lives in Graz.",
         valid_from=now - timedelta(days=9),
     )  # fmt: skip
-    kinds = ("reading", "entity/person", "relation/lives_in", "block/human", "summary/day",
+    kinds = ("reading", "entity/person", "block/human", "summary/day",
              "episode", "icebreaker", "fact/quarantined")  # fmt: skip
     rows = [replace(one, id=f"{kind}/x", kind=kind, text="internal") for kind in kinds]
     rows.append(replace(one, id="fact/2", text="over", valid_to=now - timedelta(days=1)))
@@ -159,8 +159,8 @@ def test_functions_tool_what_held_then_and_is_over_now_says_until_when(engine):
         id="entity/anna", kind="entity/person", scope="user", speaker="Anna", text="Anna",
         valid_from=now - timedelta(days=90), facets={"name": "Anna", "type": "person"},
     )  # fmt: skip
-    said = Statement(subject=anna.id, predicate="lives_in", object="Graz", quote="I live in Graz")
-    home = replace(anna, id="relation/1", kind="relation/lives_in", text="Anna lives in Graz",
+    said = Statement(subject="Anna", predicate="lives_in", object="Graz", quote="I live in Graz")
+    home = replace(anna, id="fact/1", kind="fact/person", text="Anna lives in Graz",
                    statement=said, valid_to=moved)  # fmt: skip
     engine.apply("test", WriteBatch(memories=(anna, home)))
     asked_for = {"query": "where does Anna live", "date": str((now - timedelta(days=30)).date())}

@@ -1,4 +1,4 @@
-"""What is known of a user that lasts: the facts and relations that hold, each once.
+"""What is known of a user that lasts: the facts that hold, each once.
 
 Most important is what a person would be asked first: health, diet, home, work and family. The
 *profile* is a few fields, each with its sources; its line is part of every session preamble, and
@@ -16,12 +16,12 @@ from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_o
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.complements import is_everyday
-from slowcat_memory.core.extraction.predicates import with_names
 from slowcat_memory.core.extraction.prompt_injection import doubt
-from slowcat_memory.core.extraction.slots import PARTNERS, content, slot_of
+from slowcat_memory.core.extraction.slots import PARTNERS, content
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fingerprint, fold, neutralise
 from slowcat_memory.core.time.calendar import in_zone
@@ -54,24 +54,16 @@ _SELF, _KEY, _OWN, _NEW = 0.8, 0.3, 0.2, 0.2
 
 
 def human(memories: Iterable[Memory], now: datetime | None = None) -> list[SourcedLine]:
-    """Return lasting facts and relations about the user that hold, oldest first, each once.
+    """Return lasting facts about the user that hold, oldest first, each once.
 
-    Left out are a relation that a fact states, what ended long ago, plans that have a day, and what
-    was read out or reported. Of two that say the same the newer one stands.
+    Left out are what ended long ago, plans that have a day, and what was read out or reported. Of
+    two that say the same the newer one stands.
     """
-    every = list(memories)
-    facts = [m for m in valid_of_kind(every, "fact", now) if m.kind not in _PASSING]
+    facts = [m for m in valid_of_kind(memories, "fact", now) if m.kind not in _PASSING]
     facts = [m for m in facts if not _is_passing(m)]
     facts = [m for m in facts if now and now - m.valid_from < ENDED or not claim_of(m).over]
-    names = names_by_id(every)
-    stated = {_matter(claim_of(m)) for m in facts}
-    relations = [
-        m
-        for m in valid_of_kind(every, "relation", now)
-        if _matter(with_names(claim_of(m), names)) not in stated
-    ]
-    known = {m.id: m for m in (*facts, *relations)}
-    lines = (one for one in to_lines([*facts, *relations]) if keepable(one.text))
+    known = {m.id: m for m in facts}
+    lines = (one for one in to_lines(facts) if keepable(one.text))
     weighed = (_weighed(one, known[one.of], now) for one in lines)
     speakers = {m.speaker for m in facts}
     return sorted(_distinct(weighed, speakers), key=lambda one: one.at)
@@ -79,13 +71,12 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
 
 def plain(lines: Iterable[SourcedLine], memories: Sequence[Memory]) -> list[SourcedLine]:
     """Return the lines that may be stated although no LLM has read them."""
-    names = names_by_id(memories)
-    sure = {m.id for m in memories if is_plain(m, with_names(claim_of(m), names))}
+    sure = {m.id for m in memories if is_plain(m, claim_of(m))}
     return [one for one in lines if one.of in sure and not _BEGINS.search(one.text)]
 
 
 def is_plain(memory: Memory, said: Statement) -> bool:
-    """Return whether a fact, or a relation with names for ids, is one that rules seldom misread."""
+    """Return whether a fact is one that rules seldom misread."""
     if not is_ruled(memory):
         return True
     if said.over or fold(said.subject) != fold(memory.speaker) or is_of_another_day(memory):
@@ -120,7 +111,8 @@ def is_of_another_day(memory: Memory) -> bool:
 
 def named(memories: Iterable[Memory]) -> list[str]:
     """Return the names of the people, animals and things that are known."""
-    return [one for one in names_by_id(m for m in memories if not m.retired_at).values() if one]
+    entities = (m for m in memories if family(m.kind) == ENTITY and not m.retired_at)
+    return [name for one in entities if (name := one.facets.get("name", ""))]
 
 
 def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
@@ -152,22 +144,12 @@ def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> Sourced
 
 
 def _distinct(lines: Iterable[SourcedLine], names: Iterable[str]) -> Iterator[SourcedLine]:
-    """Yield the lines that none says too: the newest first, and facts before relations."""
+    """Yield the lines that none says too, the newest first."""
     told = Told(names)
-    newest = sorted(lines, key=lambda one: one.at, reverse=True)
-    for one in sorted(newest, key=lambda one: one.of.startswith("relation/")):
+    for one in sorted(lines, key=lambda one: one.at, reverse=True):
         if not told.repeats(one.text):
             told.add(one.text)
             yield one
-
-
-def names_by_id(memories: Iterable[Memory]) -> dict[str, str]:
-    return {m.id: m.facets.get("name", "") for m in memories if m.kind.startswith("entity/")}
-
-
-def _matter(one: Statement) -> tuple[str, str, frozenset[str]]:
-    """Return what equal statements have in common, however they are worded."""
-    return fold(one.subject), "".join(slot_of(one)[:1]), content(one.object)
 
 
 # ------------------------------------------------------------------- the profile
@@ -207,17 +189,14 @@ class ProfileField(Struct, frozen=True, kw_only=True):
 def profile_of(
     memories: Iterable[Memory], user: str, now: datetime | None = None
 ) -> dict[str, ProfileField]:
-    """Return profile fields by name from the predicates of facts and relations about ``user``.
+    """Return profile fields by name from the predicates of facts about ``user``.
 
     The later of two values counts; goals and languages may have a few. What is over at ``now``, or
     said to be over, fills no field.
     """
-    known = list(memories)
     found = dict[str, ProfileField]()
-    names = names_by_id(known)
-    every = [*valid_of_kind(known, "fact", now), *valid_of_kind(known, "relation", now)]
-    for memory in sorted(every, key=lambda m: (m.valid_from, m.id)):
-        said = with_names(claim_of(memory), names)
+    for memory in valid_of_kind(memories, "fact", now):
+        said = claim_of(memory)
         field = "" if said.over else _field(said.predicate)
         mine = fingerprint(said.subject) in ("", fingerprint(user), "user", "the user", "i")
         plain = is_plain(memory, replace(said, subject=memory.speaker))

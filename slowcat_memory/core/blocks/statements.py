@@ -15,9 +15,9 @@ from slowcat_memory.core.validity import is_true
 from slowcat_memory.records import Memory, Turn
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FACT, RELATION, SUMMARY = "fact", "relation", "summary"
+FACT, SUMMARY = "fact", "summary"
 _CONFIDENCE = {"high": 0.3, "medium": 0.2, "low": 0.0}
-_DERIVED = {FACT: 0.0, RELATION: 0.1, SUMMARY: 0.2}
+_DERIVED = {FACT: 0.0, SUMMARY: 0.2}
 
 
 class SourcedLine(Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ def valid_of_kind(
 
 
 def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
-    """Convert facts, relations or summaries to lines, without repetitions, in order.
+    """Convert facts or summaries to lines, without repetitions, in order.
 
     A user's own words weigh more than an agent's, and certain statements more than uncertain ones.
     """

@@ -72,8 +72,8 @@ class Known(Struct, frozen=True):
     def with_facts(self, facts: Iterable[KnownLine]) -> "Known":
         """Return it with known facts, and without the names that these state."""
         shown = tuple(facts)
-        gone = {one.memory for one in shown}
-        names = tuple(one for one in self.names if one.memory not in gone)
+        gone = {one.text for one in shown}
+        names = tuple(one for one in self.names if one.text not in gone)
         return Known(names, self.last, shown, self.unshown)
 
 

@@ -65,10 +65,10 @@ def statement_of(one: Statement) -> Statement:
     return Statement(**{name: getattr(one, name) for name in Statement.__struct_fields__})
 
 
-def with_names(one: Statement, names: Mapping[str, str]) -> Statement:
-    """Return a statement with other names, or names in place of ids."""
-    subject, object_ = names.get(one.subject), names.get(one.object)
-    return replace(one, subject=subject or one.subject, object=object_ or one.object)
+def with_entities(one: Statement, same: Mapping[str, str]) -> Statement:
+    """Return a statement with other ids of its entities, by those that it has."""
+    subject, object_ = (same.get(id, id) for id in (one.subject_id, one.object_id))
+    return replace(one, subject_id=subject, object_id=object_)
 
 
 def is_functional(predicate: str) -> bool:

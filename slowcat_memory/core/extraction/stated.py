@@ -36,12 +36,12 @@ from slowcat_memory.core.extraction.clauses import (
     languages_of,
     rewritten,
 )
-from slowcat_memory.core.extraction.predicates import object_type
+from slowcat_memory.core.extraction.predicates import object_type, statement_of
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import PARTNERS
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
-from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.records import Ending, Turn
+from slowcat_memory.core.text.normalize import clean, fold
+from slowcat_memory.records import Ending, Statement, Turn
 
 __all__ = ["StatedFact", "stated", "stated_by"]
 
@@ -69,6 +69,25 @@ def stated_by(turn: Turn) -> list[StatedFact]:
         return []
     found = _stated(turn.text, turn.speaker, LANGUAGES)
     return [one for one in found if not is_reported(one.quote, turn.text)]
+
+
+def read_sentence(content: str, subject: str) -> StatedFact | None:
+    """Return what a plain sentence about somebody states first; None if no rule reads it."""
+    about = fold(subject)
+    made = (one for language in LANGUAGES for one in _stated(content, subject, [language]))
+    return next((one for one in made if fold(one.subject) == about), None)
+
+
+def read_parts(one: Statement, content: str) -> Statement:
+    """Return a statement from elsewhere, with what its sentence says if it has no predicate.
+
+    The ids of its entities mean nobody here.
+    """
+    one = replace(statement_of(one), subject_id="", object_id="")
+    if one.predicate or (read := read_sentence(content, one.subject)) is None:
+        return one
+    parts = {"predicate": read.predicate, "object": read.object, "over": one.over or read.over}
+    return replace(one, ends=(*one.ends, *read.ends), **parts)
 
 
 def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[StatedFact]:

@@ -117,6 +117,11 @@ def stating_turns(fact: Memory) -> tuple[int, ...]:
     return tuple(int(id_) for id_ in kept if id_.isdigit()) or fact.sources[:1]
 
 
+def order_of(fact: Memory) -> tuple[int, datetime, str]:
+    """Return the place of a fact among others, by when they were stated last."""
+    return max(stating_turns(fact), default=0), fact.valid_from, fact.id
+
+
 def stated_in(fact: Memory) -> tuple[str, ...]:
     """Return the ids of what states a fact: the note that it was read from, else chunks."""
     notes = tuple(

@@ -33,10 +33,10 @@ class Subjects:
     def __init__(self) -> None:
         self._names: dict[str, frozenset[str]] = {}  # by id of an entity
         self._entities: dict[str, set[str]] = {}  # by name
-        self._kin: dict[str, tuple[str, str, str]] = {}  # by id of a relation
+        self._kin: dict[str, tuple[str, str, str]] = {}  # by id of a fact
 
     def put(self, memory: Memory) -> None:
-        """Add or replace an entity, or a relation that names a relative; others are ignored."""
+        """Add or replace an entity, or a fact that names a relative; others are ignored."""
         self.drop(memory.id)
         facets = memory.facets
         if memory.retired_at is not None:
@@ -47,9 +47,11 @@ class Subjects:
             self._names[memory.id] = names
             for name in names:
                 self._entities.setdefault(name, set()).add(memory.id)
-        elif (one := memory.statement).predicate.startswith(_KIN) and memory.valid_to is None:
+        elif (
+            (one := memory.statement).object_id and one.predicate.startswith(_KIN) and not one.over
+        ):
             noun = one.predicate.removeprefix(_KIN).replace("_", " ")
-            self._kin[memory.id] = (one.subject, noun, one.object)
+            self._kin[memory.id] = (one.subject_id, noun, one.object_id)
 
     def drop(self, id: str) -> None:
         self._kin.pop(id, None)

@@ -5,8 +5,9 @@ later statement wins, whichever was extracted first. A fact of somebody ends onl
 speaker: what Ben says about Anna does not change what Anna said.
 """
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -19,43 +20,27 @@ from slowcat_memory.core.extraction.slots import (
     exclude,
     implied_endings,
 )
-from slowcat_memory.core.extraction.third_person import Sentence, read_sentence
-from slowcat_memory.core.facts.fact import subject_name, type_of
+from slowcat_memory.core.facts.fact import order_of, subject_name, type_of
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.core.validity import NEWS
-from slowcat_memory.records import Ending, Memory, Statement
+from slowcat_memory.core.validity import ALWAYS, NEWS
+from slowcat_memory.records import Memory, Statement
 
+M = TypeVar("M", bound=Memory)
 COMING = frozenset({"event", "plan", "appointment", "open_thread"})  # types of what lies ahead
 LEAST = 3  # letters of a word that names what takes place, at least one more
 SOON = timedelta(days=1)  # within which a correction is about what was said before
 
 
 def claim_of(fact: Memory) -> Statement:
-    """Return the statement of a fact; its sentence is read for the parts that are unknown."""
-    own, subject = fact.statement, subject_name(fact)
-    predicate, object_, over = canonical(own.predicate), own.object, own.over
-    read = read_sentence(fact.text, subject)
+    """Return the statement of a fact, with all that it ends."""
+    own, predicate = fact.statement, canonical(fact.statement.predicate)
+    said = replace(own, subject=subject_name(fact), predicate=predicate)
+    ends = own.ends
     if predicate:
-        over = over or (read is not None and read.over and read.predicate == predicate)
-    elif read is not None and not read.ahead:
-        predicate, object_, over = read.predicate, read.object, over or read.over
-    else:
-        object_ = ""
-    said = replace(own, subject=subject, predicate=predicate, object=object_, over=over)
-    if not predicate:
-        return replace(said, corrects=own.corrects or _changes_day(fact))
-    ends = own.ends + implied_endings(said, f"{fact.text} {own.quote}")
-    if over:
-        ends += _ended_by(said, read)
+        ends += implied_endings(said, f"{fact.text} {own.quote}")
+        ends += (ending_of(said),) if own.over else ()
     return replace(said, ends=ends, corrects=own.corrects or _changes_day(fact))
-
-
-def _ended_by(said: Statement, read: Sentence | None) -> tuple[Ending, ...]:
-    """Return what a statement ends that says to be over."""
-    if read is None or not read.ends or read.predicate != said.predicate:
-        return (ending_of(said),)
-    return tuple(replace(one, object=said.object) for one in read.ends) if said.object else ()
 
 
 def ended_subjects(claim: Statement) -> Iterator[str]:
@@ -130,3 +115,58 @@ def loser(newer: Memory, older: Memory, *, one_subject: bool = False) -> Memory 
         return None
     story = not new.over and older.valid_from - newer.valid_from > NEWS
     return newer if story else older
+
+
+def history(facts: Iterable[M]) -> list[M]:
+    """Return facts in one slot of one subject with their intervals, as believed now and before.
+
+    What another fact ended was believed to hold until that was known; what a correction took back
+    never held.
+    """
+    rows, held = list[M](), list[M]()
+    every = {one.id: one for one in facts}
+    for fact in sorted(every.values(), key=order_of):
+        if fact.retired_at is not None:
+            by = every.get(fact.facets.get("superseded_by", ""))
+            wrong = by is not None and by.statement.corrects
+            rows += _ended(fact, None if wrong else fact.valid_to, fact.retired_at)
+            continue
+        for older in list(held):
+            lost = loser(fact, older, one_subject=True)
+            if lost is fact:
+                fact = replace(fact, valid_to=older.valid_from)
+            elif lost is older:
+                held.remove(older)
+                wrong = fact.statement.corrects
+                until = None if wrong else max(older.valid_from, fact.valid_from)
+                rows += _ended(older, until, fact.recorded_at or fact.valid_from)
+                since = min(older.valid_from, fact.valid_from) if wrong else fact.valid_from
+                fact = replace(fact, valid_from=since)
+        if again := next((one for one in held if _says_same(fact, one)), None):
+            if fact.valid_from < again.valid_from:  # it began earlier than was believed
+                held.remove(again)
+                rows += _ended(again, None, fact.recorded_at or fact.valid_from)
+                held.append(fact)
+        elif not fact.statement.over:
+            held.append(fact)
+        elif fact.statement.object and not any(_same_object(fact, one) for one in rows):
+            rows.append(replace(fact, valid_from=ALWAYS, valid_to=fact.valid_from))
+    return [*rows, *held]
+
+
+def _ended(fact: M, until: datetime | None, at: datetime) -> list[M]:
+    """Return a fact as it was believed until a moment, and as ended, if it ever held."""
+    rows = [replace(fact, valid_to=None, retired_at=at)]
+    if until is not None and until > fact.valid_from:
+        rows.append(replace(fact, valid_to=until, recorded_at=at, retired_at=None))
+    return rows
+
+
+def _same_object(one: Memory, other: Memory) -> bool:
+    return fold(one.statement.object) == fold(other.statement.object)
+
+
+def _says_same(one: Memory, other: Memory) -> bool:
+    mine, theirs = one.statement, other.statement
+    alike = (mine.predicate, mine.over) == (theirs.predicate, theirs.over)
+    return alike and _same_object(one, other)

@@ -59,13 +59,7 @@ from slowcat_memory.core.extraction.predicates import (
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import begins
-from slowcat_memory.core.extraction.stated import StatedFact, stated_by
-from slowcat_memory.core.extraction.third_person import (
-    Sentence,
-    is_correction,
-    read_sentence,
-    stated_change,
-)
+from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, stated_by
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.facts.options import ENTITY_TYPES
 from slowcat_memory.core.language import of_any, words_of_any
@@ -117,6 +111,7 @@ Answer with JSON alone; {"facts": [], "entities": []} when there is nothing:
 )
 
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
+_CORRECTS = re.compile(of_any(lambda one: one.facts.corrects), re.IGNORECASE)
 _FUNCTION = words_of_any(lambda one: one.statements.function)
 _OWN = re.compile(of_any(lambda one: one.facts.first_person), re.IGNORECASE)
 _OF_RELATIVES = re.compile(
@@ -270,14 +265,12 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
     if not quarantine and misdates(content, when):
         return "stray"
     by_rule = _same_by_rule(quote, content, turn)
-    claim = (
-        stated_change(content, subject, when.day)
-        or _related(one, subject, quote, turn, record)
-        or by_rule
-    )
+    claim = _related(one, subject, quote, turn, record) or by_rule
     if claim is None and not quarantine and _is_triple(one, content):
         return "words"
-    claim = claim or _read(content, subject)
+    read = read_sentence(content, subject)
+    claim = claim or read
+    ended = bool(claim and read and read.over and read.predicate == claim.predicate)
     return ExtractedFact(
         turn=turn,
         type=_type(one.type),
@@ -292,8 +285,8 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         predicate=claim.predicate if claim else "",
         object=claim.object if claim else "",
         why=quarantine,
-        over=any(said.over for said in (claim, by_rule) if said),
-        ends=_ended_by_rule(quote, turn),
+        over=ended or any(said.over for said in (claim, by_rule) if said),
+        ends=_ended_by_rule(quote, turn) or (read.ends if read and read is claim else ()),
         corrects=is_correction(turn.text),
         reported=reported,
     )
@@ -338,12 +331,6 @@ def _sources(content: str, turn: Turn, record: _Record) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*needed(content, turn, record.turns), *earlier)))
 
 
-def _read(content: str, subject: str) -> Sentence | None:
-    """Return what a sentence states, if more than a plan."""
-    read = read_sentence(content, subject)
-    return None if read is not None and read.ahead else read
-
-
 def _since(when: Dated, stated: Statement | None) -> datetime:
     """Return since when a fact is true; what takes another's place does so on its day."""
     changes = stated is not None and (stated.over or is_functional(stated.predicate))
@@ -383,6 +370,11 @@ def _unsaid(content: str, subject: str, quote: str, turn: Turn, record: _Record)
     return "words" if unsupported(content, subject, record.turns) else None
 
 
+def is_correction(text: str) -> bool:
+    """Return whether a turn corrects what was said before, rather than reporting a change."""
+    return bool(_CORRECTS.match(text.strip()))
+
+
 def _same_by_rule(quote: str, content: str, turn: Turn) -> StatedFact | None:
     """Return the equal statement found by rule, which has a predicate and object."""
     for one in stated_by(turn):
@@ -417,7 +409,6 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
         if links or injected(one.content) or why_transient(one.type, one.content):
             continue
         when = dated(one.quote, turn, "", grounding, zone)
-        claim = stated_change(one.content, one.subject, when.day) or one
         found.append(
             ExtractedFact(
                 turn=turn,
@@ -427,11 +418,11 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
                 quote=one.quote,
                 confidence="high" if one.type == "person" else "medium",
                 date=when.day,
-                since=begins(claim, when.day, _since(when, claim)),
+                since=begins(one, when.day, _since(when, one)),
                 last=when.last,
                 sources=(turn.id,),
-                predicate=claim.predicate,
-                object=claim.object,
+                predicate=one.predicate,
+                object=one.object,
                 over=one.over,
                 ends=one.ends,
                 corrects=is_correction(turn.text),

@@ -6,21 +6,22 @@ of its type, cheapest stage first (see `dedup`).
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.mentions import Mention
+from slowcat_memory.core.extraction.mentions import Mention, tidy
 from slowcat_memory.core.extraction.predicates import object_type
+from slowcat_memory.core.facts.fact import ExtractedFact
 from slowcat_memory.core.graph.build import attributes_of, names_of
 from slowcat_memory.core.graph.dedup import IDENTIFYING, Candidate, Similarity, resolve, same
 from slowcat_memory.core.graph.given_forms import same_given
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.options import DedupOptions
-from slowcat_memory.core.graph.readings import ReadStatement, TurnExtract, TurnReading
+from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.records import Made, Memory, Turn
+from slowcat_memory.records import Memory
 
 
 class EntityIndex:
@@ -123,57 +124,49 @@ def entity_id(scope: str, kind: str, name: str) -> str:
 
 
 def resolve_turn(
-    read: TurnExtract, turn: Turn, index: EntityIndex, made: Made, similar: Similarity | None = None
-) -> TurnReading | None:
-    """Return a turn's extraction with entity ids for names; None when nothing is left.
+    read: TurnReading,
+    facts: Sequence[ExtractedFact],
+    index: EntityIndex,
+    similar: Similarity | None = None,
+) -> tuple[TurnReading, dict[str, str]]:
+    """Return a turn's reading with the entities of its names, and their ids by folded name.
 
     Ambiguous names are dropped, new entities added to ``index``. ``similar`` is as in
     ``dedup.same``.
     """
     mentions, ids = list[Mention](), dict[str, str]()
     for one in read.mentions:
-        met = index.find_or_add(_identified(one, read.statements), similar)
+        met = index.find_or_add(_identified(one, facts), similar)
         if met.entity:
             mentions.append(met)
             ids[fold(one.name)] = met.entity
-    statements = [made_ for one in read.statements if (made_ := _resolved(one, ids, index))]
-    for statement in statements:
-        if statement.predicate == "name":  # "my name is Anna" renames the entity "User"
-            mentions.append(Mention(statement.object, "person", entity=statement.subject))
-    if not mentions:
-        return None
-    return TurnReading(
-        scope=turn.scope,
-        turn=turn.id,
-        speaker=turn.speaker,
-        said=turn.at,
-        at=turn.at,
-        made=made,
-        mentions=tuple(mentions),
-        statements=tuple(statements),
-        sources=read.sources,
-    )
+    for fact in facts:
+        if fact.predicate == "name" and (user := ids.get(fold(fact.subject))):
+            mentions.append(Mention(fact.object, "person", entity=user))  # "my name is Anna"
+    return replace(read, mentions=tuple(mentions)), ids
 
 
-def _identified(mention: Mention, statements: Iterable[ReadStatement]) -> Mention:
+def with_entities(fact: ExtractedFact, ids: Mapping[str, str], index: EntityIndex) -> ExtractedFact:
+    """Return a fact with the entities that its turn means by the names of its two sides.
+
+    Args:
+        ids: Of the turn's names, folded.
+    """
+    name = tidy(fact.object)
+    subject = ids.get(fold(tidy(fact.subject)), "")
+    object_ = "" if fact.predicate == "name" else ids.get(fold(name), "")
+    if not object_ and name and object_type(fact.predicate):
+        object_ = index.find(name)
+    if not subject or object_ == subject:
+        return fact
+    return replace(fact, subject_id=subject, object_id=object_)
+
+
+def _identified(mention: Mention, facts: Iterable[ExtractedFact]) -> Mention:
     """Add an identifier stated in the same turn (an e-mail address) to a mention."""
     own: Mapping[str, str] = {
         one.predicate: one.object
-        for one in statements
+        for one in facts
         if one.predicate in IDENTIFYING and fold(one.subject) == fold(mention.name) and not one.over
     }
     return replace(mention, attributes={**mention.attributes, **own}) if own else mention
-
-
-def _resolved(
-    one: ReadStatement, ids: Mapping[str, str], index: EntityIndex
-) -> ReadStatement | None:
-    subject = ids.get(fold(one.subject)) or index.find(one.subject)
-    if not subject:
-        return None
-    object_ = "" if one.predicate == "name" else ids.get(fold(one.object), "")
-    if not object_ and one.object and (one.is_ending or object_type(one.predicate)):
-        object_ = index.find(one.object)
-    if object_ == subject:
-        return None
-    return replace(one, subject=subject, object=object_ or one.object)

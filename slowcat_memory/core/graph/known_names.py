@@ -9,6 +9,7 @@ those that were mentioned often and lately.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from heapq import nlargest
@@ -33,11 +34,11 @@ from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
-from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
+from slowcat_memory.core.memory import FACT, READING, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.calendar import in_zone
-from slowcat_memory.core.validity import ALWAYS, holds
+from slowcat_memory.core.validity import ALWAYS
 from slowcat_memory.records import Memory, Turn
 
 STEM = "~"  # behind a stem
@@ -56,11 +57,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 class KnownIndex:
     """What a namespace's memories state about names. Not thread-safe."""
 
-    beginnings = (f"{READING}/", f"{RELATION}/", f"{FACT}/", f"{SESSION_SUMMARY}/")
+    beginnings = (f"{READING}/", f"{FACT}/", f"{SESSION_SUMMARY}/")
 
     def __init__(self) -> None:
         self._readings: dict[str, TurnReading] = {}
-        self._relations: dict[str, Memory] = {}
         self._facts: dict[str, Memory] = {}
         self._by_word: dict[str, set[str]] = {}  # ids of facts, by words and stems
         self._summaries: dict[str, Memory] = {}
@@ -80,21 +80,13 @@ class KnownIndex:
         elif memory.id.startswith(f"{SESSION_SUMMARY}/"):
             self._summaries[memory.id] = memory
         else:
-            self._put_read(memory)
-
-    def _put_read(self, memory: Memory) -> None:
-        try:
-            if memory.id.startswith(f"{READING}/"):
+            with suppress(ValueError):
                 self._readings[memory.id] = TurnReading.of(memory)
-            else:
-                self._relations[memory.id] = memory
-        except ValueError:
-            return
 
     def drop(self, id: str) -> None:
         for word in _index_words(self._facts[id].text) if id in self._facts else ():
             self._by_word[word].discard(id)
-        for rows in (self._readings, self._relations, self._facts, self._summaries):
+        for rows in (self._readings, self._facts, self._summaries):
             rows.pop(id, None)
 
     def before(self, turns: Sequence[Turn], zone: tzinfo, tokens: int = KNOWN_TOKENS) -> Known:
@@ -113,10 +105,10 @@ class KnownIndex:
         return limited(known, tokens)
 
     def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
-        for one in self._relations.values():
-            if not _may_matter(one, scene):
+        for one in self._facts.values():
+            if one.statement.over or not _may_matter(one, scene):
                 continue
-            if min(one.sources) < scene.first and holds(one, scene.at):
+            if one.sources[0] < scene.first and self._held(one, scene):
                 yield from _role_of(one, scene)
 
     def _sentences(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
@@ -255,31 +247,35 @@ def _every_name(scene: _Scene) -> Iterator[KnownLine]:
 
 
 def _may_matter(row: Memory, scene: _Scene) -> bool:
-    """Return whether a relation is about somebody likely, or has a role that the turns name."""
+    """Return whether a fact relates somebody likely, or has a role that the turns name."""
     one = row.statement
-    if one.object in scene.likely or one.subject in scene.likely:
+    if one.object_id in scene.likely or one.subject_id in scene.likely:
         return True
-    return fold(scene.language.facts.roles.get(one.predicate, "")) in scene.said_words
+    return (
+        bool(one.subject_id)
+        and fold(scene.language.facts.roles.get(one.predicate, "")) in scene.said_words
+    )
 
 
 def _role_of(row: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
-    """Yield an entity and what a relation says that it is."""
+    """Yield an entity and what a fact says that it is."""
     one = row.statement
-    subject, object_ = scene.name_of(one.subject), scene.name_of(one.object)
+    object_id = one.object_id or one.object
+    subject, object_ = scene.name_of(one.subject_id), scene.name_of(object_id)
     noun = scene.language.facts.roles.get(one.predicate, "")
     if not subject or not object_ or one.predicate in TELLS_NOTHING:
         return
     whole = ""
-    if one.object in scene.people and not scene.speaks(one.object):
+    if object_id in scene.people and not scene.speaks(object_id):
         if noun:
-            about, what = one.object, f"{noun} {scene.language.facts.roles['of']} {subject}"
-        elif scene.speaks(one.subject):
-            about, what, whole = one.object, "", f"{subject} {_in_words(one.predicate)} {object_}"
+            about, what = object_id, f"{noun} {scene.language.facts.roles['of']} {subject}"
+        elif scene.speaks(one.subject_id):
+            about, what, whole = object_id, "", f"{subject} {_in_words(one.predicate)} {object_}"
         else:
-            about, what = one.subject, f"{_in_words(one.predicate)} {object_}"
-    elif one.subject in scene.people and not scene.speaks(one.subject):
-        about, what = one.subject, f"{_in_words(one.predicate)} {object_}"
-        if noun and scene.speaks(one.object):
+            about, what = one.subject_id, f"{_in_words(one.predicate)} {object_}"
+    elif one.subject_id in scene.people and not scene.speaks(one.subject_id):
+        about, what = one.subject_id, f"{_in_words(one.predicate)} {object_}"
+        if noun and scene.speaks(object_id):
             what = f"{noun} {scene.language.facts.roles['of']} {object_}"
     else:
         return

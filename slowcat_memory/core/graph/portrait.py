@@ -1,15 +1,18 @@
 """Portraits of entities: current and former relations, each with its turn."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
-from slowcat_memory.core.facts.fact import is_fact
+from slowcat_memory.core.extraction.slots import TIMELESS, slot_of
+from slowcat_memory.core.facts.fact import is_fact, order_of
+from slowcat_memory.core.facts.holding import history
 from slowcat_memory.core.graph.build import attributes_of, names_of
-from slowcat_memory.core.graph.readings import PASSING
+from slowcat_memory.core.graph.readings import relates
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.validity import ALWAYS, as_of
@@ -134,54 +137,53 @@ def predicate_in_words(predicate: str) -> str:
     return "is called" if predicate == "name" else predicate.replace("_", " ")
 
 
-class GraphPart(Struct, frozen=True):
-    """Entities, as memories that are not stored, and relations between them."""
+def relations_of(
+    facts: Iterable[Disclosed], known: Iterable[Memory], said: Mapping[int, datetime]
+) -> tuple[list[Memory], list[Disclosed]]:
+    """Return the relations that facts state, current and former, after entities that are not stored.
 
-    entities: tuple[Memory, ...] = ()
-    relations: tuple[Disclosed, ...] = ()
-
-
-def graph_of(
-    facts: Iterable[Disclosed], known: Iterable[Memory], relations: Iterable[Memory]
-) -> GraphPart:
-    """Return what facts without a turn add to a graph.
+    A relation is a fact with the ids of its entities in place of their names, and its interval.
 
     Args:
-        facts: Any memories that the reader may see; others than such facts are skipped.
-        known: The graph's entities.
-        relations: The graph's relations; what they state is not added again.
+        facts: Any memories that the reader may see; others than facts are skipped.
+        known: The stored entities.
+        said: When turns were said, by log id.
     """
-    unsourced = [one for one in facts if _is_triple(one)]
-    if not unsourced:
-        return GraphPart()
     ids = {fold(name): one.id for one in known for name in names_of(one)}
-    known_rows = (one.statement for one in relations)
-    stated = {(one.subject, one.predicate, fold(one.object)) for one in known_rows}
-    entities, added = dict[str, Memory](), []
-    for fact in unsourced:
-        predicate = canonical(fact.statement.predicate)
-        if not predicate or predicate in PASSING:
-            continue
-        subject = _entity(fact, fact.statement.subject, "person", ids, entities)
-        object_ = fact.statement.object
-        if kind := object_type(predicate):
-            object_ = _entity(fact, object_, kind, ids, entities)
-        if (subject, predicate, fold(object_)) not in stated:
-            triple = {"subject": subject, "predicate": predicate, "object": object_}
-            # One that was superseded was true until its end.
-            added.append(
-                replace(fact, retired_at=None, statement=replace(fact.statement, **triple))
-            )
-    return GraphPart(tuple(entities.values()), tuple(added))
+    made = dict[str, Memory]()
+    groups: dict[tuple[str, ...], list[Disclosed]] = defaultdict(list)
+    related = [one for one in facts if _is_relation(one)]
+    replaced = {(one.facets.get("superseded_by"), one.sources[:1]) for one in related}
+    for fact in related:
+        one = replace(fact.statement, predicate=canonical(fact.statement.predicate))
+        subject = one.subject_id or _entity(fact, one.subject, "person", ids, made)
+        object_, kind = one.object_id, object_type(one.predicate)
+        if kind and not object_ and not fact.sources:
+            object_ = _entity(fact, one.object, kind, ids, made)
+        one = replace(one, subject_id=subject, object_id=object_)
+        known_since = fact.recorded_at
+        if (fact.id, fact.sources[:1]) not in replaced:  # else it was read again, by a model
+            known_since = said.get(order_of(fact)[0], known_since)
+        fact = replace(fact, statement=one, recorded_at=known_since)
+        groups[subject, *slot_of(one)].append(fact)
+    rows = [_with_ids(row) for group in groups.values() for row in history(group)]
+    return list(made.values()), rows
 
 
-def _is_triple(memory: Memory) -> bool:
-    if not is_fact(memory) or memory.sources or memory.facets.get("why") == "same":
+def _is_relation(memory: Memory) -> bool:
+    """Return whether a memory is a fact that relates an entity, or somebody whom no turn names."""
+    if not is_fact(memory) or not relates(memory.statement):
         return False
-    stays = memory.retired_at is None or memory.valid_to is not None
-    said = memory.statement
-    named = bool(said.subject and said.predicate and said.object)
-    return stays and named and said.confidence != "low"
+    rejected = memory.retired_at is not None and "superseded_by" not in memory.facets
+    sure = bool(memory.statement.subject_id) or not memory.sources
+    return sure and not rejected and memory.statement.confidence != "low"
+
+
+def _with_ids(row: Disclosed) -> Disclosed:
+    one = row.statement
+    since = ALWAYS if one.predicate in TIMELESS else row.valid_from
+    named = replace(one, subject=one.subject_id, object=one.object_id or one.object)
+    return replace(row, valid_from=since, statement=named)
 
 
 def _entity(

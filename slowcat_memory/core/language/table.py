@@ -19,7 +19,6 @@ from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.intents import IntentWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
-from slowcat_memory.core.language.sentences import SentenceWords
 from slowcat_memory.core.language.talk import TalkWords
 from slowcat_memory.core.language.tense import TenseWords
 from slowcat_memory.core.language.time import TimeWords
@@ -366,7 +365,6 @@ class Language(Struct, frozen=True, kw_only=True):
     statements: StatementWords
     facts: FactWords
     persons: PersonWords
-    sentences: SentenceWords
     names: NameWords
     reactions: ReactionWords
     tones: Mapping[str, str]

@@ -117,8 +117,8 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
             stated = sorted(catalogue.having(*(("about", fold(one)) for one in names)), key=place)
         related = _read(snapshot, scope, every[:PAGE])
         about, _ = newest(stated, is_fact, FACTS_OF_PERSON)
-        quoted = {one.statement.quote for one in related}
-        facts = [one for one in _read(snapshot, scope, about) if one.statement.quote not in quoted]
+        lines_of = {one.id for one in related}
+        facts = [one for one in _read(snapshot, scope, about) if one.id not in lines_of]
         rows = [memory_row(page, one) for one in facts]  # what no relation was read from
         lines = [_relation(page, one, entity.id, snapshot) for one in related]
     name, *also = dict.fromkeys(page.name(scope, one) for one in names)
@@ -140,7 +140,7 @@ def _relation(page: PageContext, memory: Memory, entity: str, snapshot: Snapshot
     said = memory.statement
     return {
         "id": memory.id,
-        "own": said.subject == entity,
+        "own": said.subject_id == entity,
         **relation_words(page, memory, snapshot),
         "since": time_of(memory.valid_from),
         "until": time_of(memory.valid_to),

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import RELATION, chunk_id, family
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import mark_of
 from slowcat_memory.core.validity import is_believed
 from slowcat_memory.records import Hit, LedgerEntry, Memory, Turn
@@ -101,10 +101,8 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         return true and (not believed or is_believed(one, at))
 
     def wanted(one: Memory) -> bool:
-        related = family(one.kind) == RELATION
-        replaced = related and one.retired_at is not None  # by one with its interval
         unknown = believed and (one.recorded_at or one.valid_from) > at
-        if not (related if people else is_fact(one)) or replaced or unknown:
+        if not is_fact(one) or (people and not one.statement.subject_id) or unknown:
             return False
         return over or held(one)
 
@@ -153,7 +151,7 @@ def _row(page: PageContext, snapshot: Snapshot, memory: Memory) -> dict[str, Any
     """Return what took a fact's place, and a relation in words."""
     later = snapshot.memory(memory.scope, memory.facets.get("superseded_by", "") or "-")
     found: dict[str, Any] = {"replacement": memory_row(page, later)["text"] if later else ""}
-    if family(memory.kind) == RELATION:
+    if memory.statement.subject_id:
         found |= relation_words(page, memory, snapshot)
     return found
 

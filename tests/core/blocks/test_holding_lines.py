@@ -31,9 +31,7 @@ def test_an_uncertain_fact_describes_nobody() -> None:
 
 def test_who_left_has_no_employer_in_the_profile() -> None:
     left = stated("Anna no longer works at Siemens.", "works_at", "Siemens", over=True)
-    stored_before = stated("Anna no longer works at Siemens.", "works_at", "Siemens")
-    for one in (left, stored_before):
-        assert profile_line(profile_of([one], "Anna", NOW)) == ""
+    assert profile_line(profile_of([left], "Anna", NOW)) == ""
 
 
 def test_a_new_employer_counts_from_its_day_on() -> None:
@@ -43,19 +41,6 @@ def test_a_new_employer_counts_from_its_day_on() -> None:
     assert profile_line(profile_of([old, new], "Anna", NOW)) == "works at Leeds"
     assert profile_line(profile_of([old, new], "Anna", first_day)) == "works at Southmead"
     assert shown(old, new) == ["Anna works at Leeds."]
-
-
-def test_a_relation_that_a_fact_states_is_not_shown_again() -> None:
-    fact = stated("Anna is allergic to hazelnuts.", "allergic_to", "hazelnuts")
-    person = Memory(
-        id="entity/anna", kind="entity/person", scope="anna", speaker="Anna", text="Anna (person)",
-        valid_from=NOW - DAY, facets={"name": "Anna"},
-    )  # fmt: skip
-    ids = "entity/anna"
-    same = stated("Anna allergic to hazelnuts.", "allergic_to", "hazelnuts",
-                  kind="relation/allergic_to", subject=ids)  # fmt: skip
-    other = stated("Anna plays chess.", "plays", "chess", kind="relation/plays", subject=ids)
-    assert shown(person, fact, same, other) == [fact.text, other.text]
 
 
 def test_what_ended_long_ago_is_left_out() -> None:

@@ -13,9 +13,9 @@ from slowcat_memory.core.extraction.known import (
 from slowcat_memory.records import Turn
 
 BEFORE, AT = datetime(2026, 3, 2, 18, tzinfo=UTC), datetime(2026, 5, 12, 18, tzinfo=UTC)
-HANA = KnownLine("Hana: sister of Mira", "Hana", BEFORE, "relation/1", (3,))
+HANA = KnownLine("Hana: sister of Mira", "Hana", BEFORE, "fact/1", (3,))
 FIRM = KnownLine(
-    "Northlight: workplace of Mira from 2026-09-01", "Northlight", BEFORE, "relation/2", (5, 4)
+    "Northlight: workplace of Mira from 2026-09-01", "Northlight", BEFORE, "fact/2", (5, 4)
 )
 LAST = KnownLine("Mira spoke about Whitby and 40 boats.", "", BEFORE, "session/1", (5, 6))
 KNOWN = Known((HANA, FIRM), LAST)
@@ -51,5 +51,5 @@ def test_a_name_without_room_is_no_stranger_and_nothing_else_of_its_line_is_said
     ground = ground_with(TURNS, UTC, known)
     assert strays("Mira asks Bex Hollis.", ground) == []
     assert strays("Mira asks Bex, who is 44, about Leeds.", ground) == ["44", "Leeds"]
-    assert "Bex" not in " ".join(known_lines(known, UTC)) and known.memories == ("relation/1",)
+    assert "Bex" not in " ".join(known_lines(known, UTC)) and known.memories == ("fact/1",)
     assert sources_used("Mira asks Bex Hollis.", TURNS, known) == (2,)

@@ -2,11 +2,13 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from slowcat_memory.core.extraction.evidence import dated
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.slots import ends
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
-from slowcat_memory.core.extraction.third_person import stated_change
+from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.records import Statement, Turn
 from tests.support.rows import each_row, listed
 
@@ -35,6 +37,9 @@ def test_a_counted_week_names_its_day(text, day, last):
     assert (when.day, when.last) == (day, last)
 
 
-def test_a_move_names_the_place_without_its_day():
-    change = stated_change("Ida is moving to Oslo the day after tomorrow.", "Ida", "2026-04-21")
-    assert change is not None and (change.predicate, change.object) == ("lives_in", "Oslo")
+@pytest.mark.parametrize(
+    "text", ["I'm moving to Oslo the day after tomorrow.", "Ich ziehe am Freitag nach Oslo."]
+)
+def test_a_move_that_lies_ahead_is_a_home_from_its_day(text: str) -> None:
+    [home] = [one for one in facts_by_rule(turn(text), UTC) if one.predicate == "lives_in"]
+    assert home.object == "Oslo" and home.since > turn(text).at

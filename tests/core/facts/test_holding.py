@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import statement_of
 from slowcat_memory.core.extraction.slots import exclude
+from slowcat_memory.core.extraction.stated import read_sentence
 from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.holding import claim_of, loser
@@ -33,10 +35,12 @@ def said(predicate: str, object_: str, turn: int, *, over: bool = False, **more:
 
 
 def sentence(text: str, turn: int, **facets: str) -> Memory:
-    """Return a fact as an LLM writes it: a sentence alone."""
+    """Return a fact as an LLM writes it: a sentence alone, read by rule."""
+    read = read_sentence(text, "Anna")
+    parts = statement_of(read) if read else Statement(subject="Anna")
     return Memory(
         id=fact_id("anna", text, turn), kind="fact/person", scope="anna", speaker="Anna", text=text,
-        valid_from=AT + turn * DAY, sources=(turn,), statement=Statement(subject="Anna", **facets),
+        valid_from=AT + turn * DAY, sources=(turn,), statement=replace(parts, quote="", **facets),
     )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.predicates import statement_of
+from slowcat_memory.core.extraction.stated import read_sentence
 from slowcat_memory.core.facts.merging import (
     Pair,
     compare,
@@ -23,9 +25,12 @@ AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 
 
 def claim(content: str, type: str = "person", **facets: str) -> Memory:
+    """Return a fact as an LLM writes it: a sentence, read by rule."""
+    read = read_sentence(content, facets.get("subject") or content.split()[0])
+    parts = statement_of(read) if read else Statement()
     return Memory(
         id="fact/1", kind=f"fact/{type}", scope="anna", speaker="Anna", text=content,
-        valid_from=AT, statement=Statement(**facets),
+        valid_from=AT, statement=replace(parts, quote="", **facets),
     )  # fmt: skip
 
 

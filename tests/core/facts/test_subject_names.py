@@ -19,8 +19,10 @@ def entity(id: str, name: str, also: str = "") -> Memory:
 
 
 def sister(id: str, of: str, object: str) -> Memory:
-    said = Statement(subject=f"entity/{of}", predicate="has_sister", object=f"entity/{object}")
-    return Memory(id=f"relation/{id}", kind="relation/has_sister", scope="mira", speaker="Mira", text="", valid_from=AT, statement=said)  # fmt: skip
+    said = Statement(
+        predicate="has_sister", subject_id=f"entity/{of}", object_id=f"entity/{object}"
+    )
+    return Memory(id=f"fact/{id}", kind="fact/person", scope="mira", speaker="Mira", text="", valid_from=AT, statement=said)  # fmt: skip
 
 
 def test_an_entity_has_its_other_names_and_what_it_is_to_somebody() -> None:

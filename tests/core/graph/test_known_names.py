@@ -10,7 +10,6 @@ from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.memory import SESSION_SUMMARY
-from slowcat_memory.core.validity import ALWAYS, revised
 from slowcat_memory.records import Made, Memory, Statement, Turn
 
 DAY = timedelta(days=1)
@@ -32,15 +31,18 @@ class Told:
             Mention(one, kind, entity=f"entity/{one.split()[0]}") for one in (self.user, *names)
         )
         reading = TurnReading(scope="m", turn=turn, speaker=self.user, said=self.at(turn),
-                              at=self.at(turn), made=MADE, mentions=mentions, sources=(turn,))  # fmt: skip
+                              made=MADE, mentions=mentions, sources=(turn,))  # fmt: skip
         self._put(reading.memory(), **given)
 
     def relate(self, turn: int, subject: str, predicate: str, object: str, **given: Any) -> None:
-        said = Statement(subject=f"entity/{subject}", predicate=predicate, object=object,
+        said = Statement(subject=subject, predicate=predicate, object=object,
+                         subject_id=f"entity/{subject}",
+                         object_id=object if object.startswith("entity/") else "",
                          confidence=given.pop("confidence", "high"))  # fmt: skip
-        one = Memory(id="", kind="relation", scope="m", speaker=self.user, text="", statement=said,
-                     valid_from=ALWAYS, sources=(turn,))  # fmt: skip
-        self._put(revised(one, **{"recorded_at": self.at(turn), **given}))
+        one = Memory(id=f"fact/{subject}-{predicate}-{object}", kind="fact/person", scope="m",
+                     speaker=self.user, text="", statement=said, valid_from=self.at(turn),
+                     recorded_at=self.at(turn), sources=(turn,))  # fmt: skip
+        self._put(one, **given)
 
     def fact(self, turn: int, text: str, id: str = "", **given: Any) -> None:
         self._put(

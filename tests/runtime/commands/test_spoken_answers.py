@@ -52,7 +52,7 @@ def test_spoken_answers_name_no_internal_records(engine) -> None:
     turn = talk(engine, "My dog is called Max, you know.", "Nice.")[0]
     one = Memory(id="", kind="", scope="anna", speaker="Anna", text="internal", valid_from=NOW,
                  sources=(turn,), made=Made(job="test"))  # fmt: skip
-    kinds = ("reading", "entity/person", "relation/knows", "block/human", "summary/day", "episode")
+    kinds = ("reading", "entity/person", "block/human", "summary/day", "episode")
     rows = [replace(one, id=f"{kind}/x", kind=kind) for kind in kinds]
     rows.append(replace(one, id="fact/1", kind="fact/pet", text="Anna has a dog called Max."))
     engine.apply("test", WriteBatch(memories=tuple(rows)))

@@ -7,7 +7,6 @@ from slowcat_memory.core.language.english import (
     statements,
     talk,
     tense,
-    third_person,
     time,
 )
 from slowcat_memory.core.language.extracts import read_extracts
@@ -26,7 +25,6 @@ LANGUAGE = Language(
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
     persons=read_persons(__name__),
-    sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],

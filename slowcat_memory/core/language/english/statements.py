@@ -84,6 +84,8 @@ EVENT_RULES = (
     Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).* {_AGO})(?=$|,| and\b)", "action"),
     Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).*)", "action", front=rf"^{_AGO}$"),
     Rule("event", "event", "{s} had {o}.", rf"had (?P<o>{_DETERMINER} {EVENT})", "text", front=rf"^{_AGO}$"),
+    # A home that changes on a day.
+    Rule("person", "lives_in", "{s} is moving to {o}.", rf"{_BE} moving (?:back )?to (?=.*\b{_SOON})(?P<o>.+)", "place"),
     # It is planned, whatever it is.
     Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} (?:going|planning|about|hoping) to (?P<o>(?!{_VAGUE}\b)[a-z]+\b.* {_SOON}.*)", "plan"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.* {_SOON}.*)", "action", inflect=True),
@@ -114,7 +116,7 @@ _FINITE = (
     r"passed|studies|comes|came|speaks|wears|takes|suffers|keeps|owns|bought|sold|quit|stopped|"
     r"does|doesn't|can't|cannot|will|won|joined|started|starts|retired|broke|graduated|decided|"
     r"enjoys|adores|prefers|drives|runs|writes|volunteers|teaches|sings|swims|goes|goes|gave|"
-    r"eats|drinks|smokes|used to|wants|finished|lost|cancelled|no longer|adopted|fixes|makes|sells)\b"
+    r"eats|drinks|smokes|used to|wants|finished|lost|cancelled|called off|no longer|adopted|fixes|makes|sells)\b"
 )
 
 STATEMENTS = StatementWords(

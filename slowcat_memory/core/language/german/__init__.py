@@ -9,7 +9,6 @@ from slowcat_memory.core.language.german import (
     statements,
     talk,
     tense,
-    third_person,
     time,
 )
 from slowcat_memory.core.language.table import Language, read_sentences
@@ -26,7 +25,6 @@ LANGUAGE = Language(
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
     persons=read_persons(__name__),
-    sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],

@@ -54,5 +54,6 @@ EVENT_RULES = (
     Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text", whose="me"),
     Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "action"),
     Rule("event", "event", "{s} hat {o}.", rf"{_THEN}{_NO_DAILY}{_HAB} (?P<o>.+ {any_of(_C['outings_had'])}){_AUX_END}", "action"),
+    Rule("person", "lives_in", "{s} zieht nach {o}.", rf"{_FIRST}(?:ziehe?n?|zieht) (?:.*? )??nach (?P<o>.+)", "place"),
     Rule("plan", "plans", "{s} {o}.", rf"{_FIRST}(?P<o>(?:will|wollen|werde|werden|wird|möchte|möchten) .+ (?!{_VAGUE}\b)\w+(?:en|ern|eln))$", "action", inflect=True),
 )  # fmt: skip

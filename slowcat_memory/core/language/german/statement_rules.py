@@ -155,8 +155,8 @@ _LOVE = (
     "has_fiancé", "has_fiancée",
 )  # fmt: skip
 _TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
-_AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to")
-_UP = r"(?:aufgegeben|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
+_AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to", "")
+_UP = r"(?:aufgegeben|überstanden|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
     Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=_LOVE),

@@ -149,11 +149,9 @@ class Facts(SessionExtractor):
         # Weak models overlook what rules find.
         kept = found.kept if stated else _facts_by_rule(due, context)
         author = made if stated else replace(made, model="")
+        kept, graph = await registered(due, kept, found.named, made, context)
         new = _standing_in(_memories(kept, author, context), ruled)
         batch = await _batch(new, _replaced(ruled, new, context), context)
-        # What a turn ends in plain words ends, whatever the LLM makes of it.
-        over = [replace(one, predicate="") for one in _facts_by_rule(due, context) if one.ends]
-        graph = await registered(due, [*kept, *over], found.named, made, context)
         batch = _joined(batch, graph)
         if answer.whole:
             return batch
@@ -163,9 +161,8 @@ class Facts(SessionExtractor):
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
         """Read turns that no LLM has read."""
         due, made = request.due, Made(job=NAME, version=self.version)
-        found = _facts_by_rule(due, context)
-        batch = await _batch(_memories(found, made, context), [], context)
-        return _joined(batch, await registered(due, found, None, made, context))
+        found, graph = await registered(due, _facts_by_rule(due, context), None, made, context)
+        return _joined(await _batch(_memories(found, made, context), [], context), graph)
 
 
 def _joined(batch: WriteBatch, graph: WriteBatch) -> WriteBatch:

@@ -24,7 +24,7 @@ from slowcat_memory.core.facts.merging import (
     PairsReply,
 )
 from slowcat_memory.core.facts.options import MergeOptions
-from slowcat_memory.core.memory import ENTITY, FACT, RELATION, family
+from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
 from slowcat_memory.errors import (
@@ -167,14 +167,14 @@ def _rest(task: Task, pairs: Sequence[Pair], context: JobContext) -> Task:
 class CurrentFacts:
     """The facts of a namespace, for all steps; see ``WorkingSet``."""
 
-    beginnings = (f"{FACT}/", f"{ENTITY}/", f"{RELATION}/")
+    beginnings = (f"{FACT}/", f"{ENTITY}/")
 
     def __init__(self, space: str) -> None:
         self.index, self._space = FactIndex(Tokenizer("english")), space
 
     def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        self.index.names.put(memory)
         if family(memory.kind) != FACT:
-            self.index.names.put(memory)
             return
         vector = None
         if self._space:

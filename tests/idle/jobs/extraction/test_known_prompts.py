@@ -106,7 +106,7 @@ def test_every_prompt_that_reads_turns_shows_who_was_known_before(house) -> None
         assert "Last conversation (2026-05-12): Hana works at Northlight in Leeds." in head, job
 
 
-def test_a_name_of_an_earlier_conversation_is_kept_in_facts_relations_contexts_and_summaries(
+def test_a_name_of_an_earlier_conversation_is_kept_in_facts_contexts_and_summaries(
     house,
 ) -> None:
     one = house()
@@ -119,8 +119,7 @@ def test_a_name_of_an_earlier_conversation_is_kept_in_facts_relations_contexts_a
     assert fact.sources == (second, first)
     assert one.context(second) == sentence
     assert any(m.text == sentence for m in one.memories("summary"))
-    related = [m for m in one.memories("relation") if m.statement.predicate == "works_at"]
-    assert any(second in m.sources for m in related)
+    assert fact.statement.predicate == "works_at" and fact.statement.subject_id
 
 
 def test_what_names_an_earlier_conversation_goes_with_it_when_that_is_forgotten(house) -> None:
@@ -131,7 +130,7 @@ def test_what_names_an_earlier_conversation_goes_with_it_when_that_is_forgotten(
     one.done()
     one.store.forget(Forget(turns=(first,)))
     one.store.flush(None)
-    left = [m for kind in ("fact", "summary", "entity", "relation") for m in one.memories(kind)]
+    left = [m for kind in ("fact", "summary", "entity") for m in one.memories(kind)]
     assert not any("Northlight" in m.text for m in left) and not one.context(second)
 
 
