@@ -1,14 +1,13 @@
 """Counters and histograms, kept in memory. Safe to use from any thread.
 
 Our own: the log line at the end of a session, ``stats`` and the benchmarks read percentiles of the
-last samples, which OpenTelemetry gives to an exporter alone, and only with its SDK. Where spans are
-written, it can read the same numbers (``export``).
+last samples, which OpenTelemetry gives to an exporter alone, and only with its SDK.
+Where spans are written, it can read the same numbers (``processor.reports``).
 """
 
 import threading
 from collections import Counter, deque
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection
 
 import numpy as np
 
@@ -22,7 +21,6 @@ class Metrics:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._samples: dict[str, deque[float]] = {}
-        self._exported = False
 
     def count(self, name: str, by: int = 1) -> None:
         with self._lock:
@@ -45,28 +43,6 @@ class Metrics:
             wanted = (only or self._samples).__contains__
             samples = {name: list(ms) for name, ms in self._samples.items() if wanted(name)}
         return {name: percentiles(values) for name, values in sorted(samples.items()) if values}
-
-    def export(self) -> None:
-        """Offer the numbers to the process's OpenTelemetry meter, once.
-
-        Raises:
-            ImportError: OpenTelemetry is not installed.
-        """
-        from opentelemetry.metrics import Observation, get_meter  # only when on
-
-        def counters(_: Any) -> Iterator[Observation]:
-            return (Observation(n, {"name": name}) for name, n in self.counts().items())
-
-        def latencies(_: Any) -> Iterator[Observation]:
-            for name, summary in self.summary().items():
-                for figure in ("p50", "p95", "p99"):
-                    yield Observation(summary[figure], {"name": name, "percentile": figure})
-
-        exported, self._exported = self._exported, True
-        if not exported:
-            meter = get_meter("slowcat_memory")
-            meter.create_observable_counter("slowcat_memory.count", [counters])
-            meter.create_observable_gauge("slowcat_memory.latency", [latencies], unit="ms")
 
 
 def percentiles(ms: list[float]) -> dict[str, float]:

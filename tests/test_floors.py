@@ -41,7 +41,7 @@ HOMES = {
     "rich": ("cli",),
     "asyncpg": ("fleet.database",),
     "psutil": ("idle.scheduler.options",),
-    "opentelemetry": ("idle.scheduler.step", "metrics", "processor.reports"),
+    "opentelemetry": ("idle.scheduler.step", "processor.reports"),
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.

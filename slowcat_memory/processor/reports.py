@@ -7,11 +7,12 @@ and neither local-only nor muted ones, nor those that are being forgotten.
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from weakref import WeakSet
 
 from loguru import logger
 from pipecat.frames.frames import Frame
@@ -217,7 +218,7 @@ class Spans:
             ConfigError: OpenTelemetry is not installed.
         """
         self._tracer = tracer or _tracer()
-        engine.metrics.export()
+        export(engine.metrics)
         self._texts, self._clock = content == "texts", engine.clock
         self._store = str(engine.config.folder.name)
 
@@ -276,6 +277,32 @@ class Spans:
             name, attributes=attributes, start_time=until - int(ms * NS_OF_MS)
         )
         span.end(end_time=until)
+
+
+_exported = WeakSet[Metrics]()
+
+
+def export(metrics: Metrics) -> None:
+    """Offer counters and percentiles to the process's OpenTelemetry meter, once.
+
+    Raises:
+        ImportError: OpenTelemetry is not installed.
+    """
+    from opentelemetry.metrics import Observation, get_meter  # only when on
+
+    def counters(_: Any) -> Iterator[Observation]:
+        return (Observation(n, {"name": name}) for name, n in metrics.counts().items())
+
+    def latencies(_: Any) -> Iterator[Observation]:
+        for name, summary in metrics.summary().items():
+            for figure in ("p50", "p95", "p99"):
+                yield Observation(summary[figure], {"name": name, "percentile": figure})
+
+    if metrics not in _exported:
+        _exported.add(metrics)
+        meter = get_meter("slowcat_memory")
+        meter.create_observable_counter("slowcat_memory.count", [counters])
+        meter.create_observable_gauge("slowcat_memory.latency", [latencies], unit="ms")
 
 
 def _tracer() -> Any:

@@ -10,7 +10,7 @@ from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.processor.reports import Spans, texts_of
+from slowcat_memory.processor.reports import Spans, export, texts_of
 from slowcat_memory.records import Forget, MemoryEvent
 from tests.support.memories import engine_of, remember
 from tests.support.processors import MAX, QUESTION, logged, memory
@@ -145,8 +145,8 @@ def test_reports_metrics_are_exported_once_where_spans_are_written(monkeypatch) 
     monkeypatch.setattr("opentelemetry.metrics.get_meter", provider.get_meter)
     metrics.count("recalls", 3)
     metrics.observe("recall", 2.0)
-    metrics.export()
-    metrics.export()
+    export(metrics)
+    export(metrics)
     [scope] = reader.get_metrics_data().resource_metrics[0].scope_metrics
     points = {one.name: [point.value for point in one.data.data_points] for one in scope.metrics}
     assert points == {"slowcat_memory.count": [3], "slowcat_memory.latency": [2.0] * 3}

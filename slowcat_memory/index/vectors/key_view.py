@@ -11,6 +11,7 @@ in files of its own (see ``sealed_vectors``).
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,9 @@ class KeyWriter:
     """Collects one view's keys, document by document, and stores them."""
 
     def __init__(self) -> None:
-        self._columns = {name: array(np.dtype(kind).char) for name, kind in COLUMNS.items()}
+        self._columns: dict[str, array[Any]] = {
+            name: array(np.dtype(kind).char) for name, kind in COLUMNS.items()
+        }
 
     def __len__(self) -> int:
         return len(self._columns["targets"])
