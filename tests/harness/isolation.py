@@ -29,6 +29,7 @@ from slowcat_memory.idle.jobs.summaries import SummaryJob
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
+from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
@@ -402,14 +403,14 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "filter": ("index", post_filter),
     "blocks": (
         "context",
-        lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: ([], [])),
+        lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: []),
     ),
-    "tools": ("tools", lambda: mock.patch.object(OwnedMessages, "_strip_calls", lambda *_: [])),
+    "tools": ("tools", lambda: mock.patch.object(injection, "empty_calls", lambda *_: None)),
     "answers": (
         "answers",
         lambda: mock.patch.object(OwnedMessages, "_strip_answers", lambda *_: None),
     ),
-    "heads": ("heads", lambda: mock.patch.object(OwnedMessages, "_strip_heads", lambda *_: [])),
+    "heads": ("heads", lambda: mock.patch.object(OwnedMessages, "_strip_heads", lambda *_: None)),
     "guests": ("guests", obedient),
     "forgotten": ("forgotten", half_forgotten),
     "ended": ("record", lambda: mock.patch.object(OffRecord, "end", _ended)),
