@@ -102,8 +102,8 @@ def rewrite(env: Environment, run: Run) -> bool:
     """
     without = 0
     if env.outbox is not None:
+        without = env.outbox.sent  # before: the shipper goes on
         run(partial(transact, env, env.outbox.trim))
-        without = env.outbox.sent
     for _ in range(COPIES):
         copied = env.env
         with fresh_folder(env.path) as fresh:
