@@ -54,8 +54,7 @@ def _sysctl(name: bytes) -> str:
 
 def _boot_clock() -> Callable[[], float]:
     for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC") if sys.platform != "win32" else ():
-        if hasattr(time, name):
-            number = getattr(time, name)
+        if number := getattr(time, name, None):
             return lambda: time.clock_gettime(number)
     return time.monotonic
 
@@ -72,8 +71,7 @@ def seconds_of(clock: Clock) -> Callable[[], float]:
 
 def is_synchronised(clock: Clock) -> bool:
     """Return whether a clock says that its time is right; one that cannot say so does not."""
-    ask: Callable[[], bool] = getattr(clock, "is_synchronised", bool)
-    return ask()
+    return bool(getattr(clock, "is_synchronised", bool)())
 
 
 @functools.cache

@@ -176,6 +176,7 @@ def _nobody(engine: "MemoryEngine", scope: str, name: str | None) -> str:
     others = [one.name for one in _graph(engine, scope).portraits()]
     none = "No people are known yet: `slowcat-memory idle` extracts them."
     some = f"No {name} is known; known are {listed(others)}."
+    some = f"Nothing is known of {name} yet." if name in others else some
     return nothing_in(engine, scope, some if name and others else none)
 
 
@@ -219,20 +220,16 @@ def timeline(known: Settings, about: str) -> None:
 
 
 def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memory]":
-    """Return the relations of the people with this name; else those with these words."""
+    """Return the relations of the people with this name, and those with these words."""
     from slowcat_memory.core.text.normalize import fold
 
     graph, wanted = _graph(engine, scope), set(fold(about).split())
-    if ids := {person.id for person in graph.names.find(about)}:
-        return [
-            known
-            for known in graph.relations
-            if ids & {known.statement.subject, known.statement.object}
-        ]
+    ids = {person.id for person in graph.names.find(about)}
     return [
         known
         for known in graph.relations
-        if wanted <= set(fold(f"{known.text} {known.statement.quote}").replace(".", "").split())
+        if ids & {known.statement.subject, known.statement.object}
+        or wanted <= set(fold(f"{known.text} {known.statement.quote}").replace(".", "").split())
     ]
 
 

@@ -1,11 +1,7 @@
 """Builds the register of entities from readings: a pure function, independent of the order of work."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
-from datetime import datetime
-
-from msgspec import Struct
-from msgspec.structs import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.graph.names import names
@@ -93,66 +89,3 @@ def names_of(entity: Memory) -> tuple[str, ...]:
     """Return an entity's names, the fullest first."""
     also = entity.facets.get("also", "")
     return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))
-
-
-# ------------------------------------------------------------------- changes to write
-
-
-class StoredGraph(Struct, frozen=True):
-    """Readings and entities of a namespace, as stored."""
-
-    readings: Sequence[TurnReading]
-    entities: Sequence[Memory]
-
-
-class Changes(Struct, frozen=True):
-    """Memories to write, and (scope, id) of readings that others replace."""
-
-    put: tuple[Memory, ...]
-    drop: tuple[tuple[str, str], ...] = ()
-
-
-def graph_changes(
-    kept: StoredGraph,
-    new: Iterable[TurnReading],
-    stating: Container[int],
-    now: datetime,
-) -> Changes:
-    """Return the changes of the register by new readings.
-
-    A reading replaces another of its turn; where it comes without facts, those of the other stand,
-    and the names that they need.
-
-    Args:
-        stating: Turns with new facts.
-    """
-    by_id, touched = {one.id: one for one in kept.readings}, list[TurnReading]()
-    made, gone = list[TurnReading](), list[tuple[str, str]]()
-    for reading in new:
-        before = [one for one in kept.readings if one.turn == reading.turn]
-        touched += (*before, reading)
-        if reading.turn not in stating:
-            every = [one for read in (*before, reading) for one in read.mentions]
-            named = {(one.name, one.entity): one for one in every}
-            reading = replace(reading, mentions=tuple(named.values()))
-        gone += ((one.scope, one.id) for one in before if one.id != reading.id)
-        made.append(reading)
-        by_id[reading.id] = reading
-    for _, id in gone:
-        del by_id[id]
-    wanted = {one.entity for reading in touched for one in reading.mentions}
-    changed = changed_entities(kept.entities, entities(by_id.values(), wanted), wanted, now)
-    return Changes((*(one.memory() for one in made), *changed), tuple(gone))
-
-
-def changed_entities(
-    kept: Iterable[Memory], known: Mapping[str, Memory], wanted: Container[str], now: datetime
-) -> list[Memory]:
-    """Return the entities that differ from the stored ones; nobody mentions a retired one."""
-    stored = {one.id: one for one in kept}
-    lost = [
-        replace(one, retired_at=now)
-        for one in stored.values()
-        if one.retired_at is None and one.id not in known and one.id in wanted
-    ]
-    return [*(one for one in known.values() if stored.get(one.id) != one), *lost]

@@ -5,19 +5,15 @@ After a forget they are derived again from the rest.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from datetime import datetime
 
 import numpy as np
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.facts.fact import ExtractedFact
-from slowcat_memory.core.graph.build import (
-    StoredGraph,
-    changed_entities,
-    entities,
-    graph_changes,
-    names_of,
-)
+from slowcat_memory.core.graph.build import entities, names_of
 from slowcat_memory.core.graph.dedup import Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn, with_entities
 from slowcat_memory.core.graph.readings import TurnReading, read_names, relates
@@ -64,9 +60,56 @@ async def registered(
             identified[id(fact)] = with_entities(fact, ids, index)
     with context.snapshot() as snapshot:
         stored = context.view(GraphIndex, snapshot, scope).around(resolved)
-    changes = graph_changes(stored, resolved, {one.turn.id for one in facts}, context.now)
-    batch = WriteBatch(memories=changes.put, drop=changes.drop)
+    batch = _changes(*stored, resolved, {one.turn.id for one in facts}, context.now)
     return [identified.get(id(one), one) for one in facts], batch
+
+
+def _changes(
+    readings: Iterable[TurnReading],
+    known: Iterable[Memory],
+    new: Iterable[TurnReading],
+    stating: Container[int],
+    now: datetime,
+) -> WriteBatch:
+    """Return the changes of the register by new readings.
+
+    A reading replaces another of its turn; where it comes without facts, those of the other stand,
+    and the names that they need.
+
+    Args:
+        readings: Those stored that name the same entities, or are of the same turns.
+        known: Stored entities that the readings name.
+        stating: Turns with new facts.
+    """
+    by_id, wanted = {one.id: one for one in readings}, set[str]()
+    made, gone = list[TurnReading](), list[tuple[str, str]]()
+    for reading in new:
+        before = [one for one in by_id.values() if one.turn == reading.turn]
+        every = [one for read in (*before, reading) for one in read.mentions]
+        wanted |= {one.entity for one in every}
+        if reading.turn not in stating:
+            named = {(one.name, one.entity): one for one in every}
+            reading = replace(reading, mentions=tuple(named.values()))
+        for one in before:
+            del by_id[one.id]
+        gone += ((one.scope, one.id) for one in before if one.id != reading.id)
+        made.append(reading)
+        by_id[reading.id] = reading
+    changed = _changed_entities(known, entities(by_id.values(), wanted), wanted, now)
+    return WriteBatch(memories=(*(one.memory() for one in made), *changed), drop=tuple(gone))
+
+
+def _changed_entities(
+    kept: Iterable[Memory], known: Mapping[str, Memory], wanted: Container[str], now: datetime
+) -> list[Memory]:
+    """Return the entities that differ from the stored ones; nobody mentions a retired one."""
+    stored = {one.id: one for one in kept}
+    lost = [
+        replace(one, retired_at=now)
+        for one in stored.values()
+        if one.retired_at is None and one.id not in known and one.id in wanted
+    ]
+    return [*(one for one in known.values() if stored.get(one.id) != one), *lost]
 
 
 async def _name_similarity(
@@ -96,7 +139,7 @@ def derived_again(context: JobContext, scope: str) -> WriteBatch:
         readings = map(TurnReading.of, snapshot.memories(scope, f"{READING}/"))
         known, kept = entities(readings), list(snapshot.memories(scope, f"{ENTITY}/"))
     every = {one.id for one in kept}
-    return WriteBatch(memories=tuple(changed_entities(kept, known, every, context.now)))
+    return WriteBatch(memories=tuple(_changed_entities(kept, known, every, context.now)))
 
 
 class GraphIndex:
@@ -128,14 +171,14 @@ class GraphIndex:
             for key in _keys(reading):
                 self._having[key].pop(id, None)
 
-    def around(self, found: Sequence[TurnReading]) -> StoredGraph:
-        """Return the part of the register that new readings of turns can change."""
+    def around(self, found: Sequence[TurnReading]) -> tuple[list[TurnReading], list[Memory]]:
+        """Return the readings and entities that new readings of turns can change."""
         of_turns = self._of(one.turn for one in found)
         touched = (*found, *of_turns)
         wanted = {one.entity for reading in touched for one in reading.mentions}
         others = [one for one in self._of(sorted(wanted)) if one not in of_turns]
         known = [self.entities[id] for id in sorted(wanted) if id in self.entities]
-        return StoredGraph([*of_turns, *others], known)
+        return [*of_turns, *others], known
 
     def _of(self, keys: Iterable[int | str]) -> list[TurnReading]:
         ids = dict.fromkeys(id for key in keys for id in self._having.get(key, ()))
