@@ -385,6 +385,29 @@ def test_marks_are_made_after_an_import_that_was_killed_before(
     assert marks == [True, False]
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '{"text": "x", "scope": "../../x"}',
+        '{"text": "x", "at": "9998-12-31T23:00-14:00"}',
+        '{"text": "x", "at": 17}',
+        '{"text": ["x"]}',
+        '{"note": "x", "importance": NaN}',
+        '{"text": "x", "role": {"a": 1}}',
+        "[[[[",
+        '"text"',
+        '{"sessions": 3}',
+    ],
+)
+def test_one_bad_line_is_named_and_the_rest_comes_in(
+    engine: MemoryEngine, tmp_path: Path, bad: str
+) -> None:
+    rows = [{"text": "before"}, bad, {"text": "after"}]
+    [fault] = rows_imported(engine, tmp_path, *rows)
+    assert fault.startswith("line 2: ")
+    assert texts(engine, "user") == ["before", "after"]
+
+
 def test_random_transcripts_lose_double_leak_and_revive_nothing(tmp_path: Path) -> None:
     assert import_trips.run(tmp_path, 8, 3, "", kills=False)["faults"] == []
 
