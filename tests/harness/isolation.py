@@ -29,6 +29,7 @@ from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
+from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
@@ -413,16 +414,13 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
     "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
-    "blocks": (
-        "context",
-        lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: ([], [])),
-    ),
-    "tools": ("tools", lambda: mock.patch.object(OwnedMessages, "_strip_calls", lambda *_: [])),
+    "blocks": ("context", lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: [])),
+    "tools": ("tools", lambda: mock.patch.object(injection, "empty_calls", lambda *_: None)),
     "answers": (
         "answers",
         lambda: mock.patch.object(OwnedMessages, "_strip_answers", lambda *_: None),
     ),
-    "heads": ("heads", lambda: mock.patch.object(OwnedMessages, "_strip_heads", lambda *_: [])),
+    "heads": ("heads", lambda: mock.patch.object(OwnedMessages, "_strip_heads", lambda *_: None)),
     "guests": ("guests", obedient),
     "forgotten": ("forgotten", half_forgotten),
     "ended": ("record", lambda: mock.patch.object(OffRecord, "end", _ended)),
