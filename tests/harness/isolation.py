@@ -25,7 +25,7 @@ from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk
 from slowcat_memory.engine import read_graph
-from slowcat_memory.idle.jobs.summaries import SummaryJob
+from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
@@ -41,10 +41,10 @@ from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store import Snapshot
-from slowcat_memory.store.rows.forget import Deletion
+from slowcat_memory.store.rows import forget_select
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
-from tests.harness.command import Harness, around, main
+from tests.harness.command import Harness, main
 from tests.harness.household import (
     GUEST,
     HOME,
@@ -279,28 +279,34 @@ HOUSEHOLD = 250  # operations, after which everything is read and another househ
 # ------------------------------------------------------------------- planted leaks
 
 
-def shared_cache() -> Any:
+@contextmanager
+def shared_cache() -> Iterator[None]:
     """Recall caches results by text, whoever asks."""
     found: dict[str, Any] = {}
+    run = pipeline.Pipeline.run
 
-    def cached(run: Any, self: Any, recall: Any, **more: Any) -> Any:
+    def cached(self: Any, recall: Any, **more: Any) -> Any:
         key = " ".join(recall.query.text.split()[:4])
         return found.setdefault(key, run(self, recall, **more))
 
-    return around(pipeline.Pipeline, "run", cached)
+    with mock.patch.object(pipeline.Pipeline, "run", cached):
+        yield
 
 
-def post_filter() -> Any:
+@contextmanager
+def post_filter() -> Iterator[None]:
     """One index for all, with foreign hits filtered out afterwards."""
+    take = Indexer._index_turns
 
-    def to_all(take: Any, self: Any, turns: Any, namespace: Any) -> None:
-        take(self, turns, namespace)
-        for turn, _ in turns:
-            for other in self._namespaces:
-                if chunk(turn).id not in other.searcher:
-                    other.searcher.add(document(chunk(turn), other._reading))
+    def to_all(self: Any, turns: Any) -> None:
+        take(self, turns)
+        for turn, _, _ in turns:
+            for namespace in self._namespaces:
+                if chunk(turn).id not in namespace.searcher:
+                    namespace.searcher.add(document(chunk(turn), namespace._reading))
 
-    return around(Indexer, "_add_turns", to_all)
+    with mock.patch.object(Indexer, "_index_turns", to_all):
+        yield
 
 
 def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
@@ -311,10 +317,12 @@ def _unsplit(text: str, heard: Any, typed: Any) -> Any:
     return [ScopedWords(heard[-1].voice.scope, heard[-1].voice.name, text)]
 
 
-def nosy() -> Any:
+@contextmanager
+def nosy() -> Iterator[None]:
     """A job that reads every scope, and writes what it read into its own."""
+    summarise = SummaryJob.step
 
-    async def step(summarise: Any, self: Any, task: Any, context: Any) -> Any:
+    async def step(self: Any, task: Any, context: Any) -> Any:
         batch = await summarise(self, task, context)
         if self.name != "session_summary":
             return batch
@@ -323,7 +331,8 @@ def nosy() -> Any:
         made = tuple(replace(one, text=" ".join((one.text, *every))) for one in batch.memories)
         return replace(batch, memories=made)
 
-    return around(SummaryJob, "step", step)
+    with mock.patch.object(SummaryJob, "step", step):
+        yield
 
 
 @contextmanager
@@ -346,7 +355,7 @@ def half_forgotten() -> Iterator[None]:
     """What was said to two is forgotten for one."""
     with (
         mock.patch.object(targets, "others", lambda *_: targets.Others((), ())),
-        mock.patch.object(Deletion, "takes_copies", lambda *_: False),
+        mock.patch.object(forget_select.Deletion, "takes_copies", lambda *_: False),
     ):
         yield
 
@@ -357,25 +366,29 @@ def nosy_with(llm_share: float) -> Iterator[None]:
         yield
 
 
-def talkative() -> Any:
+@contextmanager
+def talkative() -> Iterator[None]:
     """What is said is in a log line."""
+    user_said = conversation.Conversation.user_said
 
-    def logged(user_said: Any, self: Any, text: str, *how: Any, **more: Any) -> Any:
+    def logged(self: Any, text: str, *how: Any, **more: Any) -> Any:
         logger.patch(lambda record: record.update(name="slowcat_memory.planted")).info(text)
         return user_said(self, text, *how, **more)
 
-    return around(conversation.Conversation, "user_said", logged)
+    with mock.patch.object(conversation.Conversation, "user_said", logged):
+        yield
 
 
 @contextmanager
 def anywhere() -> Iterator[None]:
     """The gate ignores where a text goes, and so does what recall leaves out before it."""
+    may_read = disclosure.may_read
 
-    def as_if_local(may_read: Any, memory: Any, reader: Any) -> bool:
+    def as_if_local(memory: Any, reader: Any) -> bool:
         return may_read(memory, replace(reader, local=True))
 
     with (
-        around(disclosure, "may_read", as_if_local),
+        mock.patch.object(disclosure, "may_read", as_if_local),
         mock.patch.object(Namespace, "local_only", lambda _: frozenset()),
     ):
         yield
@@ -401,10 +414,7 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
     "cache": (f"{READ} or tools", shared_cache),
     "filter": ("index", post_filter),
-    "blocks": (
-        "context",
-        lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: []),
-    ),
+    "blocks": ("context", lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: [])),
     "tools": ("tools", lambda: mock.patch.object(injection, "empty_calls", lambda *_: None)),
     "answers": (
         "answers",
