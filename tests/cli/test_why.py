@@ -1,4 +1,4 @@
-"""why and replay: what came to mind at a turn, then and now."""
+"""why: what came to mind at a turn."""
 
 import pytest
 from msgspec.structs import replace
@@ -38,11 +38,10 @@ def test_why_what_was_left_out_is_told_with_its_reason(asked) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_why_the_tables_fit_the_terminal(asked, monkeypatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    for command in (("why",), ("replay", "--turn", "7")):
-        text = asked.ok(*command)
-        assert max(len(line) for line in text.splitlines()) <= columns
-        words = {word for line in text.splitlines() for word in line.split()}
-        assert {"dog", "[bold]everything[/]."} <= words and "…" not in text
+    text = asked.ok("why")
+    assert max(len(line) for line in text.splitlines()) <= columns
+    words = {word for line in text.splitlines() for word in line.split()}
+    assert {"dog", "[bold]everything[/]."} <= words and "…" not in text
 
 
 def test_why_every_reason_has_words() -> None:
@@ -62,17 +61,3 @@ def test_why_a_row_in_order_and_words_of_reasons_nobody_knows() -> None:
         ("chunk/3", "much weaker than the best"),
         ("chunk/9", "still in the context"),
     ]
-
-
-def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
-    text = asked.ok("replay", "--turn", "7")
-    assert "then" in text and "now" in text and "Ben: We moved to Lisbon." in text
-    assert text.count("stage lexical") == 2
-    found = asked.json("replay", "--turn", "7")
-    assert found["turn"]["id"] == 7 and found["then"][0]["verdict"] == "offered"
-    assert not {"chunk/7", "chunk/8"} & {one["memory"] for one in found["now"]}
-
-
-def test_why_replay_of_what_is_no_turn(filled) -> None:
-    assert "99 is no turn of a person" in filled.fails("replay", "--turn", "99")
-    assert "3 is no turn of a person" in filled.fails("replay", "--turn", "3")
