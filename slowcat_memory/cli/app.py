@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.text import Text
@@ -20,6 +20,7 @@ from slowcat_memory.cli.shell import (
     NotFound,
     Settings,
     err,
+    takes,
     warn,
 )
 from slowcat_memory.errors import SlowcatError
@@ -110,38 +111,33 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
+@takes(config={"envvar": "SLOWCAT_CONFIG"}, version={"is_eager": True, "callback": _version})
 def options(
-    ctx: typer.Context,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="The configuration file.", envvar="SLOWCAT_CONFIG", metavar="FILE", dir_okay=False
-        ),
-    ] = None,
-    path: Annotated[
-        Path | None,
-        typer.Option(help="The store's folder; overrides the configuration.", metavar="FOLDER"),
-    ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            help="Whose memory; by default the configured user's, or that of the only person in it.",
-            metavar="NAME",
-        ),
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_version)
-    ] = False,
+    known: Settings,
+    *,
+    config: Path | None = None,
+    path: Path | None = None,
+    user: str | None = None,
+    debug: bool = False,
+    version: bool = False,
 ) -> None:
     """Long-term memory for local voice agents. Nothing leaves this machine.
 
     Start with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
     own. Every command works while an agent is running, and has help of its own;
     [bold]slowcat-memory --help --all[/] lists them all.
+
+    Args:
+        config (FILE): The configuration file.
+        path (FOLDER): The store's folder; overrides the configuration.
+        user (NAME): Whose memory; by default the configured user's, or that of the only person in
+            it.
+        debug: Show tracebacks and debug logs.
+        version: Show the version.
     """
     _set_up_log(debug)
-    ctx.obj = Settings(config.expanduser() if config else None, path, debug, user)
+    known.file = config.expanduser() if config else None
+    known.store, known.user, known.debug = path, user, debug
 
 
 def _set_up_log(debug: bool) -> None:

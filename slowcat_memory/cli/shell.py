@@ -406,7 +406,7 @@ def takes(*shared: str, **limits: Any) -> Callable[[Callable[..., Any]], Callabl
     def with_options(function: Callable[..., Any]) -> Callable[..., None]:
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
-            known = ctx.find_object(Settings) or Settings()
+            known = ctx.ensure_object(Settings)
             for name in shared:
                 if (value := given.pop(name)) is not None:
                     setattr(known, name, value)

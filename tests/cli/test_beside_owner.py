@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "timeline": (("Anna",),),
     "as-of": (("yesterday",),),
     "why": ((),),
-    "replay": (("--turn", "2"), ("--yes",)),
+    "replay": (("--dry-run",), ("--yes",)),
     "export": (("-o", "out.jsonl"),),
     "import": (("more.txt", "--no-embed"),),
     "remember": (("Max is a spaniel.",),),
