@@ -23,7 +23,6 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.processor.reports import FrameGuard
 from slowcat_memory.records import Task
 from slowcat_memory.web import safety
-from slowcat_memory.web.context import Undo
 from tests.support.engine_home import Home
 
 SAID = "my sister's safe opens with the quokka sentence"
@@ -95,12 +94,6 @@ def page(home: Home, patch: pytest.MonkeyPatch) -> None:
     safety.refused(wrapped)
 
 
-def page_undo(home: Home, patch: pytest.MonkeyPatch) -> None:
-    undo = Undo()
-    undo.add(SAID, lambda: None, fail)
-    undo.settle()
-
-
 def writer(home: Home, patch: pytest.MonkeyPatch) -> None:
     engine = home.open()
     with patch.context() as patched:
@@ -143,7 +136,7 @@ def mcp(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "provoke",
-    [guard, indexer, idle_result, page, page_undo, writer, writer_listeners, listener,
+    [guard, indexer, idle_result, page, writer, writer_listeners, listener,
      shipper, mcp],
     ids=lambda provoke: provoke.__name__,
 )  # fmt: skip
