@@ -250,9 +250,8 @@ class CommandExecutor:
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
-            asked = (one for one in snapshot.commands(context.scope) if one.state == "asked")
-            entry = next((one for one in asked if one.id == context.asked), None)
-        if entry is None:
+            entry = {one.id: one for one in snapshot.commands(context.scope)}.get(context.asked)
+        if entry is None or entry.state != "asked":
             return self._outcome(command, "nothing_to_undo", done=False)
         if command.kind == "no":
             self._engine.undo_log.undo(entry)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.language import CommandKind
-from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
@@ -116,13 +116,13 @@ class UndoLog:
             now = self._clock()
             with self._store.snapshot() as snapshot:
                 present = next((e for e in snapshot.commands() if e.id == entry.id), None)
-                if present is not None and present.state == "asked":
+                if present and present.state == "asked":
                     return self._apply([], replace(present, state="undone"))
-                if present is None or present.state != "done" or present.kind not in UNDOABLE:
+                if not present or present.state != "done" or present.kind not in UNDOABLE:
                     return None
                 found = [snapshot.read(scope, id_) for scope, id_ in present.all_hidden]
                 made = [snapshot.read(present.scope, id_) for id_ in present.made]
-            if any(memory is None or memory.retired_at for memory in made):
+            if any(not memory or memory.retired_at for memory in made):
                 return None
             # The others were retired before, and are erased with them.
             back = [_restored(m, made) for m in found if m and m.retired_at == present.at]
@@ -195,9 +195,13 @@ def last_exchange(
     return found
 
 
-def _end(memory: Memory, now: datetime) -> datetime:
-    """Return until when a memory that is retired now was true: what was over before stays so."""
-    return now if memory.valid_to is None else min(memory.valid_to, now)
+def _end(memory: Memory, now: datetime) -> datetime | None:
+    """Return until when a memory that is retired now was true: what was over before stays so.
+
+    A version of a block has no end: a session's head shows it until that session is over.
+    """
+    end = memory.valid_to or (None if memory.id.startswith(BLOCK) else now)
+    return end and min(end, now)
 
 
 def _restored(memory: Memory, made: Iterable[Memory | None]) -> Memory:
