@@ -145,15 +145,14 @@ class Facts(SessionExtractor):
         answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
-        made, stated = Made(job=NAME, version=self.version, model=answer.model), answer.value.facts
-        # Weak models overlook what rules find.
-        kept = found.kept if stated else _facts_by_rule(due, context)
-        author = made if stated else replace(made, model="")
-        new = _standing_in(_memories(kept, author, context), ruled)
+        if not answer.value.facts and _facts_by_rule(due, context):  # weak models overlook them
+            return await self.read_by_rule(request, context)
+        made = Made(job=NAME, version=self.version, model=answer.model)
+        new = _standing_in(_memories(found.kept, made, context), ruled)
         batch = await _batch(new, _replaced(ruled, new, context), context)
         # What a turn ends in plain words ends, whatever the LLM makes of it.
         over = [replace(one, predicate="") for one in _facts_by_rule(due, context) if one.ends]
-        graph = await registered(due, [*kept, *over], found.named, made, context)
+        graph = await registered(due, [*found.kept, *over], found.named, made, context)
         batch = _joined(batch, graph)
         if answer.whole:
             return batch
