@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions, is_within
+from slowcat_memory.idle.options import Budget, IdleOptions, is_within
 from slowcat_memory.records import Run
 from tests.support.idle_doubles import NOW
 

@@ -8,8 +8,8 @@ from datetime import UTC
 import pytest
 
 from slowcat_memory.idle.job import Contexts, JobDeps
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import find_tracer, step_span
 from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.providers import Embedded
