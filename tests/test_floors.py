@@ -40,7 +40,7 @@ HOMES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "asyncpg": ("fleet.database",),
-    "psutil": ("idle.scheduler.options",),
+    "psutil": ("idle.options",),
     "opentelemetry": ("idle.scheduler.step", "processor.reports"),
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}

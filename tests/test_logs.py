@@ -16,7 +16,7 @@ from slowcat_memory import errors
 from slowcat_memory.engine import availability
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.fleet.shipper import Shipper
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import StepResult, batch_of
 from slowcat_memory.mcp import answers, memory_server
 from slowcat_memory.metrics import Metrics

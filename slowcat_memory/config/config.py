@@ -33,7 +33,7 @@ from slowcat_memory.idle.jobs.options import (
     RerankOptions,
     SummariesOptions,
 )
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.commands.executor import CommandOptions

@@ -25,8 +25,8 @@ from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM

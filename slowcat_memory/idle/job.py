@@ -30,8 +30,8 @@ from slowcat_memory.errors import (
     PromptRefusedError,
     ProviderError,
 )
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions, Model
-from slowcat_memory.idle.scheduler.options import JobOptions as JobOptions
+from slowcat_memory.idle.options import Budget, IdleOptions, Model
+from slowcat_memory.idle.options import JobOptions as JobOptions
 from slowcat_memory.idle.working_set import V, WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.records import Cursor, Task, WriteBatch

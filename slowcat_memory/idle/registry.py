@@ -36,7 +36,7 @@ from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profi
 from slowcat_memory.idle.jobs.rollups import Rollups, Topics
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
 from slowcat_memory.idle.jobs.summaries import SessionSummary, WindowSummary
-from slowcat_memory.idle.scheduler.options import JobOptions
+from slowcat_memory.idle.options import JobOptions
 from slowcat_memory.records import Task, WriteBatch
 
 Stop = Callable[[], bool]

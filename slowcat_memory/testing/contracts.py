@@ -11,10 +11,10 @@ from typing import Any, cast
 import msgspec
 
 from slowcat_memory.idle.job import Contexts, Job, JobContext, JobDeps, Plan, Upkeep
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import LLM
 from slowcat_memory.records import Event, Memory, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions

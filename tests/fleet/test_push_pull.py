@@ -19,7 +19,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.fleet import hydration, leases
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, data_file

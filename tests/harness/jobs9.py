@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, Plan, Trigger
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Cursor, Run, Task, WriteBatch
 from slowcat_memory.store import Ack, Store, StoreOptions
 from tests.harness import samples

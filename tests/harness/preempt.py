@@ -28,9 +28,9 @@ from benchmarks import common
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, Needs, Plan, Trigger
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.thread import IdleThread
 from slowcat_memory.metrics import percentiles
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm

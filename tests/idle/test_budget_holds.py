@@ -13,10 +13,10 @@ from msgspec.structs import replace
 import slowcat_memory.idle.jobs
 from slowcat_memory.engine.idle import job_parts
 from slowcat_memory.idle.job import Contexts, JobLLM, OverBudgetError
+from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger

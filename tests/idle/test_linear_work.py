@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.facts import fact_index
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN, UPKEEP
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Event, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder

@@ -32,8 +32,8 @@ from pipecat.processors.aggregators.llm_response_universal import LLMContextAggr
 from pipecat.processors.frame_processor import FrameDirection
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.processor import activity
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.testing.server import ToolCall

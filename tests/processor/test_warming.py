@@ -14,7 +14,7 @@ from pipecat.frames.frames import (
 )
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.providers import ThinkingOptions
 from slowcat_memory.testing.server import Failure
 from tests.support.memories import remember

@@ -9,10 +9,10 @@ from typing import Any
 from slowcat_memory.core.summaries.summary import current
 from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import SUMMARIES
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Store, StoreOptions

@@ -16,9 +16,9 @@ from slowcat_memory.idle.job import (
     Plan,
     Trigger,
 )
+from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Cursor, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Store, StoreOptions

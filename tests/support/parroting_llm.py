@@ -14,10 +14,10 @@ from typing import Any
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import job_parts
 from slowcat_memory.idle.job import Contexts, Job
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config

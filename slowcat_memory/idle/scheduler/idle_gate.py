@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 
 
 class IdleGate:

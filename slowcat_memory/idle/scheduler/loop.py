@@ -27,8 +27,8 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
 from slowcat_memory.idle.job import Contexts, Job, OverBudgetError
+from slowcat_memory.idle.options import Budget, IdleOptions, Model
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions, Model
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.step import (
     NewModels,

@@ -21,8 +21,8 @@ from slowcat_memory.idle.job import (
     cursor_at,
     payload_of,
 )
+from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions, JobOptions
 from slowcat_memory.idle.scheduler.step import BACKOFF_GROWTH
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker

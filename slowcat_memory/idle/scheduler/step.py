@@ -29,8 +29,8 @@ from slowcat_memory.idle.job import (
     RuleStandsInError,
     StepInterruptedError,
 )
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from slowcat_memory.idle.scheduler.options import Budget, IdleOptions
+from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.records import Run
 from tests.support.idle_doubles import NOW
 

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.options import IdleOptions
 
 OPTIONS = IdleOptions(grace_s=3, lost_s=60)
 

@@ -8,8 +8,8 @@ import pytest
 
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import Job, Trigger
+from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.idle.registry import BUILT_IN, check_jobs
-from slowcat_memory.idle.scheduler.options import IdleOptions, JobOptions
 from slowcat_memory.idle.scheduler.planner import LastAsked, Triggers, row
 from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, SessionEdge, WriteBatch

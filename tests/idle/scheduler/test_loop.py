@@ -12,7 +12,7 @@ from slowcat_memory.errors import (
     StoreFullError,
 )
 from slowcat_memory.idle.job import Plan, Trigger
-from slowcat_memory.idle.scheduler.options import IdleOptions, JobOptions
+from slowcat_memory.idle.options import IdleOptions, JobOptions
 from slowcat_memory.providers import Answer, Prompt
 from slowcat_memory.records import Cursor, Forget, MemoryEvent, WriteBatch
 from tests.support.idle_doubles import NOW, Fake, memory, task

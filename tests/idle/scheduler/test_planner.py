@@ -3,7 +3,7 @@
 import asyncio
 
 from slowcat_memory.idle.job import Plan
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.records import WriteBatch
 from tests.support.idle_doubles import Fake, memory
 

@@ -1,6 +1,6 @@
 from datetime import timedelta
 
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import after_failure, revived
 from slowcat_memory.idle.scheduler.task_queue import seconds_until_due
 from slowcat_memory.records import Task

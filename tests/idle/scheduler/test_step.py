@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.records import WriteBatch
 from tests.support.idle_doubles import Fake, memory
 

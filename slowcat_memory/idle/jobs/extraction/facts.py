@@ -145,12 +145,11 @@ class Facts(SessionExtractor):
         answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
         types = context.options.types
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known, types)
-        made, stated = Made(job=NAME, version=self.version, model=answer.model), answer.value.facts
-        # Weak models overlook what rules find.
-        kept = found.kept if stated else _facts_by_rule(due, context)
-        author = made if stated else replace(made, model="")
-        kept, graph = await registered(due, kept, found.named, made, context)
-        new = _standing_in(_memories(kept, author, context), ruled)
+        if not answer.value.facts and _facts_by_rule(due, context):  # weak models overlook them
+            return await self.read_by_rule(request, context)
+        made = Made(job=NAME, version=self.version, model=answer.model)
+        kept, graph = await registered(due, found.kept, found.named, made, context)
+        new = _standing_in(_memories(kept, made, context), ruled)
         batch = await _batch(new, _replaced(ruled, new, context), context)
         batch = _joined(batch, graph)
         if answer.whole:

@@ -16,9 +16,9 @@ from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.options import FactsOptions
+from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
