@@ -138,9 +138,6 @@ class Searcher:
         """Names of all speakers, in the order of their numbers."""
         return self.table.speakers
 
-    def speaker_numbers(self, names: Iterable[str]) -> list[int]:
-        return self.table.speaker_numbers(names)
-
     # ---------------------------------------------------------------- change
 
     def add(self, document: Document) -> None:
@@ -209,7 +206,7 @@ class Searcher:
         if number < 0 and owner and (target := self.table.find(owner)) >= 0:
             for keys in self.keys.values():
                 if (key := keys.find(target, name)) >= 0:
-                    return keys.dense, key, keys.digest(key)
+                    return keys.dense, key, int(keys.digests[key])
         return self.dense, number, int(self.table.digest[number]) if number >= 0 else 0
 
     def has_vector(self, memory_id: str) -> bool:

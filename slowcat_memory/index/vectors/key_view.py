@@ -58,7 +58,7 @@ class KeyView:
 
     def __init__(self, view: str, dense: VectorView, sealed: Path | None = None) -> None:
         """Open the sealed keys of one of ``KEY_VIEWS``; ``dense`` has their vectors."""
-        self._targets, self._names, self._digests, self._weights = (
+        self._targets, self._names, self.digests, self._weights = (
             Column(open_or_empty(sealed, f"{view}.{name}", kind)) for name, kind in COLUMNS.items()
         )
         self._sealed = len(self._targets)
@@ -79,15 +79,12 @@ class KeyView:
     def find(self, target: int, name: str) -> int:
         return self.of_document(target).get(digest(name), -1)
 
-    def digest(self, number: int) -> int:
-        return int(self._digests[number])
-
     def put(self, target: int, pointers: Sequence[Pointer]) -> None:
         """Replace a document's keys. One whose text is unchanged keeps its vector."""
         wanted = {digest(pointer.name): pointer for pointer in pointers}
         for name, number in self.of_document(target).items():
             pointer = wanted.get(name)
-            if pointer is None or self._digests[number] != digest(pointer.text):
+            if pointer is None or self.digests[number] != digest(pointer.text):
                 self._drop(number)
             else:
                 self._weights[number] = wanted.pop(name).weight
@@ -102,7 +99,7 @@ class KeyView:
     def renumber(self, old: int, new: int) -> None:
         """Move the keys of document ``old`` to ``new``, its new number."""
         for name, number in self.of_document(old).items():
-            added = self._append(new, name, self._weights[number], int(self._digests[number]))
+            added = self._append(new, name, self._weights[number], int(self.digests[number]))
             self.dense.renumber(number, added)
         self.remove(old)
 
@@ -110,7 +107,7 @@ class KeyView:
         number = len(self._targets)
         self._targets.append(target)
         self._names.append(name)
-        self._digests.append(hashed)
+        self.digests.append(hashed)
         self._weights.append(weight)
         self._alive.append(True)
         self._tail.setdefault(target, []).append(number)

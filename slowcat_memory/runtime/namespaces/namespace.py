@@ -154,7 +154,7 @@ class Namespace(LiveIndex):
         ``hot_cache_size`` is in memories; ``zone`` is the user's time zone, "" for this machine's.
         ``give_way`` is called between short pieces of the work, and may wait.
         """
-        self.scope, self.space, self._store = scope, space, store
+        self.scope, self.space = scope, space
         self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0

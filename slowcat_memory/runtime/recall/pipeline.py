@@ -220,7 +220,7 @@ class Pipeline:
             ceiling=lexical.ceiling,
             long_turns=searcher.mean_words >= options.fuse.smooth_below_words,
             memories=len(searcher),
-            speakers=searcher.speaker_numbers(parsed.named),
+            speakers=searcher.table.speaker_numbers(parsed.named),
             times=parsed.times,
         )
 
