@@ -37,36 +37,6 @@ def test_peers_a_peer_keeps_what_it_is_told(name, tmp_path):
     check_peer(name, tmp_path / "peer")
 
 
-class Fake:
-    """Answers at once, and notes what it is asked."""
-
-    def __init__(self, log, name, embeds):
-        self.log, self.name, self.embeds = log, name, embeds
-
-    def add(self, item):
-        self.log.append((self.name, item.id))
-
-    def settle(self):
-        """Nothing to wait for."""
-
-    def search(self, text, vector, k):
-        assert (vector is None) == self.embeds or self.log == []
-        self.log.append((self.name, text))
-        return []
-
-
-def test_peers_every_text_goes_to_all_before_the_next(monkeypatch):
-    monkeypatch.setattr(race, "WARM_UP", 2)
-    log = []
-    peers = {name: Fake(log, name, name == "a") for name in "abc"}
-    texts = [f"question {n}" for n in range(8)]
-    made = race.search(peers, texts, HashEmbedder().encode_query)
-    assert {name: len(ms) for name, ms in made.items()} == dict.fromkeys("abc", 6)
-    rounds = [log[n : n + 3] for n in range(0, len(log), 3)]
-    assert [{text for _, text in part} for part in rounds] == [{text} for text in texts]
-    assert len({tuple(name for name, _ in part) for part in rounds}) > 1
-
-
 def test_peers_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):
     """The same engine, asked here and there: the same share of the evidence."""
     data, embedder = datasets.load(made_up.write(tmp_path / "data")), HashEmbedder()

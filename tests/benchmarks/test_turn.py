@@ -47,13 +47,6 @@ def test_turn_the_rig_times_what_stands_in_the_way(memory, least):
 # ------------------------------------------------------------------- arms
 
 
-def test_turn_in_time_is_in_full_and_within_the_deadline() -> None:
-    found = turn.figures([5.0] * 8 + [12.0] * 2, {"recall_full": 10})
-    assert found["in_time"] == 0.8
-    cut = turn.figures([5.0] * 10, {"recall_full": 7, "recall_lexical": 3})
-    assert cut["in_time"] == 0.7
-
-
 @pytest.mark.slow
 def test_turn_an_arm_at_home_has_its_documented_shape(tmp_path, model_config) -> None:
     config = stores.build(tmp_path / "made", 300, 40, None)

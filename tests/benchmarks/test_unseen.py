@@ -9,7 +9,6 @@ import pytest
 from benchmarks.unseen import __main__ as unseen
 from benchmarks.unseen import blocks, lists, utterances
 from slowcat_memory.records import Memory, Statement
-from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import HashEmbedder
 from tests.support.rows import DATA
 
@@ -136,15 +135,3 @@ def test_unseen_no_list_has_changed_since_it_was_written():
             digest, name = line.split()
             content = (file.parent / name).read_bytes()
             assert hashlib.sha256(content).hexdigest() == digest, f"{file.parent.name}/{name}"
-
-
-def test_unseen_an_old_statement_is_current_unless_its_own_line_says_otherwise():
-    old, newer = "I live in Leeds until further notice.", "I live in Porto until further notice."
-    for line, current in (
-        (f"- (on Tuesday) User: {old}", True),
-        (f"- (until 5 May) User: {old}", False),
-        (f"- (on Tuesday) User: {old} (no longer true)", False),
-        ("- (on Tuesday) User: I live in Porto until further notice.", False),
-    ):
-        text = f"<memories>\n{line}\n- (until 2 May) User: We had a cat.\n</memories>"
-        assert blocks.Offered(Recollection(), (), text).has_as_current(old, newer) is current

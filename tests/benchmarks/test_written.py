@@ -12,7 +12,6 @@ from benchmarks.written import __main__ as cli
 from benchmarks.written.good import GoodModel, Request
 from benchmarks.written.laws import LAWS, REACHED, beyond, counts
 from benchmarks.written.play import Mode, Played, play
-from benchmarks.written.sloppy import DAMAGES, SloppyModel, possible
 from slowcat_memory.core.facts.prompt import FactsReply
 from slowcat_memory.providers.llm.server import schema_of
 from tests.support import tiny_diary
@@ -90,16 +89,6 @@ def test_the_command_writes_its_figures_and_hides_held_out_cases(
     made = json.loads(saved.read_text())
     assert set(made["by_half"]["held out"]["good"]["laws"]) == set(LAWS)
     assert "875 euros" not in capsys.readouterr().out
-
-
-def test_every_damage_leaves_its_trace() -> None:
-    model = SloppyModel(tiny_diary.diary())
-    reply = model.reply(facts_request(f"{RECORD}Write the facts of the turns 2, 4."))
-    whole = json.dumps({"facts": [piece.value for piece in reply["facts"] if piece.sent]})
-    names = possible(reply)
-    assert set(DAMAGES) - set(names) == {"shifted", "bare list"}
-    texts = [DAMAGES[name](reply)[0] for name in names]
-    assert whole not in texts and len(set(texts)) == len(texts)
 
 
 def test_what_is_reached_counts_only_the_cases_beyond_a_limit() -> None:

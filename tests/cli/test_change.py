@@ -20,6 +20,16 @@ def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
     assert not sm.store.exists()
 
 
+def test_change_import_for_a_script(sm) -> None:
+    (sm.folder / "chat.txt").write_text("noname\nAnna: hello\n")
+    result = sm("import", "chat.txt", "--date", "2024-05-01", "--scope", "anna", "--json")
+    told = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert told["scopes"] == ["anna"] and told["vectors"] is False
+    [file] = told["files"]
+    assert (file["turns"], file["sessions"], len(file["unreadable"])) == (1, 1, 1)
+
+
 def test_change_import_keeps_the_turns_when_embedding_fails(
     sm, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,14 @@
 """The demo, played for real: pipeline, HTTP, store on disk, and the embedding model if there is one."""
 
 import asyncio
+import re
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from slowcat_memory import providers
+from slowcat_memory.cli.app import app
 from slowcat_memory.cli.talk import STORY, DemoExchange, Player, demo_config, ready
 
 
@@ -42,6 +45,18 @@ def test_demo_recalls_and_quotes_every_memory(whole):
 def test_demo_does_not_answer_what_was_never_said(whole):
     unknown = [one for one in turns(whole) if one.line.unknown]
     assert len(unknown) == 3 and all("don't know" in one.reply for one in unknown)
+
+
+def test_demo_fits_a_narrow_terminal_and_deletes_its_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result = CliRunner().invoke(app, ["demo", "--no-vectors"])
+    assert result.exit_code == 0 and not list(tmp_path.glob("slowcat-demo-*"))
+    shown = result.stdout.splitlines()
+    assert max(map(len, shown)) <= 80 and len(shown) < 130
+    assert "Wednesday 6 May, 25 days later" in result.stdout and "It remembers." in result.stdout
+    assert not re.search(r"\d ms", result.stdout.partition("What came back")[0])
+    assert "slowcat-memory chat" in result.stdout.partition("Next")[2]
 
 
 def test_demo_voice_commands_are_carried_out(whole):

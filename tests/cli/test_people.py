@@ -41,6 +41,13 @@ def test_people_everybody_and_what_holds(register) -> None:
     assert "123 Main St" in register.ok("people", "--all"), "it is a place still"
 
 
+def test_people_one_person_with_what_held_before(register) -> None:
+    text = register.ok("people", "Anna")
+    assert "123 Main St" in text and "2025-06-02" in text and "I moved to" in text
+    [anna] = register.json("people", "anna")
+    assert [line["value"] for line in anna["before"]] == ["123 Main St"]
+
+
 def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:
     said = [one["statement"] for one in register.json("timeline", "Max")]
     ages = [one["object"] for one in said if one["predicate"] == "age"]
