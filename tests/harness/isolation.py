@@ -20,12 +20,12 @@ from unittest import mock
 
 from loguru import logger
 from msgspec.structs import replace
-from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 
 from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk
 from slowcat_memory.engine import read_graph
+from slowcat_memory.idle.jobs.summaries import SummaryJob
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
