@@ -21,7 +21,6 @@ from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
-from slowcat_memory.runtime.namespaces.loading import write_ids
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import copy, erasure
@@ -83,7 +82,6 @@ def gather(store: Store) -> Callable[[], None]:
         built.mkdir(parents=True)
         try:
             header = build(documents, {}, 0, built, TOKENIZER, IndexOptions())
-            write_ids(frozenset(), built)
             made = []
             generation.finish(temporary, lambda files: made.extend(files) or "")
             name = uuid.uuid4().hex

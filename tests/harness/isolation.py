@@ -41,7 +41,7 @@ from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store import Snapshot
-from slowcat_memory.store.rows import forget_select
+from slowcat_memory.store.rows.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
 from tests.harness.command import Harness, main
@@ -355,7 +355,7 @@ def half_forgotten() -> Iterator[None]:
     """What was said to two is forgotten for one."""
     with (
         mock.patch.object(targets, "others", lambda *_: targets.Others((), ())),
-        mock.patch.object(forget_select.Deletion, "takes_copies", lambda *_: False),
+        mock.patch.object(Deletion, "takes_copies", lambda *_: False),
     ):
         yield
 
