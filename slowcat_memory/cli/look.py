@@ -550,26 +550,59 @@ def verdicts(entry: "LedgerEntry") -> list[Verdict]:
 
 
 @takes("as_json", "yes")
-def replay(known: Settings, *, job: list[str] | None = None, dry_run: bool = False) -> None:
-    """Rebuild all derived data: summaries, facts, blocks and everything else of idle work.
+def replay(
+    known: Settings, *, turn: int | None = None, job: list[str] | None = None, dry_run: bool = False
+) -> None:
+    """Re-run recall for one turn, or rebuild all derived data.
 
-    Session by session, with the clock of that time. Useful after a change of model or prompt, or to
-    repair. Turns, notes, pins, voice commands and your edits stay. Works on a copy; makes a backup
-    first; writes all differences or none.
+    With [bold]--turn[/]: shows the recall of that moment and a recall now. Works while an agent
+    is running. The index of that moment is rebuilt in memory, which takes seconds for a large
+    memory. To try other options on an old turn, use a changed copy of the configuration.
 
-    Examples: [bold]slowcat-memory replay --dry-run[/], [bold]slowcat-memory replay --job facts[/]
+    Without: rebuilds summaries, facts, blocks and everything else that idle work derived, session
+    by session, with the clock of that time. Useful after a change of model or prompt, or to repair.
+    Turns, notes, pins, voice commands and your edits stay. Works on a copy; makes a backup first;
+    writes all differences or none.
+
+    Examples: [bold]slowcat-memory replay --turn 17[/],
+    [bold]slowcat-memory replay --dry-run[/], [bold]slowcat-memory replay --job facts[/]
 
     Args:
+        turn: The number of a user's turn.
         job: Rebuild only this job's work. May be repeated.
         dry_run: Only show what would change.
     """
+    known.existing()
+    if turn is None:
+        return _rederive(known, job, dry_run=dry_run)
+    from slowcat_memory.replay.replay_turn import replay_turn
+
+    with known.engine(readonly=True) as engine:
+        replayed = replay_turn(engine, turn)
+        then, now, zone = replayed.then, replayed.now, engine.zone
+    if known.as_json:
+        both = {"then": verdicts(then) if then else None, "now": verdicts(now)}
+        asked = {"turn": replayed.turn, "asked": replayed.asked}
+        return print_json({**asked, **both, "memories": replayed.memories})
+    _print_turn(replayed.turn, replayed.asked, f"turn {turn}, scope {replayed.turn.scope}")
+    if then is None:
+        warn("No recall was recorded for this turn; this is what a recall now finds.")
+    else:
+        out().print("\nthen", style="bold")
+        print_recall(then, replayed.memories, zone)
+    out().print("\nnow", style="bold")
+    print_recall(now, replayed.memories, zone)
+    return None
+
+
+def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool) -> None:
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
-    with known.existing().engine() as engine:
+    with known.engine() as engine:
         try:
             with waiting("replaying") as status:
                 made = rederive(
-                    engine, job, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
+                    engine, jobs, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
                 )
         except KeyError as error:
             raise usage(str(error.args[0]), "--job") from None

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 import numpy as np
 from msgspec.structs import replace
 
+from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import searched_text
 from slowcat_memory.core.disclosure import (
     Reader,
@@ -45,13 +46,14 @@ from slowcat_memory.core.validity import as_of, held_at, order
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.providers import sends_texts_away
-from slowcat_memory.records import Disclosed, Hit, Hotword, Memory, Session
+from slowcat_memory.records import Disclosed, Hit, Hotword, Memory, Session, Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.choosing import with_endings
 from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.time_travel import store_before
 from slowcat_memory.runtime.session.head import SLACK
-from slowcat_memory.store import Snapshot
+from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames, Portrait
@@ -241,6 +243,21 @@ def _words_of(memory: Memory) -> set[str]:
     """Return the words that ``NameLexicon`` counts of a memory, in lower case."""
     rare = rare_words(indexed_text(memory))
     return {word.form.lower() for word in rare} | set(memory.speaker.lower().split())
+
+
+def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:
+    """Recall from what was stored before a turn, with today's options and no deadline.
+
+    The index is rebuilt in memory, which takes a second and 60 MB for 10,000 turns; so this
+    needs an engine in the same process.
+    """
+    wiring = engine.wiring
+    store = cast(Store, store_before(wiring.store, turn))  # has everything that a namespace reads
+    options, namespaces = retrieval_options(wiring.config), wiring.namespaces_of(store)
+    for scope in dict.fromkeys((query.scope, *query.also)):
+        if not namespaces.is_guests(scope):
+            namespaces.get(scope).finish_opening()
+    return wiring.retrieval_of(options, namespaces, store).answer(query)
 
 
 class Graph:

@@ -1,1 +1,1 @@
-"""Replay: derives all data again from the log."""
+"""Replay: repeats an old recall, or derives all data again from the log."""

@@ -12,9 +12,11 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
+from slowcat_memory.engine.search import recall_before
 from slowcat_memory.engine.turns import build_query
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.records import Task, Turn, WriteBatch
+from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 WAIT_S = 20.0
@@ -77,6 +79,12 @@ def supervised(engine: MemoryEngine) -> None:
     asyncio.run(memory.recall(ASKED, "anna"))
 
 
+def replayed(engine: MemoryEngine) -> None:
+    with engine.snapshot() as snapshot:
+        turn = list(snapshot.turns("anna"))[-1]
+    recall_before(engine, turn, Query(text=ASKED, scope="anna", now=engine.clock()))
+
+
 DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
     "recall": lambda engine: asyncio.run(engine.recall(ASKED, "anna")),
     "recall of a supervised memory": supervised,
@@ -85,6 +93,7 @@ DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
     "search with a filter": lambda engine: engine.search(ASKED, "anna", speaker="Anna"),
     "search of a kind": lambda engine: engine.search(ASKED, "anna", kinds=("note",)),
     "prepare": lambda engine: engine.prepare("anna"),
+    "a turn recalled again": replayed,
 }
 
 

@@ -42,7 +42,7 @@ from slowcat_memory.core.render.memory_block import (
     pack,
     relevant,
 )
-from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, LedgerEntry, LeftOut, Offer, Turn
 from slowcat_memory.store import Snapshot
@@ -465,6 +465,13 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         visible=tuple(found.trace.visible[:MOST_VISIBLE]),
         candidates=len(found.trace.scores.order) - len(found.trace.visible),
     )
+
+
+def heard_words(snapshot: Snapshot, row: LedgerEntry) -> frozenset[str]:
+    """Return fingerprints of the memories that a recall rejected as in the context already."""
+    heard = [one.memory for one in row.left_out if one.reason == LeftOutReason.ALREADY_VISIBLE]
+    read = (snapshot.read(row.scope, memory) for memory in heard)
+    return frozenset(fingerprint(memory.text) for memory in read if memory)
 
 
 def _elsewhere(scope: str, turn: Turn) -> str:

@@ -1,4 +1,4 @@
-"""The store as it was at a moment, to replay the log; and the span that words name.
+"""The store as it was at a moment, to repeat a recall or to replay the log; and the span that words name.
 
 What was logged or recorded later is missing, and what was retired later is current. Two things are
 not stored, and are as they are today: a memory's former text under the same id (pinning changes a
@@ -84,6 +84,11 @@ class StoreThen:
     def snapshot(self, before_read: BeforeRead = lambda: None) -> "Iterator[SnapshotThen]":
         with self._store.snapshot(before_read) as snapshot:
             yield SnapshotThen(snapshot, self)
+
+
+def store_before(store: Store, turn: Turn) -> StoreThen:
+    """Return the store as a namespace reads it before a turn: without sessions."""
+    return StoreThen(store, turn.at, turn.id - 1)
 
 
 class SnapshotThen:

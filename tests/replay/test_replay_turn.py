@@ -1,0 +1,227 @@
+"""A turn recalled again, as of then."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory import HybridContextualMemoryProcessor
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import TranscriptError
+from slowcat_memory.records import Forget, LedgerEntry, Turn, WriteBatch
+from slowcat_memory.replay.replay_turn import Replayed, replay_turn
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.server import ScriptedServer
+from tests.support.engine_home import last_session
+from tests.support.memories import engine_of, remember
+
+QUESTION = "What does Max eat in the morning?"
+EARLIER = (
+    "My dog is called Max",
+    "Max eats carrots",
+    "I drink green tea every morning",
+    "We flew to Lisbon in May",
+)
+TOLD = (
+    "Anna: My brother Moritz works at the brewery in the old town.",
+    "Anna: Max likes to play fetch in the park.",
+    "Anna: My dog is called Max.",
+    "Assistant: Walnuts are in the pesto that you like.",
+    "Anna: On Sundays I bake bread with my neighbour Ruth.",
+)
+ASKED = (
+    "Where does my brother Moritz work?",
+    "and what about him?",
+    "What is my dog called?",
+    "What does Max like to do in the park?",
+    "Who bakes bread with me on Sundays?",
+    "Is there anything about walnuts in the pesto?",
+)
+LATER = (
+    "Max eats cheese in the morning",
+    "Max eats",
+    "morning morning",
+    "Max and Max",
+    "eats eats",
+)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    made = opened(tmp_path)
+    yield made
+    made.close()
+
+
+def opened(folder: Path, **sections: dict) -> MemoryEngine:
+    embedder = HashEmbedder(256, token_dim=64)  # whose tokens are near nothing: all is unknown
+    recall = {"unknown_below": 0.0, **sections.pop("recall", {})}
+    config = memory_config(folder / "memory", recall=recall, **sections)
+    engine = MemoryEngine(config, clock=FixedClock(), embedder=embedder)
+    engine.prepare("anna")
+    return engine
+
+
+def say(engine: MemoryEngine, text: str, session: str = "s", role: str = "user") -> Turn:
+    engine.clock.advance(10)  # type: ignore[attr-defined]
+    said = Turn(session=session, scope="anna", speaker="Anna", role=role, text=text,
+                at=engine.clock())  # type: ignore[arg-type]  # fmt: skip
+    return replace(said, id=engine.append(said).id)
+
+
+def ask(engine: MemoryEngine, text: str, exclude: frozenset[str] = frozenset()) -> Turn:
+    async def one() -> Turn:
+        asked = say(engine, text, session="now")
+        found = await engine.recall(
+            text, "anna", now=asked.at, exclude=exclude | {chunk_id(asked.id)}
+        )
+        assert found.stage == "full", "a recall by words alone is compared with one by vectors"
+        engine.note_recall(asked, found, engine.blocks.pack(found, asked.at))
+        await asyncio.sleep(0)
+        return asked
+
+    engine.flush(indexed=True)
+    engine.store.flush()  # the vectors of tokens are read from the store
+    asked = asyncio.run(one())
+    engine.flush(indexed=True)
+    return asked
+
+
+def told(row: LedgerEntry | None) -> dict[str, tuple]:
+    assert row
+    return {one.memory: (one.score, one.probability) for one in row.told}
+
+
+def is_as_then(replayed: Replayed) -> bool:
+    assert replayed.then and replayed.then.stage == replayed.now.stage
+    then, now = told(replayed.then), told(replayed.now)
+    assert then.keys() == now.keys(), replayed.turn.text
+    for memory, pair in then.items():
+        assert pair == pytest.approx(now[memory], abs=2e-3), f"{memory}: {replayed.turn.text}"
+    return True
+
+
+def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: MemoryEngine) -> None:
+    for text in EARLIER:
+        say(engine, text)
+    asked = ask(engine, QUESTION)
+    for text in LATER * 5:
+        say(engine, text, session="later")
+    engine.flush(indexed=True)
+    replayed = replay_turn(engine, asked.id)
+    assert replayed.turn == asked and replayed.asked == QUESTION and is_as_then(replayed)
+    assert [o.memory for o in replayed.now.offers] == [o.memory for o in replayed.then.offers]  # type: ignore[union-attr]
+    assert replayed.now.at == asked.at and replayed.now.candidates == len(EARLIER)
+    today = engine.search(QUESTION, "anna", 3, now=asked.at)  # the control: today's index differs
+    assert {hit.memory.id for hit in today.hits} - told(replayed.then).keys()
+
+
+def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(
+    engine: MemoryEngine,
+) -> None:
+    early = engine.remember("Max eats carrots in the morning", "anna")
+    engine.flush(indexed=True)
+    asked = ask(engine, QUESTION)
+    engine.clock.advance(60)  # type: ignore[attr-defined]
+    late = engine.remember("Max eats apples in the morning", "anna")
+    retired = replace(early, retired_at=engine.clock())
+    engine.store.apply("job", WriteBatch(memories=(retired,))).wait()
+    replayed = replay_turn(engine, asked.id)
+    assert early.id in told(replayed.now) and late.id not in told(replayed.now)
+    assert early.id in told(replayed.then)
+    before = replace(early, retired_at=asked.at - timedelta(seconds=1))
+    engine.store.apply("job", WriteBatch(memories=(before,))).wait()
+    assert early.id not in told(replay_turn(engine, asked.id).now)
+
+
+def test_replay_turn_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:
+    say(engine, "My brother Moritz works at the brewery", session="earlier")
+    say(engine, "The garage called", session="earlier")
+    say(engine, "Where does my brother Moritz work?")
+    follow = say(engine, "and what about him?")
+    engine.flush(indexed=True)
+    replayed = replay_turn(engine, follow.id)
+    assert "Moritz" in replayed.asked and replayed.then is None
+    best = max(replayed.now.told, key=lambda one: one.score)
+    assert replayed.memories[best.memory].text.startswith("My brother Moritz")
+    said = {chunk_id(n) for n in range(1, follow.id) if n > 2}
+    assert not said & told(replayed.now).keys(), "what the session said stood in the context"
+
+
+def test_replay_turn_other_options_make_another_now(tmp_path: Path, engine: MemoryEngine) -> None:
+    for text in EARLIER:
+        say(engine, text)
+    asked = ask(engine, QUESTION)
+    engine.close()
+    strict = opened(tmp_path, recall={"floor": 0.9999})
+    replayed = replay_turn(strict, asked.id)
+    assert replayed.then and replayed.then.offers and not replayed.now.offers
+    assert {one.reason for one in replayed.now.left_out} == {"floor"}
+    strict.close()
+
+
+def test_replay_turn_what_was_forgotten_since_is_gone_from_then(engine: MemoryEngine) -> None:
+    ids = [say(engine, text).id for text in EARLIER]
+    engine.flush(indexed=True)
+    asked = ask(engine, QUESTION)
+    engine.forget(Forget(turns=(ids[1],)))
+    replayed = replay_turn(engine, asked.id)
+    gone = chunk_id(ids[1])
+    assert gone not in told(replayed.then) and gone not in told(replayed.now)
+    assert gone not in replayed.memories
+
+
+def test_replay_turn_what_is_no_turn_of_a_person(engine: MemoryEngine) -> None:
+    reply = say(engine, "Woof", role="assistant")
+    engine.store.flush()
+    for number in (reply.id, 99, 0):
+        with pytest.raises(TranscriptError, match="no turn of a person"):
+            replay_turn(engine, number)
+
+
+def test_replay_turn_scopes_stay_apart(engine: MemoryEngine) -> None:
+    engine.append(replace(say(engine, EARLIER[0]), id=0, scope="berta", text="Max eats secrets"))
+    asked = ask(engine, QUESTION)
+    assert all("secret" not in m.text for m in replay_turn(engine, asked.id).memories.values())
+
+
+def test_replay_turn_a_whole_conversation_is_replayed_turn_by_turn(config) -> None:
+    """What a pipeline asked, with its dialogue and its context, is made again from the log."""
+    remember(config, *TOLD)
+
+    async def talk() -> None:
+        async with ScriptedServer(lambda _: "I see.") as server:
+            processor = HybridContextualMemoryProcessor(config=config)
+            async with HeadlessConversation(llm_url=server.url, memory=processor) as conversation:
+                for number, text in enumerate(ASKED, start=1):
+                    await conversation.say(text)
+                    await indexed(processor.engine, 2 * number)
+
+    async def indexed(engine: MemoryEngine, turns: int) -> None:
+        """Wait until the reply is logged and indexed: else the next recall may miss it."""
+        async with asyncio.timeout(60):
+            while (session := last_session(engine, "user")) is None or session.turns < turns:
+                await asyncio.sleep(0.01)
+        await asyncio.to_thread(engine.flush, indexed=True)
+
+    asyncio.run(talk())
+    with engine_of(config) as engine:
+        rows = _rows(engine)
+        assert len(rows) == len(ASKED) and any(row.visible for row in rows)
+        for row in rows:
+            replayed = replay_turn(engine, row.turn)
+            assert is_as_then(replayed)
+            assert [o.memory for o in row.offers] == [o.memory for o in replayed.now.offers]
+            reasons = [[one.reason for one in r.left_out] for r in (row, replayed.now)]
+            assert reasons[0] == reasons[1] and set(row.visible) == set(replayed.now.visible)
+        assert replay_turn(engine, rows[1].turn).asked != ASKED[1], "a follow-up leans on the first"
+
+
+def _rows(engine: MemoryEngine) -> list[LedgerEntry]:
+    with engine.store.snapshot() as snapshot:
+        return sorted(snapshot.ledger_tail(99), key=lambda row: row.turn)
