@@ -81,8 +81,8 @@ def test_rederive_what_comes_out_is_what_was_there(house: House, llm: Any) -> No
 def test_rederive_what_is_a_persons_stays(house: House) -> None:
     engine = house.live()
     house.clock.advance(60)
-    engine.notes.edit_block(SCOPE, "persona", "You are Mo.")
-    engine.notes.edit_block(SCOPE, "human", "She is a baker.")
+    known = max(m.id for m in derived(engine).values() if m.kind == "block/relationship")
+    engine.edit(SCOPE, known, text="You are friends.")
     engine.remember("Her sister is called Ida.", SCOPE)
     pinned = next(m for m in derived(engine).values() if m.kind == "episode")
     engine.apply("test", WriteBatch(memories=(replace(pinned, pinned=True, text="Mine."),)))
@@ -92,10 +92,7 @@ def test_rederive_what_is_a_persons_stays(house: House) -> None:
     with engine.store.snapshot() as snapshot:
         after = {m.id: m for m in snapshot.memories(SCOPE) if not m.made or m.pinned}
     assert after == before
-    assert (
-        block_of(engine, "persona") == "You are Mo."
-        and block_of(engine, "human") == "She is a baker."
-    )
+    assert block_of(engine, "relationship") == "You are friends."
 
 
 def test_rederive_an_icebreaker_that_was_used_is_not_used_again(house: House) -> None:
