@@ -2,8 +2,8 @@
 
 Planned at a session's end and every five minutes in namespaces that changed; runs after all other
 jobs, because it reads their results. An LLM writes the lines; without one they are taken from
-facts, summaries and salient sentences, and rewritten once there is an LLM. After two unusable
-answers the LLM is asked again once enough has changed.
+facts, summaries and salient sentences, and rewritten once there is an LLM. After an unusable
+answer, the LLM is asked again an hour later at the earliest.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,11 +56,10 @@ from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.errors import BadAnswerError, PromptTooLongError
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import (
     JobContext,
     Needs,
-    RuleStandsInError,
     Trigger,
     cursor_at,
     llm_of,
@@ -79,6 +78,8 @@ from slowcat_memory.store import Snapshot
 NAME = "blocks"
 RANK = 90  # after its inputs
 LABELS = tuple(label for label in OWNERS if label != PROFILE)
+FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
+RETRY_S = 3600.0  # each retry costs a prompt for each block
 MOST_STATEMENTS = 24  # in the prompt about the user
 MOST_NEAR = 6  # of them of the next days
 MOST_NOTES, FEW = 8, 4  # in the others
@@ -137,7 +138,8 @@ class Blocks(ScopeJob):
         return [label for label in LABELS if context.options.chars_of(label)]
 
     def mark(self, snapshot: Snapshot, context: JobContext) -> str:
-        return f"{super().mark(snapshot, context)}.{context.llm is not None:d}"
+        retry = _retry_mark(snapshot, self.name, context)
+        return f"{super().mark(snapshot, context)}.{context.llm is not None:d}.{retry}"
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         options: BlocksOptions = context.options
@@ -153,18 +155,17 @@ class Blocks(ScopeJob):
         seen = BlockInput(memories=memories, sessions=sessions, user=user)
         found = material(label, seen, context)
         draft = draft_of(label, found, before, asked, context)
-        cursor, refused = None, None
+        cursor = None
         if context.llm is not None and _is_due(label, found, asked, len(draft.written), context):
-            try:
-                draft = await _asked(label, found, draft, seen, task, context)
-            except BadAnswerError as error:
-                refused = error
-            cursor = _write_asked(task, found, draft, context)
+            answer = await _asked(label, found, draft, seen, task, context)
+            if answer is None:
+                cursor = Cursor(name=FAILED, position=int(context.now.timestamp()), in_log=False)
+            else:
+                draft = answer
+                cursor = _write_asked(task, found, draft, context)
         new = _block(label, draft, before, seen.user, task, context)
         versions = history(memories, label)
         changed = revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
-        if refused is not None and not task.attempts:
-            raise RuleStandsInError(refused, WriteBatch(memories=changed))
         return WriteBatch(memories=changed, cursor=cursor)
 
 
@@ -285,13 +286,8 @@ def _is_due(
 
 async def _asked(
     label: str, found: Material, draft: Draft, seen: BlockInput, task: Task, context: JobContext
-) -> Draft:
-    """Ask the LLM for a block.
-
-    Raises:
-        BadAnswerError: Its answer is unusable.
-        EndpointError: It is unreachable.
-    """
+) -> Draft | None:
+    """Ask the LLM for a block; None if it is unreachable, or its answer unusable."""
     chars, user = context.options.chars_of(label), seen.user
     before = current(seen.memories, label)
     there = "\n".join(draft.written) if before is not None and not is_withheld(before) else ""
@@ -312,10 +308,12 @@ async def _asked(
         try:
             answer = await llm_of(context).complete(prompt, BlockLines)
             break
-        except PromptTooLongError as error:
+        except PromptTooLongError:
             if len(shown) < 2:
-                raise BadAnswerError(error.message) from None
+                return None
             shown = shown[len(shown) // 2 :]
+        except (BadAnswerError, EndpointError):
+            return None
     names = (user, "User", _agent(seen.sessions))
     support = Support(found.known, names, context.zone, found.others)
     ground = ground_of(found.known, (*names, *found.others), context.zone)
@@ -357,6 +355,14 @@ def _write_asked(task: Task, found: Material, draft: Draft, context: JobContext)
     seen = marks_of(found.marked(task.key))
     asked = Asked(at=context.now, version=VERSION, seen=seen, lines=len(draft.written))
     return cursor_at(_asked_name(task), 0, asked)
+
+
+def _retry_mark(snapshot: Snapshot, job: str, context: JobContext) -> str:
+    """Return the time of the failure after which all blocks were, or are now, asked for again."""
+    before, failed = snapshot.cursor(job), snapshot.cursor(FAILED)
+    if failed is None or not context.llm or context.now.timestamp() - failed.position < RETRY_S:
+        return before.note.rpartition(".")[2] if before else ""
+    return str(failed.position)
 
 
 def _agent(sessions: Sequence[SessionView]) -> str:
