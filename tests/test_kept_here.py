@@ -187,4 +187,4 @@ def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind: Mind) -> None:
     llm = ScriptedLLM(parrot)
     asked = prompts_of(mind, llm)
     seeing = {job for job, text in asked.items() if re.search(SECRET, text)}
-    assert len(seeing) >= 8 and len(layers(mind)) >= 8
+    assert len(seeing) >= 7 and len(layers(mind)) >= 8

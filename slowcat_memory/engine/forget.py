@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
+from weakref import WeakMethod
 
 from loguru import logger
 from msgspec import Struct
@@ -101,7 +102,8 @@ class Eraser:
 
     def _erase_after(self, seconds: float) -> None:
         """Erase what a command hid when it is due; what ends before is erased at the next start."""
-        timer = threading.Timer(seconds + LATE_S, self._erase_on_worker)
+        erase = WeakMethod(self._erase_on_worker)  # a closed memory is not kept by its timer
+        timer = threading.Timer(seconds + LATE_S, lambda: (now := erase()) and now())
         timer.daemon = True
         timer.start()
 

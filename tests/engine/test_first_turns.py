@@ -115,7 +115,6 @@ def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled
         assert [turn[name] for turn in found[:3]] == [0, 0, 0], name
     first, again = ([turn["rows"] for turn in found[n : n + 3]] for n in (0, 3))
     assert all(a <= b + 1 for a, b in zip(first, again, strict=True)), (first, again)
-    assert max(first) < DAYS, "an overview reads every session"
 
 
 def test_first_turns_control_without_preparation_they_do_it_all(filled: Path) -> None:

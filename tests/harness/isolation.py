@@ -26,6 +26,7 @@ from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk
 from slowcat_memory.engine import read_graph
 from slowcat_memory.idle.jobs.summaries import SummaryJob
+from slowcat_memory.index import Searcher
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Forget, Memory
@@ -38,13 +39,12 @@ from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import ScopedWords
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store import Snapshot
 from slowcat_memory.store.rows.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
-from tests.harness.command import Harness, main
+from tests.harness.command import Harness, around, main
 from tests.harness.household import (
     GUEST,
     HOME,
@@ -389,7 +389,7 @@ def anywhere() -> Iterator[None]:
 
     with (
         mock.patch.object(disclosure, "may_read", as_if_local),
-        mock.patch.object(Namespace, "local_only", lambda _: frozenset()),
+        around(Searcher, "candidates", lambda real, *a, **how: real(*a, **how | {"local": True})),
     ):
         yield
 

@@ -418,7 +418,7 @@ HARNESSES = {
         least={
             f"looked at {name}": n for name, n in (
                 ("conversations", 1.0), ("recalling", 0.9), ("forgotten", 0.5), ("own words", 50.0),
-                ("rows", 5.0), ("process", 0.4), ("notifications", 0.4),
+                ("rows", 3.0), ("process", 0.4), ("notifications", 0.4),
             )
         },
         controls={name: (law, 2 if name == "cache" else 4) for name, (law, _) in CONTROLS.items()},

@@ -29,7 +29,7 @@ SAID = (
     ),
     ("My sister Clara lives in Porto.", "Porto is near."),
     ("I work as a nurse at Mercy hospital.", "A fine job."),
-    ("My dog Max likes the beach in Lisbon.", "Lisbon is nice."),
+    ("I love the beach in Lisbon with my sister.", "Lisbon is nice."),
     ("I like the beach in Lisbon like my dog Max.", "So I heard."),
 )
 ALWAYS = {"500", "schema violation"}

@@ -86,7 +86,7 @@ def test_beside_another_the_request_to_forget_is_forgotten_with_what_it_is_about
     async def scenario():
         processor = memory(config)
         async with VoicePipeline(reply, tools=processor.tools(), memory=processor) as voice:
-            await exchange(voice, "the quokka Flora should be gone from there")
+            await exchange(voice, "I'd like you to see to the quokka Flora")
             await exchange(voice, "yes please")
             return voice.errors
 

@@ -271,7 +271,7 @@ def test_commands_command_blocks_that_hold_what_is_forgotten_are_taken_out_of_th
 
 # ------------------------------------------------------------------- near misses, times, topics
 
-NEAR = "can you get rid of the bit on Lisa"
+NEAR = "maybe drop what I said on Lisa"
 
 
 def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_after_a_yes(config):

@@ -210,7 +210,7 @@ def stays(config):
 
 @pytest.mark.parametrize(("how", "there"), [({}, True), ({"llm_is_local": False}, False)])
 def test_locality_what_is_local_only_goes_to_no_other_machine(stays, how, there):
-    sent, counters = asks(stays, "what do you know about my dog house", **how)
+    sent, counters = asks(stays, "tell me about my dog house", **how)
     assert ("4711" in sent, "insured" in sent) == (there, there)
     assert "Max" in sent  # the others fill the places
     assert counters.get("local_only_withheld", 0) >= (not there)

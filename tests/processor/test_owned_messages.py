@@ -34,17 +34,6 @@ def context(blocks: OwnedMessages, *hits: Hit, parts: bool = False) -> list[dict
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
 
-def test_owned_messages_strip_households_lines_stay_where_another_speaks() -> None:
-    for parts in (False, True):
-        blocks = OwnedMessages()
-        messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
-        ((message, left),) = blocks.strip([messages], ("ben", "home"), packed)
-        assert message is messages[1] and [h.memory.text for h in left.hits] == ["pump"]
-        assert "pump" in str(message) and "cellar" not in str(message)
-        assert injection.without_block(injection.message_text(message)).strip() == "hello"
-        assert blocks.strip([messages], ("ben", "home"), packed) == []
-
-
 # ------------------------------------------------------------------- tools
 
 DOCTOR = "My therapist is called Zqxdoctor"

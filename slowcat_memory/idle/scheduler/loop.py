@@ -355,7 +355,7 @@ class IdleLoop:
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
         """Return what to write for a step, and record whether the server answered."""
         error = result.error
-        if result.batch is error is None or isinstance(error, StoreFullError):
+        if result.is_empty or isinstance(error, StoreFullError):
             return WriteBatch()
         if isinstance(error, OverBudgetError):
             self._refused[job.name] = error.model

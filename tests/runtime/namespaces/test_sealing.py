@@ -43,11 +43,11 @@ HALF_WAY = (
 
 DAMAGED = (
     "from slowcat_memory.store import blocks\n"
-    "read = reader.BlockReader.event\n"
+    "read = blocks.BlockReader.event\n"
     "def once(self, key):\n"
-    "    reader.BlockReader.event = read\n"
-    "    raise reader.DamagedRow('log', key, '')\n"
-    "reader.BlockReader.event = once"
+    "    blocks.BlockReader.event = read\n"
+    "    raise blocks.DamagedRow('log', key, '')\n"
+    "blocks.BlockReader.event = once"
 )
 
 
