@@ -17,8 +17,8 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
     engine = MemoryEngine(
         memory_config(tmp_path / "memory"), clock=FixedClock(), embedder=HashEmbedder(64)
     )
-    engine.prepare("anna")
     indexer, namespace = engine.wiring.indexer, engine.wiring.namespaces.get("anna")
+    namespace.finish_opening()
 
     async def talk() -> None:
         later = []
