@@ -330,7 +330,7 @@ def test_a_fact_is_corrected_forgotten_and_brought_back(own: Running, visit: Any
     tab.get_by_role("button", name="Undo").click()
     more(tab, "Anna has a dentist").get_by_role("button", name="Forget").click()
     dialog = tab.get_by_role("dialog")
-    dialog.get_by_text("1 memory").wait_for()
+    dialog.get_by_text("2 memories").wait_for()
     dialog.get_by_role("button", name="Forget").click()
     tab.get_by_text("Forgetting in 600 seconds.").wait_for()
     tab.get_by_label("More: Anna has a dentist").wait_for(state="detached")

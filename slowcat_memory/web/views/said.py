@@ -114,8 +114,8 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         for one in found:
             memory = snapshot.memory(scope, one.id)
             if memory is not None:
-                row = _row(page, snapshot, memory)
-                rows.append({**memory_row(page, memory), **row, "held": held(one)})
+                row = _row(page, snapshot, memory, people)
+                rows.append(row | {"held": held(one)})
         facts = [one for one in known if is_fact(one)]
         began = [one.valid_from for one in facts if one.valid_from.year > 1]
         ended = [end for one in facts if (end := one.valid_to or one.retired_at)]
@@ -147,11 +147,11 @@ def _weeks(page: PageContext, moments: Sequence[Sequence[datetime]]) -> list[lis
     return rows
 
 
-def _row(page: PageContext, snapshot: Snapshot, memory: Memory) -> dict[str, Any]:
-    """Return what took a fact's place, and a relation in words."""
-    later = snapshot.memory(memory.scope, memory.facets.get("superseded_by", "") or "-")
-    found: dict[str, Any] = {"replacement": memory_row(page, later)["text"] if later else ""}
-    if memory.statement.subject_id:
+def _row(page: PageContext, snapshot: Snapshot, memory: Memory, people: bool) -> dict[str, Any]:
+    """Return a fact and what took its place; of people as a relation in words."""
+    new = snapshot.memory(memory.scope, memory.facets.get("superseded_by", "") or "-")
+    found = memory_row(page, memory) | {"replacement": memory_row(page, new)["text"] if new else ""}
+    if people:
         found |= relation_words(page, memory, snapshot)
     return found
 
