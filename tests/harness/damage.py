@@ -23,6 +23,7 @@ from unittest import mock
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import canary_process, salvage
+from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.salvage import identify
 from slowcat_memory.store.disk import canary, folder, state
 from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
@@ -158,7 +159,8 @@ def salvaged(path: Path, control: str) -> list[int | str]:
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
             patch(salvage._Salvage, "_put", _put_ignorantly(salvage._Salvage._put))
-            patch(state, "read_unerased", lambda path: [])
+            for reader in (state, opening):
+                patch(reader, "read_unerased", lambda path: [])
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
             notes = [one.id for one in snapshot.memories("anna")]

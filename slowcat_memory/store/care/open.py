@@ -10,7 +10,7 @@ Nothing is deleted; a damaged file is moved to ``corrupt-<utc>/``, and stays the
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -304,20 +304,15 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     else:
         backup = None
     if forgotten := read_unerased(path):
-        _forget_again(forgotten, workshop)
+        with closing(Environment(workshop)) as env:
+            forget_again(env, forgotten)
+        (workshop / LOCK).unlink(missing_ok=True)
     aside = put_aside(path, CORRUPT, now)
     point_to(path, name_generation(path, generation(workshop)))
     remove_former(path)
     remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
-
-
-def _forget_again(forgotten: Sequence[tuple[bytes, bytes]], workshop: Path) -> None:
-    """Delete from the replacement what was forgotten and not erased yet."""
-    with closing(Environment(workshop)) as env:
-        forget_again(env, forgotten)
-    (workshop / LOCK).unlink(missing_ok=True)
 
 
 def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:

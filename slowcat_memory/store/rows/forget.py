@@ -178,6 +178,8 @@ class Deletion:
     """What some requests delete.
 
     Attributes:
+        ids: Turns that are requested by number alone; their rows may be gone already, as in a file
+            that was salvaged, and what was made from them may not.
         copies: Turns that no request covers: copies of a selected reply.
         turns: (scope, session) of all selected turns, by log id.
         edges: Likewise, of sessions that lose their last turn.
@@ -193,6 +195,7 @@ class Deletion:
     """
 
     selectors: "list[_Selector]"
+    ids: frozenset[int]
     copies: frozenset[int] = frozenset()
     turns: dict[int, Subject] = field(default_factory=dict)
     edges: dict[int, Subject] = field(default_factory=dict)
@@ -225,7 +228,7 @@ class Deletion:
         return Forgotten(turns=tuple(sorted(self.turns)), memories=tuple(sorted(self.memories)))
 
     def is_made_from(self, sources: Sequence[int]) -> bool:
-        return not self.turns.keys().isdisjoint(sources)
+        return not (self.ids.isdisjoint(sources) and self.turns.keys().isdisjoint(sources))
 
     def has_memory(self, scope: str, id: str) -> bool:
         return (scope, id) in self.memories or turn_of(id) in self.turns
@@ -320,7 +323,8 @@ def checked(what: Forget | Sequence[Forget]) -> tuple[Forget, ...]:
 
 def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
     """Select turns, sessions and memories; changes nothing."""
-    gone = Deletion([_Selector(request) for request in _joined(requests)])
+    ids = frozenset(id for one in requests if one == Forget(turns=one.turns) for id in one.turns)
+    gone = Deletion([_Selector(request) for request in _joined(requests)], ids)
     _select_turns(gone, tx)
     _select_memories(gone, tx)
     gone.scopes |= {scope for scope, _ in (*gone.memories, *gone.events.values())}
@@ -423,12 +427,11 @@ def _made_from_selected(
     made_from: Mapping[Subject, Sequence[Subject]], gone: Deletion
 ) -> set[Subject]:
     """Return the memories that were made from selected ones, however indirectly."""
-    found: set[Subject] = set()
+    found = set[Subject]()
     waiting = [origin for origin in made_from if origin in gone.memories]
     while waiting:
-        made = made_from.get(waiting.pop(), ())
-        fresh = [one for one in made if one not in gone.memories and one not in found]
-        found.update(fresh)
+        fresh = {*made_from.get(waiting.pop(), ())} - gone.memories - found
+        found |= fresh
         waiting += fresh
     return found
 

@@ -169,11 +169,12 @@ def test_forget_a_memory_takes_what_was_made_from_it(store, path):
         ),
         replace(memory("icebreaker/1", text=token(1)), derived_from=(("anna", "block/human"),)),
         memory("note/2", text=token(2)),
+        memory("note/7", sources=(7,)),
     )
     store.append(turn(1, role="assistant"))
     reply = replace(memory("chunk/1"), sources=(1,), derived_from=(("anna", "note/1"),))
     store.apply("j", WriteBatch(memories=(*made, reply))).wait()
-    store.forget(Forget(memories=("note/1",)))
+    store.forget([Forget(memories=("note/1",)), Forget(turns=(7,))])  # its row is gone already
     with store.snapshot() as snapshot:
         assert {one.id for one in snapshot.memories("anna")} == {"note/2", "chunk/1"}
 
