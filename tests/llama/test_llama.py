@@ -44,6 +44,8 @@ async def test_llama_answers_are_what_was_asked_for_or_bad(llama, calls: int) ->
             answer = await llm.complete(asking(f"Anna has {n} dogs.", max_tokens=700), Facts)
         except BadAnswerError:
             outcomes.append("bad")
+        except EndpointError:  # beside busy processes it may break off
+            outcomes.append("away")
         else:
             assert isinstance(answer.value, Facts) and len(answer.value.facts) <= 4
             assert answer.model.startswith("tiny@llama.cpp:") and answer.tokens_out > 0

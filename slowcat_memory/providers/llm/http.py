@@ -28,6 +28,7 @@ def connect(url: str, read_s: float, connect_s: float) -> openai.AsyncOpenAI:
 
     async def cleaned(request: Any) -> None:
         only_our_headers(request)
+        request.headers["connection"] = "close"  # a server may close a kept one as it is used again
 
     http = openai.DefaultAsyncHttpxClient(
         trust_env=False,
