@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta, tzinfo
 
 from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language

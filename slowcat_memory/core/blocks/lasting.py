@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
-from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.complements import is_everyday
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.extraction.slots import PARTNERS, content
 from slowcat_memory.core.facts.holding import claim_of

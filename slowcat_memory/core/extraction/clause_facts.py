@@ -10,8 +10,7 @@ from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
 from slowcat_memory.core.extraction.clauses import Clause, compiled_signs, rewritten
 from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
-from slowcat_memory.core.extraction.predicates import object_type
-from slowcat_memory.core.extraction.slots import PARTNERS
+from slowcat_memory.core.extraction.slots import PARTNERS, object_type
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.language.facts import StatementRule
 from slowcat_memory.records import Ending, Statement

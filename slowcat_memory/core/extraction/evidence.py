@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.checks.quoted import without_tag
 from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.quoted import without_tag
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.numerals import values

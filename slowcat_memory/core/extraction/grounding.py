@@ -16,7 +16,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.derived_text import content_of, keepable, repeats
+from slowcat_memory.core.extraction.derived_text import content_of, keepable, repeats
 from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
 from slowcat_memory.core.text import capitalised

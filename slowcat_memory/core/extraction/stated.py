@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 import sentencex
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.quoted import is_reported
 from slowcat_memory.core.extraction.clause_facts import (
     Grammar,
     StatedFact,
@@ -36,9 +35,9 @@ from slowcat_memory.core.extraction.clauses import (
     languages_of,
     rewritten,
 )
-from slowcat_memory.core.extraction.predicates import object_type, statement_of
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.slots import PARTNERS
+from slowcat_memory.core.extraction.quoted import is_reported
+from slowcat_memory.core.extraction.slots import PARTNERS, object_type, statement_of
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean, fold
 from slowcat_memory.records import Ending, Statement, Turn

@@ -15,17 +15,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.checks.attributed import words_in, wrong_subject
-from slowcat_memory.core.extraction.checks.derived_text import has_link
-from slowcat_memory.core.extraction.checks.quoted import (
-    Related,
-    contradicts,
-    evidence,
-    is_reported,
-    supposes,
-    unrelated,
-    unsupported,
-)
+from slowcat_memory.core.extraction.attributed import words_in, wrong_subject
+from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import (
     Dated,
     asks,
@@ -51,17 +42,26 @@ from slowcat_memory.core.extraction.mentions import (
     mentions,
     tidy,
 )
-from slowcat_memory.core.extraction.predicates import (
+from slowcat_memory.core.extraction.options import ENTITY_TYPES
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.quoted import (
+    Related,
+    contradicts,
+    evidence,
+    is_reported,
+    supposes,
+    unrelated,
+    unsupported,
+)
+from slowcat_memory.core.extraction.slots import (
     PREFERRED,
+    begins,
     canonical,
     is_functional,
     object_type,
 )
-from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.slots import begins
 from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, stated_by
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
-from slowcat_memory.core.facts.options import ENTITY_TYPES
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text import reply_names

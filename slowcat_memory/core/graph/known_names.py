@@ -18,7 +18,7 @@ from math import log2
 from msgspec import Struct
 
 from slowcat_memory.core.disclosure import is_uncertain, is_withheld
-from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.known import (
@@ -30,7 +30,7 @@ from slowcat_memory.core.extraction.known import (
     named_words,
 )
 from slowcat_memory.core.extraction.mentions import Mention
-from slowcat_memory.core.extraction.predicates import is_functional
+from slowcat_memory.core.extraction.slots import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import TurnReading
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language

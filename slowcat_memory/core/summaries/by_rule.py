@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.facts.prompt import ExtractedFact, facts_by_rule
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.language.english.vocabulary import EMPTY
@@ -24,7 +25,6 @@ from slowcat_memory.core.summaries.extractive import (
     language_of_lines,
     split_turn,
 )
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fold

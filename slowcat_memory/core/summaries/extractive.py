@@ -25,11 +25,11 @@ import sentencex
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.extraction.checks.quoted import reads_aloud
+from slowcat_memory.core.extraction.derived_text import keepable
+from slowcat_memory.core.extraction.options import ExtractiveOptions
+from slowcat_memory.core.extraction.quoted import reads_aloud
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, of_any
 from slowcat_memory.core.render.speech import spoken_day
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.time.periods import day_of
 
 Tokenize = Callable[[str], list[str]]

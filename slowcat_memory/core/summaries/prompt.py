@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.checks.derived_text import keepable, repeats
+from slowcat_memory.core.extraction.derived_text import keepable, repeats
 from slowcat_memory.core.extraction.grounding import Ground, sentences, strays, tidy
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS

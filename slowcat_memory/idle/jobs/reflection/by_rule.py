@@ -23,6 +23,7 @@ from slowcat_memory.core.blocks.lasting import (
     profile_of,
 )
 from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.facts.fact import key_id, stating_turns
 from slowcat_memory.core.language import language_of
@@ -41,7 +42,6 @@ from slowcat_memory.core.proactive.open_threads import (
 )
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.core.summaries import by_rule
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.idle.job import (

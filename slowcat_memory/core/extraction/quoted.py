@@ -17,7 +17,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.checks.attributed import (
+from slowcat_memory.core.extraction.attributed import (
     Asked,
     Token,
     about,
