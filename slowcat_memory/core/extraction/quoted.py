@@ -30,7 +30,7 @@ from slowcat_memory.core.extraction.attributed import (
     words_in,
     words_of_languages,
 )
-from slowcat_memory.core.extraction.clauses import straight
+from slowcat_memory.core.extraction.clauses import pattern_of, straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
@@ -292,11 +292,6 @@ def evidence(predicate: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{pattern})" if pattern else r"(?!)", re.IGNORECASE)
 
 
-@cache
-def _of_language(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{pattern})", re.IGNORECASE)
-
-
 def _placed(one: Related, said: Sequence[Token], span: range) -> bool:
     """Return whether two names of a quote say where a thing is: "Corrib Vets in Galway"."""
     names = {*words_in(one.subject), *words_in(one.object)}
@@ -349,7 +344,7 @@ def _evidence_at(one: Related, said: Sequence[Token], span: range, pattern: str)
         text = " ".join(said[place].word + said[place].clitic for place in places)
         if one.over:
             text = re.sub(r"\bex (?=\w)", "", text)
-        if found := _of_language(pattern).search(text):
+        if found := pattern_of(rf"(?<![\w-])(?:{pattern})").search(text):
             return places[text.count(" ", 0, found.start())]
     return None
 
