@@ -15,7 +15,7 @@ KEYED_BY_NOTHING_SAID = {
     "commands.grammar._before",
     "commands.grammar._rules", "commands.intent_model.read_model", "disk.codec._decoder",
     "extraction.clauses.pattern_of", "extraction.clauses.signs_of",
-    "graph.known_names._function_words", "language.__init__.language_of", "language.data.compiled",
+    "language.__init__.language_of", "language.data.compiled",
     "language.data.read_words", "llm.server.schema_of", "llm.server.schema_text",
     "llm.reply_fields.shape_of", "processor.activity._effect", "processor.conversation._handler",
     "query.asked_facts._others", "query.asked_facts._rules",

@@ -32,12 +32,10 @@ class StatedFact(Statement, frozen=True, kw_only=True):
     Attributes:
         type: Of the fact.
         content: Its sentence, in the language of the turn.
-        named: Whether its subject has a name; else it is a relative of the speaker.
     """
 
     type: str
     content: str
-    named: bool = True
 
 
 def by_rules(
@@ -61,7 +59,9 @@ def by_rules(
             continue
         if reading.whole != (one.whose == "me"):
             continue
-        if _is_human(one) and signs["pets"].fullmatch(reading.subject.kin):
+        if (one.type in _HUMAN or one.predicate in _HUMAN_PREDICATES) and signs["pets"].fullmatch(
+            reading.subject.kin
+        ):
             continue
         if one.front and not pattern_of(one.front).search(reading.front):
             continue
@@ -74,10 +74,6 @@ def by_rules(
             if len(made) > known:
                 taken.add(group)
     return made
-
-
-def _is_human(rule: StatementRule) -> bool:
-    return rule.type in _HUMAN or rule.predicate in _HUMAN_PREDICATES
 
 
 def _is_about(rule: StatementRule, subject: Subject) -> bool:
@@ -142,7 +138,6 @@ def _made(
             quote=clause.quote,
             over=rule.over,
             ends=_ends(rule, subject, object_.strip()),
-            named=subject.named,
         )
         if _are_names(fact):
             yield fact
@@ -191,18 +186,16 @@ def _denied(content: str, language: Language) -> str:
 
 def called(relative: Subject, clause: Clause, owner: str, language: Language) -> StatedFact:
     """Return the fact that a relative or animal has a name."""
-    words, signs = language.statements, signs_of(language.name)
-    pet = bool(signs["pets"].fullmatch(words.singular.get(relative.kin, relative.kin)))
-    sentence = words.has_pet if pet else words.called
+    words = language.statements
     kin = words.singular.get(relative.kin, relative.kin)
-    kin = words.same_kin.get(kin, kin)
-    shown = words.singular.get(relative.kin, relative.kin)
-    shown = words.plain_kin.get(shown, shown)
+    pet = bool(signs_of(language.name)["pets"].fullmatch(kin))
+    sentence = words.has_pet if pet else words.called
+    shown = words.plain_kin.get(kin, kin)
     content = _sentence(sentence, language, s=owner, kin=shown, o=relative.name)
     return StatedFact(
         type="person",
         subject=owner,
-        predicate="has_pet" if pet else f"has_{kin}",
+        predicate="has_pet" if pet else f"has_{words.same_kin.get(kin, kin)}",
         object=relative.name,
         content=content,
         quote=clause.quote,
@@ -215,9 +208,9 @@ def _dead(
     """Yield the fact that a relative or animal died: it was had, and nothing of it holds."""
     if not subject.kin and not subject.named:
         return
-    words, signs = language.statements, signs_of(language.name)
+    words = language.statements
     kin = words.same_kin.get(subject.kin, subject.kin)
-    pet = bool(signs["pets"].fullmatch(subject.kin))
+    pet = bool(signs_of(language.name)["pets"].fullmatch(subject.kin))
     predicate = "has_pet" if pet else f"has_{kin}" if kin else "died"
     had = subject.named and bool(subject.kin)
     content = _sentence(
@@ -238,7 +231,6 @@ def _dead(
         quote=clause.quote,
         over=True,
         ends=ends,
-        named=subject.named,
     )
 
 

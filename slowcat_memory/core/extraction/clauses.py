@@ -5,12 +5,13 @@ before a new subject with its verb as well.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.language import LANGUAGES, Language, language_of
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of
 from slowcat_memory.core.language.facts import Rewrites, StatementWords
 
 MOST_WORDS = 40  # of a clause: longer ones are stories
@@ -126,6 +127,15 @@ def languages_of(sentence: str) -> list[Language]:
         for one, count in zip(LANGUAGES, counts, strict=True)
         if count >= most * _SHARE and (count or not most)
     ]
+
+
+def language_of_texts(texts: Iterable[str]) -> Language:
+    """Return the language whose common words occur most; English if none do."""
+    counts = Counter(word.casefold() for text in texts for word in _WORD.findall(straight(text)))
+    return max(
+        (ENGLISH, *LANGUAGES),
+        key=lambda one: sum(counts[word] for word in one.extracts.light | one.extracts.function),
+    )
 
 
 def is_serious(text: str, language: Language) -> bool:

@@ -7,8 +7,8 @@ can also say that others are over without a successor: see ``records.Ending``.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Collection, Mapping
+from datetime import datetime, time
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.validity import written_day
 from slowcat_memory.records import Ending, Statement
 
 # Functional predicates: a subject has one object of each at a time.
@@ -154,11 +155,6 @@ def is_exclusive(one: Statement) -> bool:
     return len(slot_of(one)) == 1 and one.predicate not in TIMELESS
 
 
-def slot_names(predicates: Iterable[str]) -> frozenset[str]:
-    """Return the names of the slots that statements with some predicates can have."""
-    return frozenset(slot_of(Statement(predicate=one))[0] for one in predicates)
-
-
 def exclude(new: Statement, old: Statement) -> bool:
     """Return whether two statements in one slot of one subject cannot hold together."""
     if slot_of(new) != slot_of(old):
@@ -235,14 +231,10 @@ def begins(claim: Statement, date: str, since: datetime) -> datetime:
         date: The fact's day, "2026-12-01", "2026-12", "2026" or "".
         since: Since when it would be true otherwise.
     """
-    if not date or not claim.predicate or not is_exclusive(claim):
+    written = written_day(date)
+    if written is None or not claim.predicate or not is_exclusive(claim):
         return since
-    padded = date + "-01-01"[len(date) - 4 : 6] if len(date) < 10 else date
-    try:
-        day = datetime.fromisoformat(padded).replace(tzinfo=since.tzinfo)
-    except ValueError:
-        return since
-    return max(day, since)
+    return max(datetime.combine(written.first, time(), since.tzinfo), since)
 
 
 def content(text: str) -> frozenset[str]:

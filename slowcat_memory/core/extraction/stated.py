@@ -38,10 +38,10 @@ from slowcat_memory.core.extraction.clauses import (
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.quoted import is_reported
-from slowcat_memory.core.extraction.slots import PARTNERS, object_type, statement_of
+from slowcat_memory.core.extraction.slots import PARTNERS, object_type
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean, fold
-from slowcat_memory.records import Ending, Statement, Turn
+from slowcat_memory.records import Ending, Turn
 
 __all__ = ["StatedFact", "stated", "stated_by"]
 
@@ -76,18 +76,6 @@ def read_sentence(content: str, subject: str) -> StatedFact | None:
     about = fold(subject)
     made = (one for language in LANGUAGES for one in _stated(content, subject, [language]))
     return next((one for one in made if fold(one.subject) == about), None)
-
-
-def read_parts(one: Statement, content: str) -> Statement:
-    """Return a statement from elsewhere, with what its sentence says if it has no predicate.
-
-    The ids of its entities mean nobody here.
-    """
-    one = replace(statement_of(one), subject_id="", object_id="")
-    if one.predicate or (read := read_sentence(content, one.subject)) is None:
-        return one
-    parts = {"predicate": read.predicate, "object": read.object, "over": one.over or read.over}
-    return replace(one, ends=(*one.ends, *read.ends), **parts)
 
 
 def compile_rules(language: str) -> None:

@@ -13,6 +13,7 @@ from functools import cache
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.extraction.derived_text import keepable
+from slowcat_memory.core.extraction.grounding import one_line
 from slowcat_memory.core.extraction.slots import content, exclude, opposed
 from slowcat_memory.core.facts.fact import (
     MAX_WORDS,
@@ -26,7 +27,7 @@ from slowcat_memory.core.facts.fact import (
 from slowcat_memory.core.facts.holding import COMING, claim_of
 from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
-from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Made, Memory
 
@@ -199,7 +200,7 @@ def join(
     Returns:
         Nothing if the text may not stand for the two.
     """
-    text = " ".join(clean(text)[0].split())
+    text = one_line(text)
     if not _are_parts(older, newer) or not _is_joined(text, older, newer, tokenize):
         return ()
     fuller = max((newer.statement, older.statement), key=lambda one: len(content(one.object)))

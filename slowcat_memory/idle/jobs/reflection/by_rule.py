@@ -18,7 +18,6 @@ from slowcat_memory.core.blocks.coming import EVENT, THREAD
 from slowcat_memory.core.blocks.lasting import (
     PROFILE_VERSION,
     ProfileField,
-    profile_facets,
     profile_line,
     profile_of,
 )
@@ -191,7 +190,6 @@ class Profile(ScopeJob):
             now=context.now,
             sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
             made=Made(job=PROFILE, version=PROFILE_VERSION),
-            facets=profile_facets(fields),
         )
         stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
         new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
