@@ -167,17 +167,14 @@ def clauses(sentence: str, language: Language) -> list[Clause]:
     found = list[Clause]()
     for start, end in parts:
         text = _without_fillers(said[start:end], signs)
-        if _is_too_long(text) or signs["asks"].match(text):
+        words = text.split()
+        too_long = len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
+        if too_long or signs["asks"].match(text):
             continue
         text = _without_fillers(rewritten(text, language.statements.expand), signs)
         if text and not signs["false_clause"].search(text):
             found.append(Clause(sentence[start:end].strip(_EDGE), text, cased, said[end:]))
     return found
-
-
-def _is_too_long(text: str) -> bool:
-    words = text.split()
-    return len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
 
 
 def _parts(said: str, signs: Signs) -> Iterator[tuple[int, int]]:

@@ -86,11 +86,10 @@ def days_differ(one: str, other: str) -> bool:
     mine, theirs = days_in(one), days_in(other)
     if not mine or not theirs:
         return False
-    return any(all(not _agree(day, known) for known in theirs) for day in mine)
-
-
-def _agree(one: Day, other: Day) -> bool:
-    return all(a == b or not a or not b for a, b in zip(one, other, strict=True))
+    return any(
+        all(any(a and b and a != b for a, b in zip(day, known, strict=True)) for known in theirs)
+        for day in mine
+    )
 
 
 def without_days(text: str) -> str:
