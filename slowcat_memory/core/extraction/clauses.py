@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+import sentencex
 from msgspec import Struct
 
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of
@@ -18,6 +19,7 @@ MOST_WORDS = 40  # of a clause: longer ones are stories
 MOST_LETTERS = 80  # of a word: longer ones are numbers, addresses or noise, and slow to match
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "´": "'", "`": "'"})  # one letter each
 _QUOTED = re.compile('["“”„«»]')
+_ORDINAL = re.compile(r"\b(?:am|der|dem|den|vom|zum|bis|ab|seit) \d{1,2}\.$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _EDGE = " ,.;:!?…-–—"
 _SHARE = 0.5  # of the function words of the language that has most, for a second language
@@ -136,6 +138,20 @@ def language_of_texts(texts: Iterable[str]) -> Language:
         (ENGLISH, *LANGUAGES),
         key=lambda one: sum(counts[word] for word in one.extracts.light | one.extracts.function),
     )
+
+
+def sentences_of(text: str, code: str) -> list[str]:
+    """Return the sentences of a text; what was cut behind an ordinal is one: "am 28. November".
+
+    Args:
+        code: Of the language whose abbreviations count.
+    """
+    found = list[str]()
+    for sentence in filter(None, (" ".join(one.split()) for one in sentencex.segment(code, text))):
+        if found and _ORDINAL.search(found[-1]):
+            sentence = f"{found.pop()} {sentence}"
+        found.append(sentence)
+    return found
 
 
 def is_serious(text: str, language: Language) -> bool:

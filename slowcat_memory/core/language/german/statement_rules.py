@@ -162,6 +162,7 @@ ENDINGS = (
     Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=_WORK),
+    Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=_AHEAD, whose="me"),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
     Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=_WORK),
