@@ -18,7 +18,7 @@ from slowcat_memory.core.memory import ICEBREAKER, family, turn_of
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.snapshot import BeforeRead
 
 BETWEEN = "/"
