@@ -154,7 +154,7 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
     try:
         member.prepare(corpus.SCOPE)
         await asyncio.to_thread(member.start, 0.0)
-        while not member.is_ready:
+        while member.engine is None:
             assert time.perf_counter() - began < WAIT_S, member.last_error
             await asyncio.sleep(POLL_S)
         engine = time.perf_counter()
@@ -269,7 +269,7 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
     member = fleet.member(person)
     member.prepare(corpus.SCOPE)
     member.start(WAIT_S)
-    if not member.is_ready:
+    if member.engine is None:
         member.close()
         raise RuntimeError(f"not ready: {member.last_error}")
     return member

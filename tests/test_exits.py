@@ -409,7 +409,6 @@ NOT_SHOWN = {
 }
 DOORS = (
     "engine/search.py",
-    "engine/turns.py",
     "runtime/commands/targets.py",
     "runtime/commands/executor.py",
     "runtime/session/head.py",

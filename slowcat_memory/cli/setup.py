@@ -33,7 +33,7 @@ from slowcat_memory.errors import ProviderError, SlowcatError, StoreDamagedError
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.forget import Overdue
+    from slowcat_memory.engine.upkeep import Overdue
     from slowcat_memory.providers import EmbedderOptions, EmbedderReport
     from slowcat_memory.store.care.health import Health
 

@@ -195,7 +195,8 @@ class IdleWork:
 
     async def _pause(self, seconds: float) -> None:
         """Wait; before that, notify if any step ran since the last pause."""
-        steps = self._count_steps()
+        counts = self._metrics.counts()
+        steps = sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
         if steps != self._steps_at_pause:
             self._steps_at_pause = steps
             for listener in tuple(self.on_pause):
@@ -204,10 +205,6 @@ class IdleWork:
                 except Exception as error:  # a subscriber's code
                     logger.warning(f"A listener to idle work failed: {describe_error(error)}")
         await self._sleep(seconds)
-
-    def _count_steps(self) -> int:
-        counts = self._metrics.counts()
-        return sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
 
     def _wait(
         self,

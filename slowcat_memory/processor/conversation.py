@@ -23,8 +23,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.text.normalize import clean, fingerprint
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.search import latest_session
-from slowcat_memory.engine.turns import build_query
+from slowcat_memory.engine.search import build_query, latest_session
 from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity, Warming
 from slowcat_memory.processor.commands import VoiceCommands

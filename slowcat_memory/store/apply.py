@@ -87,7 +87,8 @@ def append_events(
         session = keys.name_key(event.session)
         after = bookkeeping.fold_session(before, event)
         tx.write_record("sessions", session, after)
-        bookkeeping.track_unended(before, after, event.session, tx)
+        if before is None or before.ended != after.ended:
+            bookkeeping.list_unended({event.session: after.ended is None}, tx)
     next_id = tx.meta(NEXT_ID, 1)
     if late := [event for event in events if event.id < next_id]:
         bookkeeping.log_late(late, tx)
@@ -149,7 +150,7 @@ def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
     remarked: dict[Mark, list[Memory]] = {LOCAL_ONLY: [], MUTED: []}
     for record in batch.memories:
-        if _is_forgotten(record, tx):
+        if names_forgotten(record.scope, record.id, tx) or any_forgotten(record.sources, tx):
             continue
         row = keys.scoped_key(record.scope, record.id)
         before, kept = tx.read(Memory, "memories", row), inherit(record, tx)
@@ -180,10 +181,6 @@ def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
         if keys.owner_of(id) == memory:
             _drop_key(scope, id, tx)
     drop_vectors([(scope, memory)], tx)
-
-
-def _is_forgotten(memory: Memory, tx: Transaction) -> bool:
-    return names_forgotten(memory.scope, memory.id, tx) or any_forgotten(memory.sources, tx)
 
 
 def _put_context(context: Context, tx: Transaction) -> None:
@@ -219,7 +216,7 @@ def _drop_key(scope: str, id: str, tx: Transaction) -> None:
 def _may_be_written(record: Context | Key, tx: Transaction) -> bool:
     """Return whether the memory exists, and no source of the record was forgotten or is muted."""
     return (
-        exists(record.scope, record.memory, tx)
+        exists(record.scope, record.memory, tx.get)
         and not names_forgotten(record.scope, record.memory, tx)
         and not any_forgotten(record.sources, tx)
         and not _has_muted_source(record, tx)
@@ -244,19 +241,12 @@ def _put_vectors(
     if hashed not in known:
         tx.set_meta(EMBEDDERS, {**known, hashed: embedder})
     for vector in vectors:
-        if _has_subject(vector, tx) and _is_fresh(vector, tx):
-            key = keys.vector_key(embedder, vector.scope, vector.memory)
+        scope, id = vector.scope, vector.memory
+        if not exists(scope, id, tx.get) and tx.get("keys", keys.scoped_key(scope, id)) is None:
+            continue  # of what does not exist: text can be guessed from a vector
+        if not vector.of or digest(text_of(scope, id, tx)) == vector.of:
+            key = keys.vector_key(embedder, scope, id)
             tx.put("vectors", key, encode(key, vector))
-
-
-def _has_subject(vector: Vector | TokenCodes, tx: Transaction) -> bool:
-    """Return whether the vector's memory or key exists: text can be guessed from a vector."""
-    scope, id = vector.scope, vector.memory
-    return exists(scope, id, tx) or tx.get("keys", keys.scoped_key(scope, id)) is not None
-
-
-def _is_fresh(vector: Vector | TokenCodes, tx: Transaction) -> bool:
-    return not vector.of or digest(text_of(vector.scope, vector.memory, tx)) == vector.of
 
 
 # ------------------------------------------------------------------- marks

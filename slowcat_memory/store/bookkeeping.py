@@ -23,17 +23,8 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store.blocks import EVENTS, BlockReader
-from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import (
-    CLOCK,
-    EMBEDDERS,
-    EPOCH,
-    LAST_CALL,
-    LAST_CHANGE,
-    LAST_RUN,
-    UNENDED,
-)
+from slowcat_memory.store.blocks import EVENTS, BlockReader, Get
+from slowcat_memory.store.disk import keys, tables
 from slowcat_memory.store.disk.transaction import Transaction
 
 Subject = tuple[str, str]  # scope, id
@@ -63,38 +54,25 @@ def fold_session(row: Session | None, event: Event) -> Session:
     if isinstance(event, Turn):
         if row.reason == "crash":  # another process ended it, and its own still talks
             row = replace(row, ended=None, reason="")
-        return _with_turn(row, event)
+        return replace(
+            row,
+            last=event.at,
+            turns=row.turns + 1,
+            first_turn=row.first_turn or event.id,
+            last_turn=event.id,
+        )
     if event.kind == "end":
         return replace(row, ended=event.at, reason=event.reason)
     return replace(row, ended=None, reason="")
 
 
-def _with_turn(row: Session, turn: Turn) -> Session:
-    return replace(
-        row,
-        last=turn.at,
-        turns=row.turns + 1,
-        first_turn=row.first_turn or turn.id,
-        last_turn=turn.id,
-    )
-
-
-def track_unended(before: Session | None, after: Session | None, id: str, tx: Transaction) -> None:
-    """Update the list of sessions that have not ended, which saves reading every session.
-
-    ``before`` and ``after`` are the session's row, None when there is none.
-    """
-    was, is_now = (row is not None and row.ended is None for row in (before, after))
-    if was != is_now:
-        list_unended({id: is_now}, tx)
-
-
 def list_unended(is_open: Mapping[str, bool], tx: Transaction) -> None:
-    known = tx.meta(UNENDED, [])
+    """Update the list of sessions that have not ended, which saves reading every session."""
+    known = tx.meta(tables.UNENDED, [])
     kept = [session for session in known if is_open.get(session, True)]
     kept += [session for session, still in is_open.items() if still and session not in known]
     if kept != known:
-        tx.set_meta(UNENDED, kept)
+        tx.set_meta(tables.UNENDED, kept)
 
 
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
@@ -143,7 +121,7 @@ def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     """
     if batch.run is None:
         return
-    number = _next_number(LAST_RUN, tx)
+    number = _next_number(tables.LAST_RUN, tx)
     lost = (t for t in batch.tasks if t.id == batch.run.task and any_forgotten(t.sources, tx))
     run = replace(batch.run, id=number, task=batch.run.task if finished and not any(lost) else "")
     tx.write_record("runs", keys.id_key(number), run)
@@ -154,7 +132,7 @@ def log_call(batch: WriteBatch, tx: Transaction) -> None:
     if batch.call is None:
         return
     call = batch.call
-    number = _next_number(LAST_CALL, tx)
+    number = _next_number(tables.LAST_CALL, tx)
     kept = tuple(one for one in call.memories if not names_forgotten(call.scope, one, tx))
     tx.write_record("calls", keys.id_key(number), replace(call, id=number, memories=kept))
 
@@ -210,7 +188,7 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
 
 
 def _write_changes(changed: Mapping[str, Iterable[str]], tx: Transaction) -> None:
-    number = _next_number(LAST_CHANGE, tx)
+    number = _next_number(tables.LAST_CHANGE, tx)
     for scope, ids in changed.items():
         kept = [id for id in ids if not names_forgotten(scope, id, tx)]  # an id may be words
         tx.write_record("changes", keys.scoped_id_key(scope, number), kept)
@@ -254,7 +232,7 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
     Raises:
         StoreError: Something was forgotten since the build began, so the index may contain it.
     """
-    if manifest.forget_epoch != tx.meta(EPOCH, 0):
+    if manifest.forget_epoch != tx.meta(tables.EPOCH, 0):
         raise StoreError(
             f"index {manifest.generation} was built before something was forgotten",
             hint="Build it again.",
@@ -264,19 +242,19 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
 
 
 def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
-    tx.set_meta(CLOCK, msgspec.to_builtins(time))
+    tx.set_meta(tables.CLOCK, msgspec.to_builtins(time))
 
 
 # ------------------------------------------------------------------- subjects of derived rows
 # Forgotten data stays deleted: the step that made a row may have begun before the forget.
 
 
-def exists(scope: str, memory: str, tx: Transaction) -> bool:
+def exists(scope: str, memory: str, get: Get) -> bool:
     """Return whether a memory, or a chunk's turn, exists."""
     turn = turn_of(memory)
-    if turn and any(tx.get(table, keys.id_key(turn)) is not None for table in EVENTS):
+    if turn and any(get(table, keys.id_key(turn)) is not None for table in EVENTS):
         return True
-    return tx.get("memories", keys.scoped_key(scope, memory)) is not None
+    return get("memories", keys.scoped_key(scope, memory)) is not None
 
 
 def turn_at(id: int, tx: Transaction) -> Turn | None:
@@ -332,7 +310,7 @@ def any_forgotten(turns: Iterable[int], tx: Transaction) -> bool:
 
 def embedders(tx: Transaction) -> list[str]:
     """Return the key of every embedder that ever made a vector here."""
-    return list(tx.meta(EMBEDDERS, {}).values())
+    return list(tx.meta(tables.EMBEDDERS, {}).values())
 
 
 def drop_vectors(subjects: Collection[Subject], tx: Transaction) -> None:

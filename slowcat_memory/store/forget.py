@@ -233,6 +233,9 @@ class Deletion:
     def has_memory(self, scope: str, id: str) -> bool:
         return (scope, id) in self.memories or turn_of(id) in self.turns
 
+    def takes(self, turn: Turn) -> bool:
+        return turn.id in self.copies or any(s.has_turn(turn) for s in self.selectors)
+
     def takes_copies(self, reply: Turn) -> bool:
         """Return whether the copies of a reply in other namespaces are selected with it."""
         return any(s.request.copies and s.has_turn(reply) for s in self.selectors)
@@ -389,7 +392,7 @@ def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
     for event in gone.read_events(tx):
         if isinstance(event, Turn) and event.part_of and event.role == "assistant":
             rest.parts[event.part_of].add(event.id)
-        if isinstance(event, Turn) and _is_selected(event, gone):
+        if isinstance(event, Turn) and gone.takes(event):
             pair = event.scope, event.session
             gone.turns[event.id] = pairs.setdefault(pair, pair)
             if event.role == "assistant" and gone.takes_copies(event):
@@ -397,10 +400,6 @@ def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
         else:
             rest.add(event)
     return rest
-
-
-def _is_selected(turn: Turn, gone: Deletion) -> bool:
-    return turn.id in gone.copies or any(selector.has_turn(turn) for selector in gone.selectors)
 
 
 def _select_memories(gone: Deletion, tx: Transaction) -> None:
@@ -457,14 +456,6 @@ def _joined(requests: Sequence[Forget]) -> list[Forget]:
 # ------------------------------------------------------------------- tables whose records are tested
 
 
-def _made_from_turn(record: Context | Key | Task, gone: Deletion) -> bool:
-    return gone.is_made_from(record.sources)
-
-
-def _of_memory(record: Context | Key, gone: Deletion) -> bool:
-    return gone.has_memory(record.scope, record.memory)
-
-
 def _names_work(record: Task | Run, gone: Deletion) -> bool:
     """Return whether a task's id, which may contain words, names deleted data."""
     if isinstance(record, Task):
@@ -478,8 +469,8 @@ def _names_work(record: Task | Run, gone: Deletion) -> bool:
 
 
 TESTS: dict[NamedBy, Callable[[Any, Deletion], bool]] = {
-    NamedBy.TURNS: _made_from_turn,
-    NamedBy.MEMORY: _of_memory,
+    NamedBy.TURNS: lambda record, gone: gone.is_made_from(record.sources),
+    NamedBy.MEMORY: lambda record, gone: gone.has_memory(record.scope, record.memory),
     NamedBy.WORK: _names_work,
 }
 
@@ -506,10 +497,6 @@ def _drop_events(table: Table, gone: Deletion, tx: Transaction) -> None:
         tx.drop(table.name, keys.scoped_id_key(scope, id) if scoped else keys.id_key(id))
 
 
-def _repack(table: Table, gone: Deletion, tx: Transaction) -> None:
-    remove_events(table.name, gone.event_ids, gone.blocks, tx)
-
-
 def _fold_sessions(table: Table, gone: Deletion, tx: Transaction) -> None:
     for session, row in gone.sessions.items():
         key = keys.name_key(session)
@@ -524,10 +511,6 @@ def _fold_sessions(table: Table, gone: Deletion, tx: Transaction) -> None:
 def _drop_memories(table: Table, gone: Deletion, tx: Transaction) -> None:
     for which in gone.memories:
         tx.drop(table.name, keys.scoped_key(*which))
-
-
-def _drop_subjects(table: Table, gone: Deletion, tx: Transaction) -> None:
-    drop_vectors(gone.subjects, tx)
 
 
 def _drop_scopes(table: Table, gone: Deletion, tx: Transaction) -> None:
@@ -601,10 +584,12 @@ CLEANED: dict[str, Callable[[Any, IsAway, Deletion], Any]] = {
 
 RULES: dict[NamedBy, Callable[[Table, Deletion, Transaction], None]] = {
     NamedBy.EVENT: _drop_events,
-    NamedBy.PACKED_EVENTS: _repack,
+    NamedBy.PACKED_EVENTS: lambda table, gone, tx: remove_events(
+        table.name, gone.event_ids, gone.blocks, tx
+    ),
     NamedBy.SESSION: _fold_sessions,
     NamedBy.SELECTION: _drop_memories,
-    NamedBy.SUBJECT: _drop_subjects,
+    NamedBy.SUBJECT: lambda table, gone, tx: drop_vectors(gone.subjects, tx),
     NamedBy.IDS: _clean_ids,
     NamedBy.SCOPE: _drop_scopes,
 }

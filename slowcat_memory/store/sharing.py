@@ -231,20 +231,17 @@ class LogIds(_OpenFile):
         try:
             if is_first:
                 os.pwrite(self._fd, first.to_bytes(ID_BYTES, "big"), 0)
-            self._take(0, first)
+            self.take(0, first)
         except BaseException:
             self.close()
             raise
 
-    def take(self, count: int) -> int:
+    def take(self, count: int, least: int = 1) -> int:
         """Return the first of some ids that follow each other; some microseconds, no disk.
 
         Raises:
             StoreBusyError: Another process is stopped while it takes one.
         """
-        return self._take(count, 1)
-
-    def _take(self, count: int, least: int) -> int:
         lock(self._fd, TAKE_S, "another process is stopped while it takes an id")
         try:
             known = int.from_bytes(os.pread(self._fd, ID_BYTES, 0), "big")

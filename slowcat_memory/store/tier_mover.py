@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -23,17 +23,6 @@ from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, Held, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store import blocks
-from slowcat_memory.store.blocks import (
-    COLD,
-    PLACES,
-    WARM,
-    BlockCache,
-    BlockReader,
-    Head,
-    ZstdPacker,
-    block_of,
-    encode_location,
-)
 from slowcat_memory.store.bookkeeping import move_cursor
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import HEADER
@@ -49,14 +38,9 @@ CURSOR = "tiers/"  # followed by the namespace
 KEY_BYTES = 8
 LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
 
-T = TypeVar("T")
 Stop = Callable[[], bool]
-
-
-class Commit(Protocol):
-    """Makes a change beside the writers and commits it (``transaction.change_beside``)."""
-
-    def __call__(self, change: Callable[[Transaction], T], /) -> T: ...
+Commit = Callable[[Callable[[Transaction], Any]], Any]
+"""Makes a change beside the writers and commits it (``transaction.change_beside``)."""
 
 
 class OvertakenError(StoreError):
@@ -66,7 +50,7 @@ class OvertakenError(StoreError):
 class TierMover:
     """Moves the events of a store's namespaces; one thread at a time."""
 
-    def __init__(self, env: Environment, commit: Commit, cache: BlockCache) -> None:
+    def __init__(self, env: Environment, commit: Commit, cache: blocks.BlockCache) -> None:
         """Read from ``env``, write by ``commit``."""
         self._env, self._commit, self._cache = env, commit, cache
         self._lock = threading.Lock()
@@ -120,7 +104,7 @@ class TierMover:
             if at.note == key:
                 return aged
             due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
-        packer = ZstdPacker(options.level)
+        packer = blocks.ZstdPacker(options.level)
         for first in range(0, len(due), BLOCKS):
             if stop():
                 return replace(aged, done=False)
@@ -151,26 +135,28 @@ def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> i
                 raise OvertakenError("an event was forgotten before it was packed")
             bodies[id] = codec.unseal(row, value)
             tx.drop("log", row)
-            tx.put(PLACES, row, encode_location(row, ids[0]))
+            tx.put(blocks.PLACES, row, blocks.encode_location(row, ids[0]))
         events = [blocks.decode_event(body) for body in bodies.values()]
         head = blocks.make_head(scope, events[0].session, events)
-        tx.put(WARM, key, blocks.lz4_row(key, head, blocks.join_events(list(bodies.items()))))
+        tx.put(
+            blocks.WARM, key, blocks.lz4_row(key, head, blocks.join_events(list(bodies.items())))
+        )
     return sum(map(len, shares))
 
 
-def pack_cold(numbers: Sequence[int], packer: ZstdPacker, tx: Transaction) -> int:
+def pack_cold(numbers: Sequence[int], packer: blocks.ZstdPacker, tx: Transaction) -> int:
     """Pack warm blocks by zstd; return how many events they hold. A damaged one is not moved."""
     events = 0
     for number in numbers:
         key = keys.id_key(number)
-        if (value := tx.get(WARM, key)) is None:
+        if (value := tx.get(blocks.WARM, key)) is None:
             raise OvertakenError("a block was forgotten before it was packed")
         try:
-            block = BlockReader.unpack(key, value)
+            block = blocks.read_block(key, value)
         except StoreDamagedError:
             continue
-        tx.drop(WARM, key)
-        tx.put(COLD, key, packer.row(key, block.head, block.plain))
+        tx.drop(blocks.WARM, key)
+        tx.put(blocks.COLD, key, packer.row(key, block.head, block.plain))
         events += len(block.ids)
     return events
 
@@ -182,9 +168,9 @@ def pack_cold(numbers: Sequence[int], packer: ZstdPacker, tx: Transaction) -> in
 class TierView:
     """A namespace's tiers through one read transaction."""
 
-    def __init__(self, tx: Transaction, cache: BlockCache) -> None:
+    def __init__(self, tx: Transaction, cache: blocks.BlockCache) -> None:
         self._tx = tx
-        self._reader = BlockReader(tx.get, cache)
+        self._reader = blocks.BlockReader(tx.get, cache)
 
     def cursor(self, scope: str) -> Cursor:
         """Return how far a namespace's tiers have moved.
@@ -287,11 +273,11 @@ class TierView:
         return found
 
     def _block(self, turn: int) -> int:
-        return block_of(keys.id_key(turn), self._tx) if turn else 0
+        return blocks.block_of(keys.id_key(turn), self._tx) if turn else 0
 
-    def _heads(self, scope: str) -> dict[int, Head]:
+    def _heads(self, scope: str) -> dict[int, blocks.Head]:
         found = {}
-        for key, value in self._tx.rows(WARM):
+        for key, value in self._tx.rows(blocks.WARM):
             try:
                 head = blocks.read_head(value)
             except StoreDamagedError:
@@ -309,7 +295,11 @@ def tier_sizes(rows: Rows) -> dict[str, Held]:
 
     ``rows`` yields the keys and envelopes of a table.
     """
-    return {"hot": _event_rows(rows), WARM: _blocks(rows, WARM), COLD: _blocks(rows, COLD)}
+    return {
+        "hot": _event_rows(rows),
+        blocks.WARM: _blocks(rows, blocks.WARM),
+        blocks.COLD: _blocks(rows, blocks.COLD),
+    }
 
 
 def _blocks(rows: Rows, table: str) -> Held:

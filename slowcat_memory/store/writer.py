@@ -125,9 +125,10 @@ class WriteQueue:
         self._changed = threading.Condition()
         self._queue: deque[Item] = deque()
         self._limit = limit
-        self._take_ids, self._last_id = take_ids, 0
+        self._take_ids = take_ids
+        self.last_id = 0  # of the last event that was accepted
         self._own = set[int]()  # ids of events, until ``pass_own``
-        self._waiting = 0
+        self.unsaved = 0  # how many events and derived writes are accepted but not on disk
         self._derived = 0
         self._closed = False
         self.shed = self.dropped = 0  # derived writes, and events, that made room
@@ -152,7 +153,7 @@ class WriteQueue:
             self._admit_event(live=quiet)
             first = self._take_ids(len(events))
             numbered = tuple(_numbered(event, first + i) for i, event in enumerate(events))
-            self._last_id = first + len(numbered) - 1
+            self.last_id = first + len(numbered) - 1
             self._own.update(event.id for event in numbered)
             write = Write(change(numbered), weight=len(numbered), derived=False)
             self._push(write, quiet=quiet)
@@ -167,8 +168,8 @@ class WriteQueue:
         """
         with self._changed:
             self._check_open()
-            if item.derived and self._waiting >= self._limit:
-                raise _full(self._waiting)
+            if item.derived and self.unsaved >= self._limit:
+                raise _full(self.unsaved)
             self._push(item)
         return Ack(item.future)
 
@@ -182,15 +183,15 @@ class WriteQueue:
 
     def _admit_event(self, *, live: bool) -> None:
         self._check_open()
-        while self._waiting >= self._limit and self._derived:
+        while self.unsaved >= self._limit and self._derived:
             self.shed += 1
             self._drop(next(item for item in self._queue if item.derived))
-        if live and self._waiting >= self._limit:
+        if live and self.unsaved >= self._limit:
             if oldest := next(filter(_is_live, self._queue), None):
                 self.dropped += 1
                 self._drop(oldest)
-        if self._waiting >= self._limit:
-            raise _full(self._waiting)
+        if self.unsaved >= self._limit:
+            raise _full(self.unsaved)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -199,13 +200,13 @@ class WriteQueue:
     def _drop(self, item: Item) -> None:
         """Drop a queued item. Its future's callbacks run with the lock held."""
         self._queue.remove(item)
-        self._waiting -= item.weight
+        self.unsaved -= item.weight
         self._derived -= item.derived
-        item.future.set_exception(_full(self._waiting))
+        item.future.set_exception(_full(self.unsaved))
 
     def _push(self, item: Item, *, quiet: bool = False) -> None:
         self._queue.append(item)
-        self._waiting += item.weight
+        self.unsaved += item.weight
         self._derived += item.derived
         if not quiet:
             self._changed.notify_all()
@@ -215,18 +216,12 @@ class WriteQueue:
             with self._changed:
                 self._changed.notify_all()
 
-    def last_id(self) -> int:
-        return self._last_id
-
     def pass_own(self, upto: int) -> set[int]:
         """Return, and forget, the ids up to one that were given to events here."""
         with self._changed:
             passed = {id for id in self._own if id <= upto}
             self._own -= passed
         return passed
-
-    def unsaved(self) -> int:
-        return self._waiting
 
     # ------------------------------------------------------------------- writer's side
 
@@ -267,7 +262,7 @@ class WriteQueue:
     def mark_settled(self, item: Item) -> None:
         """Mark a taken item as saved or failed, so that it no longer counts as unsaved."""
         with self._changed:
-            self._waiting -= item.weight
+            self.unsaved -= item.weight
 
     def pause(self, seconds: float) -> bool:
         """Wait before a retry; return True if the store is being closed.
@@ -297,13 +292,15 @@ class WriteQueue:
             self._closed = True
             self._changed.notify_all()
 
-    def abandon(self, error: StoreError) -> int:
+    def abandon(self) -> int:
         """Fail all queued items; return how many events are lost, those dropped before included."""
         with self._changed:
             items, self._queue = list(self._queue), deque()
-            self._waiting = self._derived = 0
+            self.unsaved = self._derived = 0
         for item in items:
-            item.future.set_exception(error)
+            item.future.set_exception(
+                StoreClosedError("the store was closed before this could be saved")
+            )
         return self.dropped + sum(item.weight for item in items if not item.derived)
 
 
@@ -435,7 +432,7 @@ class Writer:
             failed = dict.fromkeys(range(len(batch)), error)
         self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
         self._metrics.observe("store_batch", sum(write.weight for write in batch))
-        self._metrics.observe("store_unsaved", self._queue.unsaved())
+        self._metrics.observe("store_unsaved", self._queue.unsaved)
         return failed
 
     def _apply_all(self, batch: list[Write], tx: Transaction) -> dict[int, Exception]:
@@ -516,7 +513,3 @@ def _tell(listener: Callable[[], object]) -> None:
         listener()
     except Exception as failure:
         logger.error("a listener of the store failed: {}", describe_error(failure))
-
-
-def closed_error() -> StoreClosedError:
-    return StoreClosedError("the store was closed before this could be saved")

@@ -15,7 +15,7 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -124,7 +124,7 @@ def fill(path: Path, seed: int) -> None:
 def turns_in_whole_leaves(data: Path) -> set[int]:
     """Return the turns in the leaves of a cut file, except those that its free list names."""
     found = set()
-    with PageReader(data) as reader:
+    with closing(PageReader(data)) as reader:
         pages = PageMap(reader)
         for meta in reader.metas[:1]:
             pages.read_free_tree(meta)

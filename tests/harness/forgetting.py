@@ -22,7 +22,7 @@ from slowcat_memory.index.build import generation
 from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
 from slowcat_memory.runtime.namespaces.registry import Namespaces
-from slowcat_memory.store import Store
+from slowcat_memory.store import Store, drafting
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
@@ -131,7 +131,8 @@ def export_for_ever(store: Store, folder: Path) -> None:
 
 def _export(store: Store, to: Path) -> None:
     draft = to.with_name(f".{to.name}.unfinished")
-    with store.drafting(draft, to), store.snapshot() as snapshot, draft.open("w") as file:
+    writing = drafting(store.path, store.snapshot, draft, to)
+    with writing, store.snapshot() as snapshot, draft.open("w") as file:
         for turn in snapshot.turns():
             file.write(f"{turn.text}\n")
             file.flush()

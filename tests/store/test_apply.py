@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
+    CommandEntry,
     Cursor,
     Forget,
     IndexFile,
@@ -17,7 +18,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import StoreOptions
+from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.apply import append_events
 from tests.harness.samples import at, memory, turn
 
@@ -160,14 +161,6 @@ def test_apply_ledger_the_ledger_is_a_ring(open_store):
         assert snapshot.counts()["ledger"] == 10
 
 
-def test_apply_publish_manifests(store):
-    store.append(turn(1))
-    store.publish(manifest()).wait()
-    with store.snapshot() as snapshot:
-        assert snapshot.manifest("anna") == manifest()
-        assert snapshot.manifest("bob") is None
-
-
 def test_apply_publish_an_index_from_before_a_forgetting_is_not_published(store):
     store.append(turn(1))
     store.append(turn(1, scope="bob"))
@@ -194,3 +187,57 @@ def test_apply_a_late_event_is_read_by_who_has_read_the_log_up_to_behind_it(stor
         assert snapshot.changed(late.scope, 0) == ["chunk/1"]
         assert snapshot.cursor("job").position == 0
         assert snapshot.cursor("file").position == 9
+
+
+def order(id: int, **fields: object) -> CommandEntry:
+    given = {"scope": "anna", "kind": "forget_that", "at": at(), **fields}
+    return CommandEntry(id=id, **given)
+
+
+def put(store: Store, command: CommandEntry, *memories) -> None:
+    store.apply("command", WriteBatch(memories=memories, command=command)).wait()
+
+
+def commands(store: Store, scope: str = "", n: int | None = None) -> list[CommandEntry]:
+    with store.snapshot() as snapshot:
+        return snapshot.commands(scope, n)
+
+
+def test_commands_an_order_is_written_with_what_it_changes(store):
+    put(store, order(1, made=("fact/1",)), memory("fact/1"))
+    put(store, order(2, scope="ben", due=at()))
+    put(store, order(1, made=("fact/1",), state="undone"))
+    assert [e.id for e in commands(store)] == [2, 1]
+    assert commands(store, "anna") == [order(1, made=("fact/1",), state="undone")]
+    assert commands(store, n=1) == [order(2, scope="ben", due=at())]
+    with store.snapshot() as snapshot:
+        assert snapshot.memory("anna", "fact/1")
+
+
+def test_commands_an_order_that_cannot_be_written_changes_nothing(store):
+    with pytest.raises(Exception, match="a record of"):
+        put(store, order(1, kind="x" * (5 << 20)), memory("fact/1"))
+    with store.snapshot() as snapshot:
+        assert snapshot.memory("anna", "fact/1") is None
+
+
+def test_commands_forgetting_takes_out_of_orders_what_is_gone(store):
+    for n in (1, 2, 3):
+        store.append(turn(n))
+    put(store, order(1, turn=3, hidden=("chunk/1", "chunk/2"), turns=(1, 2)))
+    put(store, order(2, made=("fact/1",)), memory("fact/1", sources=(1,)))
+    store.forget(Forget(turns=(1,)))
+    assert commands(store) == [
+        order(2, state="erased"),
+        order(1, turn=3, hidden=("chunk/2",), turns=(2,)),
+    ]
+    store.forget(Forget(turns=(2, 3)))
+    assert commands(store)[-1] == order(1, state="erased")
+
+
+def test_commands_forgetting_a_whole_namespace_takes_its_orders(store):
+    for n, scope in ((1, "anna"), (2, "ben")):
+        store.append(turn(n, scope=scope))
+        put(store, order(n, scope=scope, turn=n))
+    store.forget(Forget(scope="anna", everything=True))
+    assert [e.id for e in commands(store)] == [2]

@@ -192,12 +192,6 @@ def test_forget_a_session_without_turns_goes_with_its_edges(store):
         assert snapshot.counts()["log_by_scope"] == 2
 
 
-@pytest.mark.parametrize("what", [Forget(), Forget(scope="anna")])
-def test_forget_nothing_in_particular_is_refused(store, what):
-    with pytest.raises(ValueError, match="forget"):
-        store.forget(what)
-
-
 def test_forget_forgetting_covers_what_still_waits(store):
     for n in range(300):
         store.append(turn(n))
@@ -254,7 +248,7 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
     store.append(turn(1))
     store.append(turn(2)).wait()
     reader = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=-1, stdout=-1, text=True, cwd=Path(__file__).parents[3]
+        [sys.executable, "-c", code], stdin=-1, stdout=-1, text=True, cwd=Path(__file__).parents[2]
     )
 
     def ask():

@@ -134,9 +134,9 @@ def dump(store: Store, table: str) -> list[bytes]:
     """Return all rows of a table: keys, and values unpacked."""
     with store._env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        reader = BlockReader(tx.get, BlockCache())
         return [
-            key + (reader.unpack(key, value).plain if table in blocks.TABLES else _body(key, value))
+            key
+            + (blocks.read_block(key, value).plain if table in blocks.TABLES else _body(key, value))
             for key, value in tx.rows(table)
         ]
 

@@ -67,14 +67,6 @@ def test_store_a_poisoned_write_fails_alone(store):
     assert store.unsaved() == 0
 
 
-def test_store_ids_go_on_after_reopening(open_store):
-    store = open_store()
-    store.append(turn(1))
-    store.append(turn(2))
-    store.close()
-    assert open_store().append(turn(3)).id == 3
-
-
 def test_store_sessions_follow_their_events(store):
     store.append(edge("start"))
     store.append(turn(10))

@@ -15,7 +15,7 @@ from slowcat_memory.store.disk import environment, folder
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 class Disk:

@@ -14,6 +14,7 @@ import signal
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -131,7 +132,7 @@ def looks_cut(file: Path) -> bool:
 
     Healthy stores sometimes fail this, so it only decides whether to run the canary.
     """
-    with PageReader(file) as reader:
+    with closing(PageReader(file)) as reader:
         return len(reader.metas) < 2 or any(
             meta.last_page >= reader.size // reader.page_size for meta in reader.metas
         )
@@ -147,7 +148,7 @@ def check_pages(file: Path) -> int:
     Raises:
         OSError: The file cannot be opened.
     """
-    with PageReader(file) as reader:
+    with closing(PageReader(file)) as reader:
         if len(reader.metas) < 2:
             return DAMAGED  # LMDB would refuse it
         meta, pages = reader.metas[0], PageMap(reader)
@@ -321,10 +322,10 @@ def _subject_of(table: str, key: bytes) -> tuple[bytes, Subject]:
 def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
     owner = keys.owner_of(id)
     if table == "contexts" or not owner:
-        return exists(scope, id, tx)
+        return exists(scope, id, tx.get)
     if table == "vectors" and tx.get("keys", keys.scoped_key(scope, id)) is None:
-        return exists(scope, id, tx)  # of a memory whose id looks like a key's
-    return exists(scope, owner, tx)
+        return exists(scope, id, tx.get)  # of a memory whose id looks like a key's
+    return exists(scope, owner, tx.get)
 
 
 def _bad_indexes(tx: Transaction, path: Path) -> Iterator[BadIndex]:

@@ -25,17 +25,6 @@ from msgspec.structs import replace
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreUnsafeError
 from slowcat_memory.records import Session
 from slowcat_memory.store import blocks
-from slowcat_memory.store.blocks import (
-    EVENTS,
-    PLACES,
-    Block,
-    BlockReader,
-    DamagedRow,
-    decode_location,
-    encode_location,
-    last_id,
-    unpack_block,
-)
 from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.care import health
 from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
@@ -161,7 +150,7 @@ def _open(
 
 def next_id(tx: Transaction) -> int:
     """Return a store's next log id, also when its counter is out of range."""
-    counter, last = tx.meta(tables.NEXT_ID, 1), last_id(tx.cursor)
+    counter, last = tx.meta(tables.NEXT_ID, 1), blocks.last_id(tx.cursor)
     if type(counter) is int and counter <= MOST_ID:
         return max(counter, last + 1)
     ids = [last, *forgotten_ids(tx)]
@@ -254,7 +243,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     salvaged = _salvage(folder.data_file(path), workshop, map_size, now)
     backups = (made.file for made in reversed(backups_of(path)))
     backup = next(filter(health.is_usable, backups), None)
-    if backup and sum(count_rows(backup, table) for table in EVENTS) > salvaged:
+    if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
         (workshop / folder.DATA).unlink()
         copy_file(backup, workshop / folder.DATA)
         salvaged = 0
@@ -282,7 +271,7 @@ def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
 
 def repair_blocks(tx: Transaction) -> None:
     """Make log and blocks of a newly salvaged store consistent."""
-    reader = BlockReader(tx.get)
+    reader = blocks.BlockReader(tx.get)
     for table in blocks.TABLES:
         for key in tx.keys(table):
             try:
@@ -294,7 +283,7 @@ def repair_blocks(tx: Transaction) -> None:
             tx.drop("cursors", key)  # unpacked events are to be packed again
 
 
-def _repair_block(number: int, block: Block, tx: Transaction) -> None:
+def _repair_block(number: int, block: blocks.Block, tx: Transaction) -> None:
     """Write the locations of a block's events, or unpack the block."""
     missing, elsewhere = [], []
     for id in block.ids:
@@ -305,11 +294,11 @@ def _repair_block(number: int, block: Block, tx: Transaction) -> None:
             elsewhere.append(id)
     if elsewhere:
         mine = [id for id in block.ids if id not in elsewhere]
-        unpack_block(number, block, mine, tx)
+        blocks.unpack_block(number, block, mine, tx)
         return
     for id in missing:
         key = keys.id_key(id)
-        tx.put(PLACES, key, encode_location(key, number))
+        tx.put(blocks.PLACES, key, blocks.encode_location(key, number))
 
 
 def _block_with(id: int, tx: Transaction) -> int:
@@ -317,8 +306,8 @@ def _block_with(id: int, tx: Transaction) -> int:
     key = keys.id_key(id)
     if tx.get("log", key) is not None:
         return 0
-    value = tx.get(PLACES, key)
-    return -1 if value is None else decode_location(key, value)
+    value = tx.get(blocks.PLACES, key)
+    return -1 if value is None else blocks.decode_location(key, value)
 
 
 def _rebuild(tx: Transaction, now: datetime) -> int:
@@ -326,9 +315,9 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
     last = events = 0
     lost = []
     sessions: dict[bytes, Session] = {}
-    for key, event in BlockReader(tx.get).events(tx.cursor):
-        if isinstance(event, DamagedRow):
-            for table in EVENTS:
+    for key, event in blocks.BlockReader(tx.get).events(tx.cursor):
+        if isinstance(event, blocks.DamagedRow):
+            for table in blocks.EVENTS:
                 tx.drop(table, key)
             if event.table != "log":
                 lost.append(keys.id_of(key))

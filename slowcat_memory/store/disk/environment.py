@@ -200,7 +200,8 @@ class Environment:
             undo.callback(made.close)
             made.handles = self._open_tables(env)
             if self.outbox is not None:
-                self._read_outbox(made, self.outbox)
+                with env.begin() as txn:
+                    self.outbox.read(txn.get(keys.name_key(COPY), db=made.handles["meta"]))
             if not self.readonly:
                 env.reader_check()
             made.files = self._inodes(made)
@@ -237,10 +238,6 @@ class Environment:
         # In one transaction, so that a new store has all of them or none.
         with env.begin(write=True) as txn:
             return {name: env.open_db(name.encode(), txn=txn) for name in names}
-
-    def _read_outbox(self, made: Generation, outbox: Outbox) -> None:
-        with made.env.begin() as txn:
-            outbox.read(txn.get(keys.name_key(COPY), db=made.handles["meta"]))
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
         lock = held.place.with_name(folder.LOCK)

@@ -211,7 +211,7 @@ def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     with engine.store.snapshot() as snapshot:
         left = [turn.id for turn in snapshot.turns("anna")]
     assert len(left) == 2 and left[0] == kept
-    assert engine.search("tea", "anna").hits and not engine.eraser.has_expired()
+    assert engine.search("tea", "anna").hits and not engine.eraser.expired()
 
 
 def test_upkeep_where_nothing_is_thought_the_end_of_a_session_erases(

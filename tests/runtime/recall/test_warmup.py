@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.turns import build_query
+from slowcat_memory.engine.search import build_query
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.pipeline import Pipeline

@@ -196,16 +196,6 @@ def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, 
         Store.open(killed, readonly=True)
 
 
-def test_open_without_a_canary_nothing_is_accused(open_store, path, tmp_path, monkeypatch):
-    store = open_store()
-    fill(store)
-    killed = leave(store, path, tmp_path / "killed")
-    monkeypatch.setattr("sys.executable", "")
-    with Store.open(killed) as store:
-        assert store.opened.moved_aside is None
-        assert len(events(store)) == 120
-
-
 # ------------------------------------------------------------------- another format
 
 
