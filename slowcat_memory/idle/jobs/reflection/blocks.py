@@ -35,6 +35,7 @@ from slowcat_memory.core.blocks.prompt import (
     VERSION,
     Asked,
     BlockLines,
+    Support,
     build_prompt,
     is_due,
     kept,
@@ -51,7 +52,6 @@ from slowcat_memory.core.blocks.statements import (
     to_lines,
     valid_of_kind,
 )
-from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars

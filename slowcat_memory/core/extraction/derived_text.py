@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.attributed import same, words_in
 from slowcat_memory.core.extraction.bounded_names import holds_false_name
-from slowcat_memory.core.extraction.checks.attributed import same, words_in
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
