@@ -9,7 +9,7 @@ import re
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
-from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.word_classes import OrderWords
 
 MOST_WORDS = 6
 _WORD = re.compile(r"[^\W_]+")

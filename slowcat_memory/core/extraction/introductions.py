@@ -4,7 +4,7 @@ import re
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.language import of_any
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.text.normalize import clean
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.graph.options import SPELT
-from slowcat_memory.core.language.given_names import forms_of_one
+from slowcat_memory.core.language.names import forms_of_one
 from slowcat_memory.core.text.pronunciations import consonants, heard_as, sound_code
 
 if TYPE_CHECKING:

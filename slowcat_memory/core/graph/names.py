@@ -16,8 +16,8 @@ from functools import cache
 from msgspec import Struct
 
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.aliases import aliases
 from slowcat_memory.core.language.english.vocabulary import FEMALE, MALE, SAME_ROLES
+from slowcat_memory.core.language.names import aliases
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
 _POSSESSIVE = re.compile(r"(?:'s|s')(?=\s)")
