@@ -25,7 +25,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.conversation.user_names import UserNames
+from slowcat_memory.runtime.conversation.audience import UserNames
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Snapshot, Store

@@ -17,8 +17,7 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import StoreError
-from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.build import generation
+from slowcat_memory.index import IndexOptions, generation
 from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
 from slowcat_memory.runtime.namespaces.registry import Namespaces

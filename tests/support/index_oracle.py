@@ -11,8 +11,8 @@ import numpy as np
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher
 from slowcat_memory.index.format import Header
-from slowcat_memory.index.lexical.windows import idf
 from slowcat_memory.index.table import chunk_of
+from slowcat_memory.index.windows import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
@@ -42,7 +42,7 @@ def bm25(
     b: float,
     averages: Sequence[float] = (),
 ) -> list[float]:
-    """Score every document by the formula in ``index/lexical/windows.py``, term by term.
+    """Score every document by the formula in ``index/windows.py``, term by term.
 
     ``averages`` is the mean length by document; that of the corpus for all without it.
     """

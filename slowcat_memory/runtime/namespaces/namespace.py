@@ -35,8 +35,7 @@ from slowcat_memory.runtime.namespaces.documents import (
     time_about,
 )
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFacts
-from slowcat_memory.runtime.namespaces.loading import IndexLoader, SealOrder
-from slowcat_memory.runtime.namespaces.sealing import LiveIndex
+from slowcat_memory.runtime.namespaces.sealing import IndexLoader, LiveIndex, SealOrder
 from slowcat_memory.store import Ack, Snapshot, Store
 
 PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index.build import generation as sealed
-from slowcat_memory.index.build.builder import number_sessions
-from slowcat_memory.index.build.generation import Build, sweep
+from slowcat_memory.index import generation as sealed
+from slowcat_memory.index.builder import number_sessions
 from slowcat_memory.index.format import FORMAT, read_header, write_header
+from slowcat_memory.index.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal

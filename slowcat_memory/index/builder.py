@@ -20,11 +20,10 @@ from slowcat_memory.index.format import (
     split_key_id,
     write_header,
 )
-from slowcat_memory.index.lexical.name_lexicon import NameLexicon
-from slowcat_memory.index.lexical.windows import OWN, SealedPostings, Vocabulary
+from slowcat_memory.index.name_lexicon import NameLexicon
 from slowcat_memory.index.table import Ids, chunk_of
-from slowcat_memory.index.vectors.key_view import KeyWriter
-from slowcat_memory.index.vectors.vector_view import VECTORS, VectorSpool
+from slowcat_memory.index.vectors import VECTORS, KeyWriter, VectorSpool
+from slowcat_memory.index.windows import OWN, SealedPostings, Vocabulary
 
 
 class Builder:
