@@ -109,9 +109,6 @@ class Searcher:
     def __contains__(self, memory_id: object) -> bool:
         return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
-    def items(self) -> Iterator[tuple[str, int]]:
-        return self.table.items()
-
     @property
     def sealed_count(self) -> int:
         """Number of documents in the sealed part, dead ones included."""
@@ -130,11 +127,6 @@ class Searcher:
     @property
     def mean_words(self) -> float:
         return self.table.total_words / max(1, self.table.living)
-
-    @property
-    def speakers(self) -> list[str]:
-        """Names of all speakers, in the order of their numbers."""
-        return self.table.speakers
 
     # ---------------------------------------------------------------- change
 
@@ -264,24 +256,14 @@ class Searcher:
             sealed: False searches the tail only, for a turn that is out of time.
         """
         with self._lock:
-            tokens = list(dict.fromkeys(self._tokenize(text)))
-            own = len(tokens)
-            tokens, shares = self._add(tokens, also)
-            scores, idf = self.words.search(tokens, sealed=sealed, shares=shares)
+            shares = dict.fromkeys(self._tokenize(text), 1.0)
+            own = len(shares)
+            for word, share in also:
+                for token in self._tokenize(word):
+                    shares.setdefault(token, share)
+            scores, weights = self.words.search(shares, sealed=sealed)
             # The meant word replaces the spoken one: it counts once.
-            return Lexical(scores, sum(idf[:own]), dict(zip(tokens, idf, strict=True)))
-
-    def _add(
-        self, tokens: list[str], also: tuple[tuple[str, float], ...]
-    ) -> tuple[list[str], list[float]]:
-        """Add the tokens of more words; return all with their shares, none without additions."""
-        if not also:
-            return tokens, []
-        shares = dict.fromkeys(tokens, 1.0)
-        for word, share in also:
-            for token in self._tokenize(word):
-                shares.setdefault(token, share)
-        return list(shares), list(shares.values())
+            return Lexical(scores, sum([*weights.values()][:own]), weights)
 
     def _unknown(self, words: Sequence[str]) -> list[bool]:
         """Return which words of a query never occurred here; False for stop words."""

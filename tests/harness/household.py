@@ -445,7 +445,9 @@ class Household:
         loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
         if loaded is not None and not current <= len(loaded.searcher) <= len(known):
             held = len(loaded.searcher)
-            extra = {id for id, _ in loaded.searcher.items()} - {memory.id for memory in known}
+            extra = {id for id, _ in loaded.searcher.table.items()} - {
+                memory.id for memory in known
+            }
             raise Leak("index", f"{scope}'s holds {held}, not {current} to {len(known)}: {extra}")
 
 
