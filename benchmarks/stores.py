@@ -33,6 +33,7 @@ from slowcat_memory.providers import (
 )
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT as STORE_FORMAT
 from slowcat_memory.store.disk.folder import index_folder
@@ -97,8 +98,7 @@ def _build(config: Config, size: int, tail: int) -> None:
         order = sealing.SealOrder(
             store=str(store.path),
             scope=corpus.SCOPE,
-            embedder=embedder.key,
-            dim=embedder.dim,
+            space=Space(embedder.key, embedder.dim),
             zone=config.memory.time_zone,
             language=config.memory.language,
             options=config.index,

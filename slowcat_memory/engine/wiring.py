@@ -26,6 +26,7 @@ from slowcat_memory.runtime.conversation.audience import UserNames, guest_scope,
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
+from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.query import RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
@@ -132,13 +133,14 @@ class EngineWiring:
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""
+        memory, options = self.config.memory, self.config.index
         return Namespaces(
             store,
+            lambda scope: SealOrder(
+                scope, self.embedding.space, memory.time_zone, self.tokenizer.language, options
+            ),
             self.tokenizer,
-            self.config.index,
-            self.config.memory.hot_cache_size,
-            lambda: self.embedding.space,
-            self.config.memory.time_zone,
+            memory.hot_cache_size,
             self.guest_scope,
             self._give_way,
         )

@@ -16,6 +16,7 @@ from slowcat_memory.records import Memory, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.index_oracle import without_drift
@@ -37,7 +38,10 @@ class Scene:
         self.store.flush()
         known = IndexOptions(**options)  # type: ignore[arg-type]
         tokenizer = Tokenizer(known.stemmer or "english")
-        made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
+        order = SealOrder(
+            scope=scope, space=space, zone="", language=tokenizer.language, options=known
+        )
+        made = Namespace(order, self.store, self.root, tokenizer, 5)
         made.finish_opening()
         return made
 

@@ -22,6 +22,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.folder import index_folder
@@ -147,8 +148,7 @@ def _seal(store: Store, config: Config) -> None:
     order = sealing.SealOrder(
         store=str(store.path),
         scope=ANNA,
-        embedder="",
-        dim=0,
+        space=Space(),
         zone=config.memory.time_zone,
         language=config.memory.language,
         options=config.index,

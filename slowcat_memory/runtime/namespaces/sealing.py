@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 from loguru import logger
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id, turn_of
@@ -47,20 +47,18 @@ from slowcat_memory.runtime.namespaces.documents import (
 from slowcat_memory.store import Snapshot, Store, StoreOptions
 
 
-class SealOrder(Struct, frozen=True, kw_only=True):
+class SealOrder(Struct, frozen=True):
     """What a namespace's index is made with, here and in the child that builds a sealed one.
 
     Attributes:
         store: The store's folder, when a build begins.
         folder: Its device and inode; (0, 0) for any.
-        embedder: Key of the vector space in use, "" for none.
         zone: Time zone of time expressions, "" for this machine's.
         language: Of time expressions and, unless the options name a stemmer, of the stemmer.
     """
 
     scope: str
-    embedder: str
-    dim: int
+    space: Space
     zone: str
     language: str
     options: IndexOptions
@@ -70,128 +68,6 @@ class SealOrder(Struct, frozen=True, kw_only=True):
     @property
     def reading(self) -> DateLocale:
         return DateLocale(zone_of(self.zone), self.language)
-
-
-class Loaded(Struct):
-    """An index, while and after it is loaded.
-
-    Attributes:
-        sealed: The manifest of the sealed index in it, None if there is no sound one.
-        damaged: Whether there was a sealed index that could not be used.
-        last_chunks: The last chunk of each session that was read.
-        added: Chunks that were added as they are in the store.
-        undated: Its memories whose texts were not read for times yet, by id: that is most of the
-            work, and few queries ask for a time.
-    """
-
-    searcher: Searcher
-    sealed: Manifest | None = None
-    damaged: bool = False
-    last_chunks: LastChunks = field(default_factory=LastChunks)
-    added: set[str] = field(default_factory=set)
-    undated: dict[str, Memory] = field(default_factory=dict)
-
-
-class IndexLoader:
-    """Makes searchers of one namespace."""
-
-    def __init__(self, order: SealOrder, store: Store, root: Path, tokenizer: Tokenizer) -> None:
-        """``root`` is the folder of its sealed indexes, below the store's."""
-        self.order, self.store, self._tokenizer = order, store, tokenizer
-        self._scope, self._space = order.scope, Space(order.embedder, order.dim)
-        self._reading, self._place = order.reading, root
-        self._has_keys = True
-
-    @property
-    def root(self) -> Path:
-        """Where the index is now: the store's folder may be moved while it is open."""
-        return self.store.path / self._place
-
-    def open(self, folder: Path | None = None, embedder: str = "") -> Searcher:
-        """Open a checked sealed index with vectors of an embedder, or an empty one."""
-        own = embedder == self._space.key
-        return Searcher(self._tokenizer, self.order.options, self._space.dim, folder, vectors=own)
-
-    def load(self, read: Read) -> Loaded:
-        """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt.
-
-        It is read in parts, so that no snapshot lives for long: what changes meanwhile may be in it
-        or not, and is to be applied afterwards.
-        """
-        with read() as snapshot:
-            manifest, upto = snapshot.manifest(self._scope), snapshot.last_id()
-            changed = snapshot.changed(self._scope, manifest.changes) if manifest else []
-            sound = snapshot.forget_epoch(), self._tokenizer.version
-            self._has_keys = has_keys(snapshot, self._scope)
-        if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
-            try:
-                return self._load_sealed(read, manifest, changed)
-            except Exception as error:  # any error of NumPy or msgspec on a foreign file
-                logger.warning(f"index of a scope is rebuilt from the log: {describe_error(error)}")
-        loaded = Loaded(self.open(), damaged=manifest is not None)
-        self._add_turns(loaded, read, 0)
-        self._add_memories(loaded, read, upto)
-        return loaded
-
-    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> Loaded:
-        """Load a sealed index and all later changes; vectors of another space are the store's."""
-        folder = generation.check(self.root, manifest)
-        loaded = Loaded(self.open(folder, manifest.embedder), manifest)
-        self._add_turns(loaded, read, manifest.upto)
-        self._apply_changes(loaded, read, changed)
-        if manifest.embedder != self._space.key:
-            with read() as snapshot:
-                for vector in snapshot.vectors(self._space.key, self._scope):
-                    if not loaded.searcher.has_vector(vector.memory):
-                        loaded.searcher.put_vector(vector.memory, vector.values)
-        return loaded
-
-    def _add_turns(self, loaded: Loaded, read: Read, after: int) -> None:
-        """Add the turns after a log id, each with its whole state in the store.
-
-        The times in their texts are left to be read.
-        """
-        for snapshot, turn in in_parts(read, lambda s, last: s.turns(self._scope, last), after):
-            if turn.aside:
-                continue
-            memory = snapshot.memory(self._scope, chunk_id(turn.id)) or chunk(turn)
-            before = loaded.last_chunks.before(turn, loaded.searcher, snapshot)
-            self._index(loaded, snapshot, memory, Place((before,)))
-            loaded.added.add(memory.id)
-            if indexable(memory):
-                loaded.last_chunks.record(turn)
-
-    def _add_memories(self, loaded: Loaded, read: Read, upto: int) -> None:
-        """Add all memories but those that are added with their turns, now or afterwards."""
-        for snapshot, memory in in_parts(
-            read, lambda s, last: s.memories(self._scope, after=last), ""
-        ):
-            if memory.id not in loaded.added and turn_of(memory.id) <= upto:
-                self._index(loaded, snapshot, memory, Place())
-
-    def _apply_changes(self, loaded: Loaded, read: Read, changed: list[str]) -> None:
-        """Index again what changed since the sealing, except turns added since then."""
-        for memory_id in changed:
-            if memory_id in loaded.added:
-                continue
-            with read() as snapshot:
-                if memory := snapshot.read(self._scope, memory_id):
-                    place = place_of(memory_id, snapshot, loaded.searcher)
-                    self._index(loaded, snapshot, memory, place)
-                else:
-                    loaded.searcher.remove(memory_id)
-
-    def _index(self, loaded: Loaded, snapshot: Snapshot, memory: Memory, place: Place) -> None:
-        searcher, memory = loaded.searcher, snapshot.in_context(memory)
-        keys = list(snapshot.keys(self._scope, memory.id)) if self._has_keys else []
-        vectors = list(stored_vectors(snapshot, self._space, memory, keys))
-        if self._space.dim and len(vectors) <= len(keys):
-            searcher.remove(memory.id)  # a sealed vector that is no longer in the store
-        if indexable(memory):
-            loaded.undated[memory.id] = memory
-        index_memory(searcher, memory, keys, self._reading, place)
-        for id_, of, values in vectors:
-            searcher.put_vector(id_, values, of)
 
 
 # ------------------------------------------------------------------- the live index
@@ -210,16 +86,119 @@ class LiveIndex:
 
     ``lock`` is the namespace's: it is held for every change and for the swap, never while the child
     builds. ``searcher`` may be read without it; a reader keeps the one it has read.
+
+    Attributes:
+        sealed: The generation of the sealed index in use, "" for none.
+        damaged: Whether there was a sealed index that could not be used.
     """
 
-    def __init__(self, loader: IndexLoader, loaded: Loaded) -> None:
-        self._loader, self._store, self._order = loader, loader.store, loader.order
+    def __init__(self, order: SealOrder, store: Store, root: Path, tokenizer: Tokenizer) -> None:
+        """Start empty; ``root`` is the folder of its sealed indexes, below the store's."""
+        self.scope, self.space, self._reading = order.scope, order.space, order.reading
+        self._order, self._store, self._tokenizer, self._place = order, store, tokenizer, root
         self.lock = threading.RLock()
-        self.searcher, self.damaged = loaded.searcher, loaded.damaged
-        self.sealed = loaded.sealed.generation if loaded.sealed else ""  # of the index in use
+        self.sealed, self.damaged, self._has_keys = "", False, True
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self._build = Build()
+        self._begin(self.open())
+
+    def _begin(self, searcher: Searcher) -> None:
+        self.searcher, self._last_chunks = searcher, LastChunks()
+        # Memories whose texts were not read for times yet, by id: that is most of the work, and few
+        # queries ask for a time.
+        self._undated: dict[str, Memory] = {}
+
+    @property
+    def root(self) -> Path:
+        """Where the index is now: the store's folder may be moved while it is open."""
+        return self._store.path / self._place
+
+    def open(self, folder: Path | None = None, embedder: str = "") -> Searcher:
+        """Open a checked sealed index with vectors of an embedder, or an empty one."""
+        own = embedder == self.space.key
+        return Searcher(self._tokenizer, self._order.options, self.space.dim, folder, vectors=own)
+
+    # ---------------------------------------------------------------- loading
+
+    def load(self, read: Read) -> set[str]:
+        """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt.
+
+        It is read in parts, so that no snapshot lives for long: what changes meanwhile may be in it
+        or not, and is to be applied afterwards.
+
+        Returns:
+            Ids of the chunks that were added as they are in the store.
+        """
+        with read() as snapshot:
+            manifest, upto = snapshot.manifest(self.scope), snapshot.last_id()
+            changed = snapshot.changed(self.scope, manifest.changes) if manifest else []
+            sound = snapshot.forget_epoch(), self._tokenizer.version
+            self._has_keys = has_keys(snapshot, self.scope)
+        if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
+            try:
+                return self._load_sealed(read, manifest, changed)
+            except Exception as error:  # any error of NumPy or msgspec on a foreign file
+                logger.warning(f"index of a scope is rebuilt from the log: {describe_error(error)}")
+        self.damaged = manifest is not None
+        self._begin(self.open())
+        added = self._add_turns(read, 0)
+        # All memories but those that are added with their turns, now or afterwards.
+        for snapshot, one in in_parts(read, lambda s, last: s.memories(self.scope, after=last), ""):
+            if one.id not in added and turn_of(one.id) <= upto:
+                self._index(snapshot, one, Place())
+        return added
+
+    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> set[str]:
+        """Load a sealed index and all later changes; vectors of another space are the store's."""
+        self._begin(self.open(generation.check(self.root, manifest), manifest.embedder))
+        added = self._add_turns(read, manifest.upto)
+        for memory_id in changed:
+            if memory_id in added:
+                continue
+            with read() as snapshot:
+                if memory := snapshot.read(self.scope, memory_id):
+                    self._index(snapshot, memory, place_of(memory_id, snapshot, self.searcher))
+                else:
+                    self.searcher.remove(memory_id)
+        if manifest.embedder != self.space.key:
+            with read() as snapshot:
+                for vector in snapshot.vectors(self.space.key, self.scope):
+                    if not self.searcher.has_vector(vector.memory):
+                        self.searcher.put_vector(vector.memory, vector.values)
+        self.sealed = manifest.generation
+        return added
+
+    def _add_turns(self, read: Read, after: int) -> set[str]:
+        """Add the turns after a log id, each with its whole state in the store.
+
+        The times in their texts are left to be read.
+        """
+        added = set[str]()
+        for snapshot, turn in in_parts(read, lambda s, last: s.turns(self.scope, last), after):
+            if turn.aside:
+                continue
+            memory = snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn)
+            before = self._last_chunks.before(turn, self.searcher, snapshot)
+            self._index(snapshot, memory, Place((before,)))
+            added.add(memory.id)
+            if indexable(memory):
+                self._last_chunks.record(turn)
+        return added
+
+    def _index(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
+        searcher, memory = self.searcher, snapshot.in_context(memory)
+        keys = list(snapshot.keys(self.scope, memory.id)) if self._has_keys else []
+        vectors = list(stored_vectors(snapshot, self.space, memory, keys))
+        if self.space.dim and len(vectors) <= len(keys):
+            searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+        if indexable(memory):
+            self._undated[memory.id] = memory
+        index_memory(searcher, memory, keys, self._reading, place)
+        for id_, of, values in vectors:
+            searcher.put_vector(id_, values, of)
+
+    # ---------------------------------------------------------------- changing and sealing
 
     def change(self, change: Change) -> None:
         """Apply a change now, and also to the replacing searcher if one is being built."""
@@ -263,18 +242,18 @@ class LiveIndex:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
         order = replace(self._order, store=str(self._store.path), folder=self._store.folder_id)
-        manifest = seal(self._build, self._loader.root, order)
+        manifest = seal(self._build, self.root, order)
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)
         except Exception:  # no manifest names it, and it may contain data forgotten meanwhile
-            shutil.rmtree(self._loader.root / manifest.generation, ignore_errors=True)
+            shutil.rmtree(self.root / manifest.generation, ignore_errors=True)
             raise
         self.damaged = False
-        generation.sweep(self._loader.root, keep=manifest.generation)
+        generation.sweep(self.root, keep=manifest.generation)
 
     def _swap(self, manifest: Manifest) -> None:
-        searcher = self._loader.open(self._loader.root / manifest.generation, manifest.embedder)
+        searcher = self.open(self.root / manifest.generation, manifest.embedder)
         done = 0
         while done + FEW < len(self._journal or ()):  # most of it without the lock
             for change in (self._journal or [])[done:]:
@@ -306,8 +285,9 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
     """Build in short steps, as ``generation.run_beside_others`` takes them."""
     built = folder / BUILT
     built.mkdir(mode=0o700)
+    space = order.space
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
-    builder = Builder(built, tokenizer, order.options, order.dim)
+    builder = Builder(built, tokenizer, order.options, space.dim)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
     with Store.open(Path(order.store), readonly=True, options=opening) as store:
         if order.folder not in ((0, 0), store.folder_id):
@@ -319,7 +299,7 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
             builder.add(one)
             yield False
         with store.snapshot() as snapshot:
-            for vector in snapshot.vectors(order.embedder, order.scope) if order.dim else ():
+            for vector in snapshot.vectors(space.key, order.scope) if space.dim else ():
                 builder.put_vector(vector.memory, vector.values)
                 yield False
         if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
@@ -333,8 +313,8 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
             generation="",
             files=files,
             documents=header.documents,
-            embedder=order.embedder if header.embedded else "",
-            dim=order.dim if header.embedded else 0,
+            embedder=space.key if header.embedded else "",
+            dim=space.dim if header.embedded else 0,
             upto=upto,
             tokenizer=tokenizer.version,
             forget_epoch=epoch,
