@@ -41,7 +41,7 @@ from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store import Snapshot
-from slowcat_memory.store.rows.forget import Deletion
+from slowcat_memory.store.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
 from tests.harness.command import Harness, around, main
