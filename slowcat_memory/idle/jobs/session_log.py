@@ -210,14 +210,10 @@ def user_of(snapshot: Snapshot, scope: str) -> str:
 
 
 def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
-    found = [m for m in summaries if not is_withheld(m) and _is_of(m, session)]
+    own, span = f"{SUMMARY}/{session.id}", range(session.first_turn, session.last_turn + 1)
+    of_session = [m for m in summaries if m.id == own or any(id in span for id in m.sources)]
+    found = [m for m in of_session if not is_withheld(m)]
     return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
-
-
-def _is_of(memory: Memory, session: Session) -> bool:
-    if memory.id == f"{SUMMARY}/{session.id}":
-        return True
-    return any(session.first_turn <= turn <= session.last_turn for turn in memory.sources)
 
 
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them

@@ -147,6 +147,8 @@ def test_loop_idle_loop_a_probe_ends_when_somebody_speaks(rig):
     one, ended = None, []
 
     class Breaker:
+        found = True
+
         async def ready(self):
             if ended:
                 return True
