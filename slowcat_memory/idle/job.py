@@ -59,6 +59,9 @@ class OverBudgetError(ProviderError):
         self.model = model
 
 
+AWAY = (EndpointError, EndpointRefusedError, OverBudgetError)  # what a later try may not meet
+
+
 class RuleStandsInError(BadAnswerError):
     """The LLM's answer cannot be used, and a rule has an answer.
 

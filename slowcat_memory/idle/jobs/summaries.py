@@ -5,7 +5,7 @@ then waits, and the LLM's summary replaces the rule's. A window is made from tur
 is summarised twice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 import msgspec
@@ -22,12 +22,12 @@ from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose, Reflection
 from slowcat_memory.core.summaries.summary import WINDOW, Subject, SummaryText
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
-from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
+from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import (
+    AWAY,
     JobContext,
     Needs,
-    OverBudgetError,
-    Plan,
+    RuleStandsInError,
     Trigger,
     encode,
     llm_of,
@@ -35,13 +35,7 @@ from slowcat_memory.idle.job import (
     new_task,
 )
 from slowcat_memory.idle.jobs.options import SummariesOptions
-from slowcat_memory.idle.jobs.session_log import (
-    known_before,
-    progress_cursor,
-    progress_of,
-    read_sessions,
-    visible_turns,
-)
+from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, visible_turns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -107,18 +101,28 @@ class SummaryJob:
         if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
             return WriteBatch()
         by_rule_stands = not summaries.is_stale(old, subject.digest, llm=False)
-        text, again = (
-            (only, ())
-            if only is not None
-            else await _text(self.wording, task, given, by_rule_stands, context)
-        )
+        text, again, refused = only, tuple[Task, ...](), None
+        try:
+            if text is None and context.llm is not None:
+                text = await _text_by_llm(self.wording, task, given, context)
+        except AWAY:
+            again = (replace(task, not_before=now + RETRY_AFTER),)
+        except BadAnswerError as error:
+            if by_rule_stands:
+                raise
+            refused = error
+        if text is None and not by_rule_stands:
+            text = await _text_by_rule(given, context)
         memories: tuple[Memory, ...] = ()
         if text is not None and text.text:
             made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
             memories = summaries.replacing(made, old, now)
         elif text is not None and old is not None:  # nothing but orders was said
             memories = summaries.archived(old, now)
-        return WriteBatch(memories=memories, tasks=again, retask=bool(again))
+        batch = WriteBatch(memories=memories, tasks=again, retask=bool(again))
+        if refused is not None:
+            raise RuleStandsInError(refused, batch)
+        return batch
 
     def split(self, task: Task) -> tuple[Task, ...]:
         """Halve the LLM's input per turn; none once that does not help."""
@@ -131,39 +135,19 @@ def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
     return f"{VERSION}.{snapshot.forget_epoch()}.{context.llm is not None:d}"
 
 
-class TurnsSummary(SummaryJob):
+class TurnsSummary(SummaryJob, SessionJob):
     """Base of the jobs that summarise the turns of a session.
 
     Attributes:
         rank: Of its tasks.
         kind: Of its summaries.
-        wait: Whether it waits until a session has ended, or is silent.
     """
 
     rank: int
     kind: str
-    wait: bool
 
-    def due(
-        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
-    ) -> Iterable[Task]:
-        """Return the tasks of a session with new turns in a range of log ids."""
-        raise NotImplementedError
-
-    def plan(self, context: JobContext) -> Plan | None:
-        with context.snapshot() as snapshot:
-            before, mark = snapshot.cursor(self.name), summaries_mark(snapshot, context)
-            progress = progress_of(before, mark)
-            sessions, progress = read_sessions(
-                snapshot, progress, context, wait=self.wait, whole=True
-            )
-            tasks = [
-                task
-                for session, first in sessions
-                for task in self.due(snapshot, session, range(first, progress.upto + 1), context)
-            ]
-        cursor = progress_cursor(self.name, progress, mark)
-        return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        return summaries_mark(snapshot, context)
 
     def _input(self, snapshot: Snapshot, task: Task, turns: Sequence[Turn]) -> SummaryInput:
         id = f"{self.kind}/{task.key}"
@@ -185,7 +169,7 @@ class TurnsSummary(SummaryJob):
 class SessionSummary(TurnsSummary):
     """A session that has ended, or is silent."""
 
-    name, rank, kind, wait = "session_summary", 45, SESSION_SUMMARY, True
+    name, rank, kind = "session_summary", 45, SESSION_SUMMARY
     wording = prompt.SESSION
 
     def due(
@@ -196,11 +180,8 @@ class SessionSummary(TurnsSummary):
         if len(turns) < context.options.least_turns:
             due = old is not None and old.retired_at is None
         else:
-            due = summaries.is_stale(
-                old,
-                summaries.digest_of(VERSION, summaries.of_turns(turns)),
-                llm=context.llm is not None,
-            )
+            digest = summaries.digest_of(VERSION, summaries.of_turns(turns))
+            due = summaries.is_stale(old, digest, llm=context.llm is not None)
         if due:
             yield new_task(self.name, session.scope, session.id, session.last, self.rank)
 
@@ -263,32 +244,6 @@ def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
     every = snapshot.memories(scope, PERSONA)
     found = [m for m in every if m.retired_at is None and not is_withheld(m)]
     return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
-
-
-async def _text(
-    wording: Purpose, task: Task, found: SummaryInput, by_rule_stands: bool, context: JobContext
-) -> tuple[SummaryText | None, tuple[Task, ...]]:
-    """Summarise by the LLM, or by a rule as long as that does not work.
-
-    Returns:
-        The text, None if the rule's summary stays; and the task again if the LLM is still to be
-        asked.
-
-    Raises:
-        BadAnswerError: The LLM's reply is unusable, and there is a rule's summary.
-    """
-    if context.llm is None:
-        return (None if by_rule_stands else await _text_by_rule(found, context)), ()
-    try:
-        return await _text_by_llm(wording, task, found, context), ()
-    except (EndpointError, EndpointRefusedError, OverBudgetError):
-        again = replace(task, not_before=context.now + RETRY_AFTER)
-    except BadAnswerError:
-        if by_rule_stands:
-            raise
-        retry_at = context.now + RETRY_AFTER / 10
-        again = replace(task, attempts=task.attempts + 1, not_before=retry_at)
-    return (None if by_rule_stands else await _text_by_rule(found, context)), (again,)
 
 
 def _halved(task: Task) -> int:

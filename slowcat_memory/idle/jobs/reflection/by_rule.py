@@ -23,18 +23,17 @@ from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import day_of
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, new_task
+from slowcat_memory.idle.job import JobContext, Needs, Trigger, new_task
 from slowcat_memory.idle.jobs.options import EpisodesOptions
 from slowcat_memory.idle.jobs.session_log import (
     ScopeJob,
-    progress_cursor,
-    progress_of,
-    read_sessions,
+    SessionJob,
     recent_sessions,
     user_of,
     visible_turns,
 )
-from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.store import Snapshot
 
 NAME = "bring_up"
 RANK, PROFILE_RANK = 88, 89  # after their input facts
@@ -182,7 +181,7 @@ EPISODES, EPISODES_VERSION, EPISODES_RANK = "episodes", 2, 70
 TEXT = ExtractiveOptions(words=45, least=45)
 
 
-class Episodes:
+class Episodes(SessionJob):
     """The parts of a conversation in which the user says something, with what was stated.
 
     Which parts these are follows from the turns alone, so that a conversation has the same episodes
@@ -196,18 +195,10 @@ class Episodes:
     trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = EpisodesOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each conversation that is over."""
-        with context.snapshot() as snapshot:
-            before = snapshot.cursor(EPISODES)
-            sessions, progress = read_sessions(
-                snapshot, progress_of(before, ""), context, whole=True
-            )
-        tasks = tuple(
-            new_task(EPISODES, s.scope, s.id, s.started, EPISODES_RANK) for s, _ in sessions
-        )
-        cursor = progress_cursor(EPISODES, progress, "")
-        return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
+    def due(
+        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
+    ) -> tuple[Task, ...]:
+        return (new_task(EPISODES, session.scope, session.id, session.started, EPISODES_RANK),)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the episodes of a conversation, as many as its day still has room for."""
