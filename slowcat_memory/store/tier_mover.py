@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.core.retention import tiering as policy
-from slowcat_memory.core.retention.importance import use_score
-from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
+from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions, use_score
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, Held, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store import blocks

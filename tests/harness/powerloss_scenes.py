@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.build import generation
+from slowcat_memory.index import generation
 from slowcat_memory.records import Forget, Manifest
 from slowcat_memory.store import Store, StoreOptions, restore
 from slowcat_memory.store.care import copy, health

@@ -1,30 +1,29 @@
 """Writes a sealed index from documents that come one by one; memory is bounded by columns."""
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
-from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.index.format import (
     COLUMNS,
     FORMAT,
+    HEADER,
     KEY_VIEWS,
     Document,
     Header,
     IndexOptions,
     split_key_id,
-    write_header,
 )
-from slowcat_memory.index.lexical.name_lexicon import NameLexicon
-from slowcat_memory.index.lexical.windows import OWN, SealedPostings, Vocabulary
-from slowcat_memory.index.table import Ids, chunk_of
-from slowcat_memory.index.vectors.key_view import KeyWriter
-from slowcat_memory.index.vectors.vector_view import VECTORS, VectorSpool
+from slowcat_memory.index.name_lexicon import NameLexicon
+from slowcat_memory.index.table import Ids, chunk_of, find_sealed
+from slowcat_memory.index.vectors import VECTORS, KeyWriter, VectorSpool
+from slowcat_memory.index.windows import OWN, SealedPostings, Vocabulary
 
 
 class Builder:
@@ -38,7 +37,8 @@ class Builder:
         self._folder, self._tokenizer, self._options = folder, tokenizer, options
         self._turns, self._others = array("q"), list[str]()
         self._columns: dict[str, array[Any]] = {
-            name: array(_type_code(kind)) for name, kind in COLUMNS.items()
+            name: array("b" if kind == "bool" else np.dtype(kind).char)
+            for name, kind in COLUMNS.items()
         }
         self._speakers: dict[str, int] = {}
         self._names = NameLexicon()
@@ -82,13 +82,7 @@ class Builder:
             self._others.append(memory_id)
 
     def _find(self, memory_id: str) -> int:
-        turn = chunk_of(memory_id)
-        place = bisect_left(self._turns, turn) if turn else len(self._turns)
-        if place < len(self._turns) and self._turns[place] == turn:
-            return place
-        place = bisect_left(self._others, memory_id)
-        there = place < len(self._others) and self._others[place] == memory_id
-        return len(self._turns) + place if there else -1
+        return find_sealed(memory_id, self._turns, self._others)
 
     def put_vector(self, memory_id: str, vector: np.ndarray) -> None:
         """Set the vector of a document or key, shape (dim,), unit length; an unknown id is ignored.
@@ -127,7 +121,7 @@ class Builder:
             keys={name: spool.finish() for name, spool in self._key_vectors.items()},
             speakers=list(self._speakers),
         )
-        write_header(header, folder)
+        (folder / HEADER).write_bytes(msgspec.json.encode(header))
         return header
 
     def _finish_columns(self) -> dict[str, np.ndarray]:
@@ -151,10 +145,6 @@ def number_sessions(before: np.ndarray) -> np.ndarray:
     while not np.array_equal(further := first[first], first):
         first = further
     return first
-
-
-def _type_code(kind: str) -> str:
-    return {"int32": "i", "int64": "q", "float32": "f", "float64": "d", "bool": "b"}[kind]
 
 
 # ------------------------------------------------------------------- words
@@ -227,13 +217,6 @@ class _Windows:
             yield rows
 
 
-class _Corpus(Struct, frozen=True, eq=False):
-    """The input of ``bm25s.BM25.index``: token ids by document, and the vocabulary."""
-
-    ids: _Windows
-    vocab: dict[int, int]
-
-
 def score(documents: _Windows, terms: int, k1: float, b: float) -> SealedPostings:
     """Score every term of every document with bm25s; ``terms`` is the vocabulary's size."""
     lengths = documents.lengths.astype(np.int32)
@@ -243,7 +226,7 @@ def score(documents: _Windows, terms: int, k1: float, b: float) -> SealedPosting
     import bm25s  # imports numba: half a second and 60 MB that only the building child pays
 
     index = bm25s.BM25(method="lucene", k1=k1, b=b)
-    corpus = _Corpus(documents, {row: row for row in range(terms)})
+    corpus = SimpleNamespace(ids=documents, vocab={row: row for row in range(terms)})
     index.index(corpus, create_empty_token=False, show_progress=False)
     scores = index.scores
     return SealedPostings(

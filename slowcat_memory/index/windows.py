@@ -258,29 +258,23 @@ class Windows:
         ]
 
     def search(
-        self, terms: Sequence[str], *, sealed: bool = True, shares: Sequence[float] = ()
-    ) -> tuple[np.ndarray, list[float]]:
+        self, shares: Mapping[str, float], *, sealed: bool = True
+    ) -> tuple[np.ndarray, dict[str, float]]:
         """Score all documents for a query.
 
         Args:
-            terms: The query's distinct tokens.
+            shares: The query's tokens, each with the share of its weight that counts.
             sealed: False skips the sealed generation, for a turn that is out of time.
-            shares: The share of its weight for each term; empty for full weights.
 
         Returns:
-            Scores, shape (documents,), float32; and each term's idf, also of terms that occur
-            nowhere: no score can exceed their sum.
+            Scores, shape (documents,), float32; and each term's weight, its idf times its share,
+            also of terms that occur nowhere: no score can exceed their sum.
         """
-        scores = np.zeros(len(self._lengths), np.float32)
-        rows = self.forward.vocabulary.rows(terms)
-        weights = [
-            share * idf(frequency, self.living)
-            for frequency, share in zip(
-                self.frequencies(terms, rows), shares or [1.0] * len(terms), strict=True
-            )
-        ]
+        scores, terms = np.zeros(len(self._lengths), np.float32), list(shares)
+        rows, weights = self.forward.vocabulary.rows(terms), dict[str, float]()
         k1, b = self._options.k1, self._options.b
-        for term, row, weight in zip(terms, rows, weights, strict=True):
+        for term, row, frequency in zip(terms, rows, self.frequencies(terms, rows), strict=True):
+            weight = weights[term] = shares[term] * idf(frequency, self.living)
             if sealed and row >= 0:
                 documents, added = self._sealed.postings(row)
                 # Half the time of ``[...] +=``, which reads and writes through a copy.
