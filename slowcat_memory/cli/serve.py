@@ -414,11 +414,8 @@ def _fleet(known: Settings) -> "Iterator[Fleet]":
         )
     from slowcat_memory.fleet import Fleet
 
-    fleet = Fleet(config)
-    try:
+    with closing(Fleet(config)) as fleet:
         yield fleet
-    finally:
-        fleet.close()
 
 
 @app.command()
