@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from slowcat_memory.fleet import Fleet
     from slowcat_memory.fleet.housekeeping import Copy
     from slowcat_memory.fleet.idle_worker import Worked
-    from slowcat_memory.idle.forecast import Forecast
-    from slowcat_memory.idle.scheduler.task_queue import Wait
+    from slowcat_memory.idle.scheduler.task_queue import Forecast, Wait
     from slowcat_memory.web import PageServer
 
 
@@ -159,7 +158,7 @@ def _retry(engine: "MemoryEngine") -> None:
 
 
 def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
-    from slowcat_memory.idle.forecast import forecast
+    from slowcat_memory.idle.scheduler.task_queue import forecast
 
     try:
         with _progress(engine) as show:

@@ -21,7 +21,7 @@ from slowcat_memory.fleet import tasks
 from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet, of_copy
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.tasks import Claimed
-from slowcat_memory.idle.forecast import Forecast
+from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.records import Run, WriteBatch
 from slowcat_memory.runtime.conversation.audience import guest_scope
 

@@ -36,13 +36,13 @@ from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import ScopedWords
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store import Snapshot
-from slowcat_memory.store.rows.forget import Deletion
+from slowcat_memory.store.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
 from tests.harness.command import Harness, around, main
