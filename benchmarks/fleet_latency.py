@@ -75,10 +75,9 @@ class Bench(Struct, frozen=True):
     def config(self, cache: str, recall: Mapping[str, float] = {}) -> Config:
         return _configuration(self.dsn, self.folder / cache, recall=dict(recall))
 
-    def push(self, person: str) -> hydration.Pushed:
-        config = self.config("pushed")
-        with Fleet(config) as fleet:
-            return hydration.push(fleet.worker, self.store, person, config.store)
+    def push(self, person: str) -> int:
+        with Fleet(self.config("pushed")) as fleet:
+            return hydration.push(fleet.worker, self.store, person, fleet.config.store)[1]
 
 
 def main() -> None:
@@ -105,7 +104,7 @@ def main() -> None:
         try:
             found["server"] = database.run(_settings)
             bench = Bench(dsn, folder, store)
-            found["snapshot_mb"] = round(bench.push("ready").bytes / 1e6, 2)
+            found["snapshot_mb"] = round(bench.push("ready") / 1e6, 2)
             for name in given.only:
                 found[name] = measured[name](bench)
                 common.console.print_json(data={name: found[name]})
@@ -127,12 +126,12 @@ class TimedHolding(Holding):
 
 
 def ready(bench: Bench, count: int) -> dict[str, Any]:
-    config = bench.config("ready", SLOW)
-    person, other = "ready", bench.push("somebody-else").person
+    person, other = "ready", "somebody-else"
+    bench.push(other)
     texts = iter(corpus.questions(2 * count + 1, common.SEED))
     found = dict[str, Any]()
     timed = mock.patch.object(fleet_process, "Holding", TimedHolding)
-    with timed, Fleet(config) as fleet, asyncio.Runner() as runner:
+    with timed, Fleet(bench.config("ready", SLOW)) as fleet, asyncio.Runner() as runner:
         runner.run(_ready(fleet, other, next(texts)))
         for how in ("cold", "warm"):
             all_spent = list[dict[str, float]]()
@@ -176,8 +175,9 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
 
 
 def append(bench: Bench, count: int) -> dict[str, Any]:
+    bench.push("append")
     with Fleet(bench.config("append", SLOW)) as fleet:
-        member = _started(fleet, bench.push("append").person)
+        member = _started(fleet, "append")
         try:
             said = iter(_turns(count + WARM_UP))
             _appended(member, said, WARM_UP)

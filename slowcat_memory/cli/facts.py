@@ -297,12 +297,9 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
             print_entries([_relation(engine, where, one) for one in true])
         if said:
             out().print("\nSaid until then", style="bold")
-            print_entries(
-                [
-                    (_day(one.valid_from, engine.zone), f"{one.speaker}: {short(one.text)}")
-                    for one in said
-                ]
-            )
+            days = [_day(one.valid_from, engine.zone) for one in said]
+            words = [f"{one.speaker}: {short(one.text)}" for one in said]
+            print_entries(list(zip(days, words, strict=True)))
     return None
 
 

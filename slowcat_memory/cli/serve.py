@@ -413,11 +413,8 @@ def _fleet(known: Settings) -> "Iterator[Fleet]":
         )
     from slowcat_memory.fleet import Fleet
 
-    fleet = Fleet(config)
-    try:
+    with closing(Fleet(config)) as fleet:
         yield fleet
-    finally:
-        fleet.close()
 
 
 @app.command()
@@ -483,9 +480,9 @@ def push(known: Settings, person: str) -> None:
         if living(folder):
             warn(f"A bot has {folder} open: what is said from now on is not in the database.")
         with waiting("storing it"):
-            pushed = put(fleet.worker, folder, person, known.config.store)
-    words = f"{_events(pushed.rows)} of {person}, {size(pushed.bytes)} compressed, checked."
-    known.report(pushed, words)
+            rows, stored = put(fleet.worker, folder, person, known.config.store)
+    words = f"{_events(rows)} of {person}, {size(stored)} compressed, checked."
+    known.report({"person": person, "rows": rows, "bytes": stored}, words)
 
 
 def _events(rows: dict[str, int]) -> str:
@@ -512,8 +509,9 @@ def pull(known: Settings, person: str, *, to: Path) -> None:
 
         person = scope_of_user(person, "PERSON")
         with waiting("reading it"):
-            pulled = take(fleet.worker, person, to.expanduser())
-    known.report(pulled, f"{_events(pulled.rows)} of {person}:", str(pulled.folder))
+            rows = take(fleet.worker, person, folder := to.expanduser().absolute())
+    pulled = {"person": person, "folder": folder, "rows": rows}
+    known.report(pulled, f"{_events(rows)} of {person}:", str(folder))
 
 
 @app.command()

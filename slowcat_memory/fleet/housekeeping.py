@@ -150,7 +150,7 @@ async def kept(connection: Connection, worker: Worker, name: str = "") -> list[s
 # ------------------------------------------------------------------- what an operator sees
 
 
-class Copy(Struct, frozen=True, kw_only=True):
+class Copy(Struct, frozen=True):
     """A copy in this machine's cache.
 
     Attributes:
@@ -240,15 +240,15 @@ def copies_here(cache: Path, database: Database | None) -> list[Copy]:
 
 def _copy(place: Copies, folder: Path, database: Database | None) -> Copy:
     if living(folder):
-        return Copy(folder=folder, person="", state="in use", unsent=None)
+        return Copy(folder, "", "in use", None)
     try:
         with place.locked():
             state, sets = copies.state_of(folder)
     except StoreError:
-        return Copy(folder=folder, person="", state="unreadable", unsent=None)
+        return Copy(folder, "", "unreadable", None)
     waits: int | None = len(sets)
     if sets and not folder.name.startswith(copies.UNSENT):
         waits = None
         with suppress(StoreError):
             waits = len(hydration.not_sent(database, state, sets)) if database else None
-    return Copy(folder=folder, person=state.person, state="closed", unsent=waits)
+    return Copy(folder, state.person, "closed", waits)

@@ -215,7 +215,9 @@ class Answers:
         self, seen: Seen, memories: Iterable[Disclosed], note: str = "", heading: str = NOTES
     ) -> Answer:
         """Return an answer with a line for each memory, as many as fit."""
-        return self._fitting([(_line(seen, one), (one,)) for one in memories], note, heading)
+        how = seen.now, seen.memory.zone, seen.config.pack.memory_tokens, shorten, seen.language
+        lines = [(memory_line(one, *how), (one,)) for one in memories]
+        return self._fitting(lines, note, heading)
 
     def _fitting(
         self, lines: Iterable[tuple[str, Sequence[Memory]]], note: str = "", heading: str = NOTES
@@ -321,11 +323,6 @@ class Answers:
     def _can_undo(self, what: str, reverse: Callable[[], object]) -> None:
         with self._lock:
             self._done = [*self._done[1 - PROPOSALS :], (what, reverse)]
-
-
-def _line(seen: Seen, memory: Disclosed) -> str:
-    limit = seen.config.pack.memory_tokens
-    return memory_line(memory, seen.now, seen.memory.zone, limit, shorten, seen.language)
 
 
 def _gist(seen: Seen, memory: Disclosed) -> str:

@@ -263,8 +263,9 @@ def _same(one: Memory | None, other: Memory) -> bool:
 
 
 def _vectors(snapshot: Snapshot, space: str, batch: WriteBatch) -> Iterator[Vector]:
-    subjects = [(one.scope, one.id) for one in (*batch.memories, *batch.keys)]
+    subjects = [(one.scope, one.id) for one in batch.memories]
     subjects += [(one.scope, one.memory) for one in batch.contexts]
+    subjects += [(one.scope, one.id) for one in batch.keys]
     for scope, id_ in subjects if space else ():
         if vector := snapshot.vector(space, scope, id_):
             yield vector

@@ -292,7 +292,6 @@ def ingest(
     scope: str,
     session: TranscriptSession,
     *,
-    again: bool = False,
     log: Log | None = None,
 ) -> list[int]:
     """Log what is new of a session, in transactions of ``BATCH`` turns, and mark its turns.
@@ -302,7 +301,6 @@ def ingest(
     last. Returns the numbers of the new turns, none when all are in the log already.
 
     Args:
-        again: As in ``Log``.
         log: What is in the log of the file that the session is of.
 
     Raises:
@@ -311,8 +309,7 @@ def ingest(
     """
     times, every = moments(session, memory.zone), session.utterances
     with memory.snapshot() as snapshot:
-        log = log or Log(snapshot, scope, again=again)
-        match = log.match(snapshot, session, times)
+        match = (log or Log(snapshot, scope)).match(snapshot, session, times)
     names = {"user": memory.config.memory.user_name, "assistant": memory.config.memory.agent_name}
     logged, asked, keys = dict[int, int](), -1, [*match.imported]
     marked = [
@@ -367,8 +364,6 @@ def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
     """Return the turns' times in UTC; one without a time is ten seconds after the one before."""
     times: list[datetime] = []
     for said in session.utterances:
-        if said.at is None and times:
-            times.append(times[-1] + PACE)
-        else:
-            times.append(utc(said.at or session.started or datetime.now(UTC), zone))
+        at = said.at or (times[-1] + PACE if times else session.started or datetime.now(UTC))
+        times.append(utc(at, zone))
     return times
