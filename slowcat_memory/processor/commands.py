@@ -19,7 +19,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.undo_log import CommandContext, LLMPlace, Outcome
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 
 ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
 

@@ -26,7 +26,7 @@ from slowcat_memory.errors import ConfigError, SlowcatError, describe_error, how
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
+from slowcat_memory.runtime.recall.time_travel import waiting_to_be_erased
 from slowcat_memory.store.sharing import others_of
 
 Content = Literal["", "ids", "texts"]  # what leaves: nothing, ids and times, or the texts as well

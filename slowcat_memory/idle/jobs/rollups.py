@@ -15,11 +15,11 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.options import TopicsOptions
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.summaries import by_rule, prompt
 from slowcat_memory.core.summaries import summary as summaries
-from slowcat_memory.core.summaries.options import TopicsOptions
 from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import TOPIC, WINDOW, Subject
 from slowcat_memory.core.text.normalize import Tokenizer, fold

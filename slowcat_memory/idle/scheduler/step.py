@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
-from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
+from slowcat_memory.core.extraction.derived_text import keepable_batch
 from slowcat_memory.errors import BadAnswerError, PromptTooLongError, describe_error
 from slowcat_memory.idle.job import Job, JobContext, JobLLM, RuleStandsInError, StepInterruptedError
 from slowcat_memory.idle.options import IdleOptions

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts import joined_text, merging
+from slowcat_memory.core.extraction.options import MergeOptions
+from slowcat_memory.core.facts import matter, merging
 from slowcat_memory.core.facts.fact import fact_key, key_id
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
@@ -22,7 +23,6 @@ from slowcat_memory.core.facts.merging import (
     PairReply,
     PairsReply,
 )
-from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
@@ -238,7 +238,7 @@ class _MergeState:
         if both is None:
             return False
         made = Made(job=MERGE, version=VERSION, model=decided.model)
-        changed = joined_text.join(
+        changed = matter.join(
             both.older, both.newer, decided.text, self._context.now, made, tokenize
         )
         self._changed |= {one.id: one for one in changed}

@@ -11,6 +11,7 @@ from slowcat_memory.core.blocks.block import OWNERS, PROFILE
 from slowcat_memory.core.blocks.coming import EVENT, THREAD
 from slowcat_memory.core.blocks.lasting import PROFILE_VERSION, ProfileField
 from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.facts.fact import key_id, stating_turns
 from slowcat_memory.core.language import language_of
@@ -20,7 +21,6 @@ from slowcat_memory.core.proactive.closing import Later, later_of
 from slowcat_memory.core.proactive.open_threads import PLAN, VERSION, OpenThread
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.core.summaries import by_rule
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.idle.job import JobContext, Needs, Trigger, new_task
@@ -162,7 +162,6 @@ class Profile(ScopeJob):
             now=context.now,
             sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
             made=Made(job=PROFILE, version=PROFILE_VERSION),
-            facets=lasting.profile_facets(fields),
         )
         stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
         new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
