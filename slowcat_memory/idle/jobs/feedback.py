@@ -336,12 +336,6 @@ RANK = 60
 NEWEST = 2000  # log entries back, judging starts in a store that was never judged
 
 
-def _is_judged(turn: Turn) -> bool:
-    """Return whether a query may ask for a memory: no memory answers a long statement."""
-    asks = "?" in turn.text or len(turn.text.split()) <= REACTION_WORDS
-    return asks or reaction(turn.text) is not None
-
-
 class Rerank(TurnsJob):
     """An LLM judges which of the memories ranked for a query answer it: of a question, or of a few words.
 
@@ -359,7 +353,9 @@ class Rerank(TurnsJob):
         return max(0, snapshot.last_id() - NEWEST)
 
     def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
-        entry = snapshot.ledger(turn.id) if _is_judged(turn) else None
+        short = len(turn.text.split()) <= REACTION_WORDS  # no memory answers a long statement
+        asks = short or "?" in turn.text or reaction(turn.text) is not None
+        entry = snapshot.ledger(turn.id) if asks else None
         if entry is None or len(entry.told) < 2:
             return None
         return new_task(self.name, turn.scope, str(turn.id), now, RANK, sources=(turn.id,))

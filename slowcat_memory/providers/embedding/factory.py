@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -31,9 +31,6 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSource
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
-
-if TYPE_CHECKING:
-    import openai
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
 _STDERR_TAIL = 2000  # bytes
@@ -208,8 +205,10 @@ class EndpointEmbedder:
         check_loopback(options.endpoint_url, options.allow_remote)
         self._options = options
         self._server = host_and_port(options.endpoint_url)
+        from slowcat_memory.providers.llm.http import connect_for_threads  # costs half a second
+
         read_s = options.endpoint_timeout_s
-        self._client = _connected(options.endpoint_url, read_s, min(CONNECT_S, read_s))
+        self._client = connect_for_threads(options.endpoint_url, read_s, min(CONNECT_S, read_s))
         self.name = options.endpoint_model
         self.dim = 0
         self.dim = self._request(["word"]).shape[1]
@@ -286,21 +285,6 @@ class EndpointEmbedder:
 
     def _error(self, what: str) -> EndpointError:
         return EndpointError(f"the embedding server at {self._server} {what}")
-
-
-def _connected(url: str, read_s: float, connect_s: float) -> "openai.OpenAI":
-    """Return a client for threads; nothing is sent yet. ``http`` restricts what is sent."""
-    import openai
-
-    from slowcat_memory.providers.llm.http import API_KEY, only_our_headers
-
-    http = openai.DefaultHttpxClient(
-        trust_env=False,
-        follow_redirects=False,
-        timeout=openai.Timeout(read_s, connect=connect_s),
-        event_hooks={"request": [only_our_headers]},
-    )
-    return openai.OpenAI(base_url=url, api_key=API_KEY, max_retries=0, http_client=http)
 
 
 def open_endpoint(options: EmbedderOptions) -> tuple[EndpointEmbedder | None, EmbedderReport]:

@@ -120,7 +120,11 @@ class Blocks(ScopeJob):
         found = material(label, seen, context)
         draft = draft_of(label, found, before, asked, context)
         cursor = None
-        if context.llm is not None and _is_due(label, found, asked, len(draft.written), context):
+        rest = timedelta(days=options.persona_days) if label == PERSONA else REST
+        due = prompt.is_due(
+            asked, VERSION, found.marked(label), len(draft.written), context.now, rest
+        )
+        if context.llm is not None and found.shown and due:
             answer = await _asked(label, found, draft, seen, task, context)
             if answer is None:
                 cursor = Cursor(name=FAILED, position=int(context.now.timestamp()), in_log=False)
@@ -238,14 +242,6 @@ def _added(
     room = chars - sum(len(line) + 1 for line in kept) + 1
     lines = [one for one in new if not told.repeats(one.text)]
     return statements.fit(lines, max(0, room - 1))
-
-
-def _is_due(
-    label: str, found: Material, asked: Asked | None, lines: int, context: JobContext
-) -> bool:
-    rest = timedelta(days=context.options.persona_days) if label == PERSONA else REST
-    statements = found.marked(label)
-    return bool(found.shown) and prompt.is_due(asked, VERSION, statements, lines, context.now, rest)
 
 
 async def _asked(
