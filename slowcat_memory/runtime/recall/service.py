@@ -123,21 +123,18 @@ class Retrieval:
             ConfigError: The scope's name is not valid.
         """
         with self._while_recalling():
-            return await self._recall(query, prefetch)
-
-    async def _recall(self, query: Query, prefetch: Prefetch | None) -> Recollection:
-        abandon(self._touching)
-        began = time.perf_counter()
-        attempt = prefetch.take() if prefetch else None
-        reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
-        need = reused or self._need(query)
-        if not need.query:
-            if attempt:
-                attempt.abandon()
-            return self._skipped(need)
-        query = self._gated(query, need)
-        gate = round((time.perf_counter() - began) * 1e3, 4)
-        found = await self._in_time(query, attempt)
+            abandon(self._touching)
+            began = time.perf_counter()
+            attempt = prefetch.take() if prefetch else None
+            reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
+            need = reused or self._need(query)
+            if not need.query:
+                if attempt:
+                    attempt.abandon()
+                return self._skipped(need)
+            query = self._gated(query, need)
+            gate = round((time.perf_counter() - began) * 1e3, 4)
+            found = await self._in_time(query, attempt)
         found = replace(found, timings={"gate": gate, **found.timings})
         self._metrics.count(f"recall_{found.stage}")
         if found.unknown:
