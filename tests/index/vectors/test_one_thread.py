@@ -18,13 +18,13 @@ def two_threads():
 
 
 def test_one_thread_during_the_call_and_not_after_it() -> None:
-    assert one_thread(faiss.omp_get_max_threads)() == 1
+    assert one_thread()(faiss.omp_get_max_threads)() == 1
     assert faiss.omp_get_max_threads() == 2
 
 
 def test_one_thread_an_error_restores_the_setting_too() -> None:
     with pytest.raises(ZeroDivisionError):
-        one_thread(lambda: 1 / 0)()
+        one_thread()(lambda: 1 / 0)()
     assert faiss.omp_get_max_threads() == 2
 
 
