@@ -165,11 +165,6 @@ class Prefetch:
         elif self._again is None:
             self._again = self._loop.call_later(pause, self._go)
 
-    @property
-    def attempt(self) -> Attempt | None:
-        """The newest recall, running or done; ``take`` drops it."""
-        return self._attempt
-
     def take(self) -> Attempt | None:
         """Return and drop the newest recall, running or done; what follows is a new turn."""
         attempt, self._attempt = self._attempt, None

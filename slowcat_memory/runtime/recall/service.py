@@ -54,23 +54,16 @@ async def ended_within(future: "Future[Any]", ms: float) -> bool:
     """Wait for a worker's future, on an event loop; the work continues after the timeout."""
     if future.done():
         return True
-    loop = asyncio.get_running_loop()
-    waiter: asyncio.Future[None] = loop.create_future()
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
-    def wake() -> None:
-        if not waiter.done():
-            waiter.set_result(None)
-
-    def ended(_: "Future[Any]") -> None:  # on the worker
+    def wake(_: "Future[Any]") -> None:  # on the worker
         with suppress(RuntimeError):  # the loop was closed meanwhile
-            loop.call_soon_threadsafe(wake)
+            loop.call_soon_threadsafe(ended.set)
 
-    timer = loop.call_later(ms / 1e3, wake)
-    future.add_done_callback(ended)
-    try:
-        await waiter
-    finally:
-        timer.cancel()
+    future.add_done_callback(wake)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ms / 1e3):
+            await ended.wait()
     return future.done()
 
 
