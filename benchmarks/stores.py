@@ -73,11 +73,6 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
     return config
 
 
-def is_kept(cache: Path, size: int, tail: int) -> bool:
-    """Return whether a cache has such a store already; building a million takes most of an hour."""
-    return _kept(cache, size, tail, common.configuration(cache)).is_dir()
-
-
 def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
     return cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}"
 

@@ -24,7 +24,7 @@ from slowcat_memory.core.disclosure import (
     local_only_ids,
     may_read,
 )
-from slowcat_memory.core.extraction.predicates import with_entities
+from slowcat_memory.core.extraction.slots import with_entities
 from slowcat_memory.core.facts.fact import is_fact, key_id
 from slowcat_memory.core.memory import (
     ENTITY,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.language.data import word_set
 from slowcat_memory.core.language.english.vocabulary import PRONOUNS, ROLES, STOP_WORDS
-from slowcat_memory.core.language.given_names import forms_of_one
+from slowcat_memory.core.language.names import forms_of_one
 from slowcat_memory.core.text.pronunciations import (
     MisheardWord,
     heard_as,

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.ranking.score import Candidates, Row
-from slowcat_memory.core.ranking.vector_bytes import as_kept
+from slowcat_memory.core.ranking.token_codes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text.rare_words import MAX_CHARS

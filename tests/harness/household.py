@@ -419,7 +419,12 @@ class Household:
                 mine = may_hold(scope)
                 self.clean("log", [*snapshot.events(scope)], mine, f"the log of {scope}")
                 self.clean("log", [*snapshot.memories(scope)], mine, f"memories of {scope}")
-                self.clean("log", json.dumps([*transfer.export(snapshot, scope)]), mine, "export")
+                self.clean(
+                    "log",
+                    json.dumps([*transfer.export(self.engine.store.snapshot, scope)]),
+                    mine,
+                    "export",
+                )
                 known = [snapshot.read(scope, chunk_id(turn.id))
                          for turn in snapshot.turns(scope) if not turn.aside]  # fmt: skip
                 known += [m for m in snapshot.memories(scope) if not chunk_turn(m.id)]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.introductions import introduced
+from slowcat_memory.core.extraction.bounded_names import introduced
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean

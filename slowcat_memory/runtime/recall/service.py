@@ -26,7 +26,6 @@ from msgspec.structs import replace
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
-from slowcat_memory.core.query import recall_gate
 from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -380,13 +379,12 @@ def _scaled(hits: Sequence[Hit]) -> list[Hit]:
 @cache
 def compile_patterns(language: str, agent_name: str) -> None:
     """Compile the patterns that every turn is matched with; once in a process."""
-    from slowcat_memory.core.extraction.stated import stated
+    from slowcat_memory.core.extraction.stated import compile_rules
 
-    recall_gate.compile_patterns(language)
     grammar.prepare(language, (agent_name,))
     for one in LANGUAGES:  # a turn is searched for orders in every language
         _ = one.orders.compiled
-    stated("I moved to Porto in May.", "User", language)  # the rules that read each turn
+    compile_rules(language)
     compile_lazy_patterns()
 
 

@@ -42,7 +42,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Ack, Snapshot, Store
-from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.bookkeeping import fold_session
 from slowcat_memory.store.snapshot import BeforeRead
 
 BETWEEN = "/"

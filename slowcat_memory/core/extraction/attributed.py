@@ -14,7 +14,7 @@ from slowcat_memory.core.extraction.clauses import languages_of, straight
 from slowcat_memory.core.language import LANGUAGES, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.records import Turn
 
@@ -24,6 +24,8 @@ _SHORT = re.compile(r"'(?:s|re|ll|d|ve|m)$")
 _PLAIN = str.maketrans("äöü", "aou")  # "fange", "fängt"
 _ENDS = frozenset(".!?;…")
 _MARKS = _ENDS | frozenset(",:—–")
+
+_TITLES = words_of_any(lambda one: one.persons.sets["titles"])
 
 Kind = Literal["i", "we", "my", "third", "many", "name", "kin", "anybody", "object", "reporter"]
 
@@ -112,12 +114,10 @@ def kind_at(said: Sequence[Token], place: int, asked: Asked, words: PersonWords)
         led = following in sets["before_object"] and word in sets["anybody"]
         if not led and not _can_be_subject(said, place, words):
             return "object"
-        return "anybody" if word in sets["anybody"] else _named(said, place, asked)
+        if word in sets["anybody"]:
+            return "anybody"
+        return "name" if _is_name(said, place, asked) else "kin"
     return None
-
-
-def _named(said: Sequence[Token], place: int, asked: Asked) -> Kind:
-    return "name" if _is_name(said, place, asked) else "kin"
 
 
 def _is_kin(word: str, words: PersonWords) -> bool:
@@ -143,11 +143,6 @@ def _is_name(said: Sequence[Token], place: int, asked: Asked) -> bool:
 
 
 @cache
-def _titles() -> frozenset[str]:
-    return words_of_any(lambda one: one.persons.sets["titles"])
-
-
-@cache
 def _not_names() -> frozenset[str]:
     lists = ("i", "we", "me", "my", "he", "she", "they", "them", "his", "her", "their", "it",
              "you", "anybody", "kin", "titles", "before_object", "starts", "verbs", "helpers",
@@ -162,7 +157,7 @@ def _can_be_subject(said: Sequence[Token], place: int, words: PersonWords) -> bo
     sets, after = words.sets, said[place + 1] if place + 1 < len(said) else None
     before = place - 1
     while before >= 0 and (
-        said[before].word in _titles() or said[before].word in sets["my"]
+        said[before].word in _TITLES or said[before].word in sets["my"]
         or said[before].word in sets["his"] or said[before].word in sets["her"]
         or _is_kin(said[before].word, words)
     ):  # fmt: skip
@@ -250,18 +245,14 @@ def _is_wrong(
     ]  # fmt: skip
     if owner is not None:
         return False
-    if parts and not _is_named_in(said, span, asked, words):
+    named = not asked.speaker and any(
+        said[place].word in asked.words and _can_be_subject(said, place, words) for place in span
+    )
+    if parts and not named:
         place = _anchor(parts[:1], said, span, words)
         if place is not None and not fits(said, place, asked, words):
             return True
     return _lacks_subject(said, span, asked, words)
-
-
-def _is_named_in(said: Sequence[Token], span: range, asked: Asked, words: PersonWords) -> bool:
-    """Return whether a quote has the name that is asked about as its subject."""
-    return not asked.speaker and any(
-        said[place].word in asked.words and _can_be_subject(said, place, words) for place in span
-    )
 
 
 def _owner(written: Sequence[Token], asked: Asked) -> tuple[Token | None, Sequence[Token]]:
@@ -327,15 +318,11 @@ def _can_mean(found: Subject, said: Sequence[Token], asked: Asked, words: Person
     if found.kind == "reporter":
         return found.word not in asked.words | words.sets["he"] | words.sets["she"]
     if found.kind == "name":
-        return _part_of(found, said, asked)
+        near = said[max(0, found.place - 2) : found.place + 3]
+        return any(one.word in asked.words for one in near)
     return found.kind != "anybody" and (
         found.kind != "third" or _may_stand_for(found, said, asked, words)
     )
-
-
-def _part_of(found: Subject, said: Sequence[Token], asked: Asked) -> bool:
-    near = said[max(0, found.place - 2) : found.place + 3]
-    return any(one.word in asked.words for one in near)
 
 
 def _may_stand_for(found: Subject, said: Sequence[Token], asked: Asked, words: PersonWords) -> bool:
@@ -346,26 +333,18 @@ def _may_stand_for(found: Subject, said: Sequence[Token], asked: Asked, words: P
     if any(kind_at(said, n, asked, words) is None for n in objects):
         return True
     before = list(subjects_before(said, found.place, asked, words))
+    pronouns = words.sets["he"] | words.sets["she"] | words.sets["they"]
     return not any(
-        one.kind == "name" or one.kind == "reporter" and one.word not in _pronouns(words)
+        one.kind == "name" or one.kind == "reporter" and one.word not in pronouns
         for one in before[:2]
     )
-
-
-def _pronouns(words: PersonWords) -> frozenset[str]:
-    return words.sets["he"] | words.sets["she"] | words.sets["they"]
 
 
 def _mentioned(said: Sequence[Token], asked: Asked, words: PersonWords) -> bool:
     """Return whether words between a subject and its verb's object mention who is asked about."""
     sets = words.sets
-    if asked.speaker:
-        return any(one.word in sets["me"] for one in said)
-    return any(
-        one.word in asked.words or one.word in sets["them"] or one.word in sets["he"]
-        or one.word in sets["she"]
-        for one in said
-    )  # fmt: skip
+    others = asked.words | sets["them"] | sets["he"] | sets["she"]
+    return any(one.word in (sets["me"] if asked.speaker else others) for one in said)
 
 
 def _lacks_subject(said: Sequence[Token], span: range, asked: Asked, words: PersonWords) -> bool:
@@ -412,14 +391,10 @@ def owned_by_another(said: Sequence[Token], place: int, asked: Asked, words: Per
         return False
     word = said[at].word
     if word in words.sets["my"]:
-        return not asked.speaker and not _is_plural_my(word)
+        return not asked.speaker and not word.startswith(("our", "unser"))
     if word in words.sets["his"] or word in words.sets["her"]:
         return asked.speaker
     return word not in asked.words and (asked.speaker or not _is_kin(word, words))
-
-
-def _is_plural_my(word: str) -> bool:
-    return word.startswith(("our", "unser"))
 
 
 def find(wanted: Sequence[str], said: Sequence[Token]) -> range | None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import slowcat_memory
-from slowcat_memory.core.extraction.checks.derived_text import (
+from slowcat_memory.core.extraction.derived_text import (
     FILTERED,
     keepable,
     keepable_batch,

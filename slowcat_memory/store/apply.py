@@ -43,12 +43,8 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.envelope import LZ4
-from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
-from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows import bookkeeping
-from slowcat_memory.store.rows.bookkeeping import (
+from slowcat_memory.store import bookkeeping
+from slowcat_memory.store.bookkeeping import (
     any_forgotten,
     drop_vectors,
     exists,
@@ -58,6 +54,10 @@ from slowcat_memory.store.rows.bookkeeping import (
     turn_at,
     write_memory,
 )
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.envelope import LZ4
+from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
+from slowcat_memory.store.disk.transaction import Transaction
 
 V = TypeVar("V", Vector, TokenCodes)
 REPLIES = 8  # log positions behind a user's turn that are searched for its reply

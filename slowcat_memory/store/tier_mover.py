@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.core.retention import tiering as policy
-from slowcat_memory.core.retention.importance import use_score
-from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
+from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions, use_score
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, Held, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store import blocks
@@ -34,12 +33,12 @@ from slowcat_memory.store.blocks import (
     block_of,
     encode_location,
 )
+from slowcat_memory.store.bookkeeping import move_cursor
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import HEADER
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.disk.transaction import Transaction, reading
-from slowcat_memory.store.rows.bookkeeping import move_cursor
 
 SLICE = 2048  # events examined in one snapshot
 EVENTS = 256  # moved in one transaction: about a millisecond of the writer's time

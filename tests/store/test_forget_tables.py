@@ -25,12 +25,11 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions, blocks
+from slowcat_memory.store import Store, StoreOptions, blocks, forget
 from slowcat_memory.store.blocks import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction, transact
-from slowcat_memory.store.rows import forget
 from tests.harness.samples import at, edge, memory, token, turn
 
 BASE = 0xA1B2C3  # ids whose bytes occur nowhere else

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.checks.quoted import Related, unrelated
-from slowcat_memory.core.extraction.predicates import PREFERRED, canonical
+from slowcat_memory.core.extraction.quoted import Related, unrelated
+from slowcat_memory.core.extraction.slots import PREFERRED, canonical
 from slowcat_memory.records import Turn
 from tests.support.rows import listed
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.checks.attributed import wrong_subject
+from slowcat_memory.core.extraction.attributed import wrong_subject
 from slowcat_memory.records import Turn
 from tests.support.rows import listed
 

@@ -1,4 +1,4 @@
-"""Given names of many languages, and which of them are forms of one name.
+"""Names that are known: given names of many languages, and other names of places and organisations.
 
 A formal name and its short form may name one person ("Gabriele", "Gabi"); two formal names of one
 line name one only if they are spellings of each other: "Stephen" and "Steven", but not "Juan" and
@@ -9,10 +9,9 @@ import re
 from collections import defaultdict
 from functools import cache
 
-import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.data import phrase_list, read_toml
 from slowcat_memory.core.text_caches import text_cache
 
 _SPELLINGS = tuple(  # usual spellings of one sound in a name
@@ -35,6 +34,9 @@ _SPELLINGS = tuple(  # usual spellings of one sound in a name
     )
 )
 
+Aliases = tuple[tuple[str, ...], ...]
+"""Groups of names of one thing: "Munich" and "München", "VW" and "Volkswagen"."""
+
 
 class _Names(Struct, frozen=True):
     lines: dict[str, frozenset[int]]  # names by the lines that hold them
@@ -43,7 +45,7 @@ class _Names(Struct, frozen=True):
 
 @cache
 def _names() -> _Names:
-    read = msgspec.toml.decode(read_data(__package__, "given_names.toml"), type=dict[str, str])
+    read = read_toml(__package__, "given_names.toml", dict[str, str])
     lines: dict[str, set[int]] = defaultdict(set)
     rows = [line.split() for line in read["forms"].strip().splitlines()]
     for number, line in enumerate(rows):
@@ -89,3 +91,14 @@ def _spelling(name: str) -> str:
     for pattern, letter in _SPELLINGS:
         name = pattern.sub(letter, name)
     return name
+
+
+@cache
+def aliases() -> dict[str, Aliases]:
+    """Return the groups of names of one thing by entity type: "place", "organisation"."""
+    return {
+        kind.removesuffix("s"): tuple(
+            tuple(name.strip() for name in group.split("=")) for group in phrase_list(text)
+        )
+        for kind, text in read_toml(__package__, "aliases.toml", dict[str, str]).items()
+    }

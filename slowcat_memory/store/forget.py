@@ -44,6 +44,7 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
+from slowcat_memory.store import bookkeeping
 from slowcat_memory.store.blocks import (
     EVENTS,
     BlockReader,
@@ -51,13 +52,12 @@ from slowcat_memory.store.blocks import (
     block_of,
     remove_events,
 )
+from slowcat_memory.store.bookkeeping import Subject, drop_vectors, fold_session
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Run as OnWriter
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, run_here
-from slowcat_memory.store.rows import bookkeeping
-from slowcat_memory.store.rows.bookkeeping import Subject, drop_vectors, fold_session
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 RECORDS: dict[str, Any] = {

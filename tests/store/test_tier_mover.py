@@ -77,7 +77,7 @@ def test_tier_mover_sessions_that_go_on_wait_until_a_block_is_full(store):
 
 
 def test_tier_mover_many_sessions_at_once_do_not_hold_each_other_up(store, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.store.writer.tier_mover.SLICE", 8)
+    monkeypatch.setattr("slowcat_memory.store.tier_mover.SLICE", 8)
     say(store, 200, session=lambda n: f"s{n % 20}")
     assert age(store).done
     check_places(store)

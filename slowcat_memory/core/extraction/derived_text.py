@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.attributed import same, words_in
 from slowcat_memory.core.extraction.bounded_names import holds_false_name
-from slowcat_memory.core.extraction.checks.attributed import same, words_in
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.data import lazy_pattern
@@ -32,10 +32,10 @@ _LINK = lazy_pattern(
     |(?<![@\w.-])[\w-]{{2,}}(?:\.[\w-]+)*\.(?:{_ENDINGS})\b(?!\.\w)
     |(?<![@\w.-])[^\W_]+(?:-[^\W_]+)+\.[a-z]{{2,24}}\b
     |\b[^\W_]+(?:[ ]?(?:dash|hyphen|minus|bindestrich)[ ]?[^\W_]+)*[ ](?:dot|punkt)[ ](?:{_ENDINGS})\b""",
-    re.VERBOSE | re.IGNORECASE,
+    flags=re.VERBOSE | re.IGNORECASE,
 )
 _SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+")
-_DEMANDS = lazy_pattern(of_any(lambda one: f"(?:{one.persons.demands})"), re.IGNORECASE)
+_DEMANDS = lazy_pattern(of_any(lambda one: f"(?:{one.persons.demands})"), flags=re.IGNORECASE)
 _SCAM = words_of_any(lambda one: one.persons.sets["scam"])
 
 

@@ -10,11 +10,9 @@ import pytest
 from slowcat_memory.errors import StoreClosedError, StoreDamagedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import StoreOptions
+from slowcat_memory.store import StoreOptions, apply, writer
 from slowcat_memory.store.disk import environment, folder
 from slowcat_memory.store.disk.transaction import transact
-from slowcat_memory.store.rows import apply
-from slowcat_memory.store.writer import writer
 from tests.harness.samples import memory, turn
 
 ROOT = Path(__file__).parents[3]
@@ -214,7 +212,7 @@ def test_writer_what_lmdb_refuses_for_good_fails_alone(store, monkeypatch):
 REALLY_FULL = """
 import json, resource, sys
 from pathlib import Path
-from slowcat_memory.store import Store, StoreOptions; from slowcat_memory.store.writer import writer
+from slowcat_memory.store import Store, StoreOptions; from slowcat_memory.store import writer
 from tests.harness.samples import turn
 import threading
 

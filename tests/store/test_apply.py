@@ -18,7 +18,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import StoreOptions
-from slowcat_memory.store.rows.apply import append_events
+from slowcat_memory.store.apply import append_events
 from tests.harness.samples import at, memory, turn
 
 

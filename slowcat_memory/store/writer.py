@@ -29,10 +29,10 @@ from msgspec.structs import replace
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError, describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Event, Turn
+from slowcat_memory.store.bookkeeping import trim
 from slowcat_memory.store.disk.environment import BROKEN, POISON, Environment, as_store_error
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions
-from slowcat_memory.store.rows.bookkeeping import trim
 
 Change = Callable[[Transaction], None]
 ChangeOfEvents = Callable[[tuple[Event, ...]], Change]

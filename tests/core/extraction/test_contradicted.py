@@ -1,6 +1,6 @@
 """Whether a statement says what its quote denies, supposes or does not have the words for."""
 
-from slowcat_memory.core.extraction.checks.quoted import (
+from slowcat_memory.core.extraction.quoted import (
     contradicts,
 )
 from tests.support.rows import each_row, listed

@@ -13,11 +13,10 @@ speaker's own.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.checks.attributed import (
+from slowcat_memory.core.extraction.attributed import (
     Asked,
     Token,
     about,
@@ -30,7 +29,7 @@ from slowcat_memory.core.extraction.checks.attributed import (
     words_in,
     words_of_languages,
 )
-from slowcat_memory.core.extraction.clauses import straight
+from slowcat_memory.core.extraction.clauses import pattern_of, straight
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
@@ -45,6 +44,13 @@ _PLAIN = re.compile(rf"\b(?:{of_any(lambda one: one.persons.plain)})(?=\W|$)", r
 _ENDED = re.compile(rf"(?:{of_any(lambda one: one.persons.ended)})", re.IGNORECASE)
 _ENDING = re.compile(rf"(?:{of_any(lambda one: one.persons.ending)})\b", re.IGNORECASE)
 _DENIALS = words_of_any(lambda one: one.persons.sets["denials"])
+_OPINIONS = words_of_any(lambda one: one.persons.sets["says"])
+_HELPERS = words_of_any(lambda one: one.persons.sets["helpers"] | one.persons.sets["my"])
+_SUBJECTS = words_of_any(
+    lambda one: frozenset().union(
+        *(one.persons.sets[name] for name in ("i", "we", "he", "she", "they", "you"))
+    )
+)
 _SUPPOSED = re.compile(of_any(lambda one: one.persons.supposed), re.IGNORECASE)
 _TAG = re.compile(of_any(lambda one: f"(?:{one.persons.statement_tag})"), re.IGNORECASE)
 _DATES = frozenset((*DAYS, *MONTHS))
@@ -119,11 +125,11 @@ def _denied(said: Sequence[Token]) -> dict[int, Token]:
             word = said[at].word
             if word in _MARKS or not left:
                 break
-            if word in _subjects():
-                if said[at - 1].word in _opinions():
+            if word in _SUBJECTS:
+                if said[at - 1].word in _OPINIONS:
                     continue
                 break
-            if word not in _helpers():
+            if word not in _HELPERS:
                 found[at] = said[at]
                 left -= 1
     return found
@@ -148,27 +154,7 @@ def _main(said: Sequence[Token]) -> list[Token]:
 
 
 def _has_content(word: str) -> bool:
-    return not (
-        word in _MARKS or word in _helpers() or word in _DATES or any(map(str.isdigit, word))
-    )
-
-
-@cache
-def _helpers() -> frozenset[str]:
-    return words_of_any(lambda one: one.persons.sets["helpers"]) | words_of_any(
-        lambda one: one.persons.sets["my"]
-    )
-
-
-@cache
-def _opinions() -> frozenset[str]:
-    return words_of_any(lambda one: one.persons.sets["says"])
-
-
-@cache
-def _subjects() -> frozenset[str]:
-    names = ("i", "we", "he", "she", "they", "you")
-    return frozenset().union(*(one.persons.sets[name] for one in LANGUAGES for name in names))
+    return not (word in _MARKS or word in _HELPERS or word in _DATES or any(map(str.isdigit, word)))
 
 
 def _is_off(written: Sequence[Token], quote: str) -> bool:
@@ -292,11 +278,6 @@ def evidence(predicate: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{pattern})" if pattern else r"(?!)", re.IGNORECASE)
 
 
-@cache
-def _of_language(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{pattern})", re.IGNORECASE)
-
-
 def _placed(one: Related, said: Sequence[Token], span: range) -> bool:
     """Return whether two names of a quote say where a thing is: "Corrib Vets in Galway"."""
     names = {*words_in(one.subject), *words_in(one.object)}
@@ -335,8 +316,9 @@ def _shows(
     owned = one.predicate.startswith("has_") or one.predicate in (*_MUTUAL, "owns")
     if owned:
         return any(_owns(one, said, place, who, words) for who in directions)
-    at = _object_at(one, said, span)
-    return fits(said, place if at is None else at, asked, words)
+    wanted = words_in(one.object)
+    at = next((n for n in span for word in wanted if same(said[n].word, word)), place)
+    return fits(said, at, asked, words)
 
 
 def _evidence_at(one: Related, said: Sequence[Token], span: range, pattern: str) -> int | None:
@@ -349,14 +331,9 @@ def _evidence_at(one: Related, said: Sequence[Token], span: range, pattern: str)
         text = " ".join(said[place].word + said[place].clitic for place in places)
         if one.over:
             text = re.sub(r"\bex (?=\w)", "", text)
-        if found := _of_language(pattern).search(text):
+        if found := pattern_of(rf"(?<![\w-])(?:{pattern})").search(text):
             return places[text.count(" ", 0, found.start())]
     return None
-
-
-def _object_at(one: Related, said: Sequence[Token], span: range) -> int | None:
-    wanted = words_in(one.object)
-    return next((n for n in span for word in wanted if same(said[n].word, word)), None)
 
 
 def _owns(one: Related, said: Sequence[Token], place: int, who: Asked, words: PersonWords) -> bool:
@@ -366,15 +343,11 @@ def _owns(one: Related, said: Sequence[Token], place: int, who: Asked, words: Pe
         wanted = words_in(one.object)
         near = [n for n, token in enumerate(said) if any(same(token.word, w) for w in wanted)]
         at = min(near, key=lambda n: abs(n - place), default=place)
-        if at and said[at - 1].word in _KEPT_BY_THE and not _my_between(said, place, at, words):
+        owners = words.sets["my"] | words.sets["his"] | words.sets["her"]
+        owned = any(token.word in owners for token in said[place:at])
+        if at and said[at - 1].word in _KEPT_BY_THE and not owned:
             return False
     owner = owner_before(said, at, who, words)
     if owner is not None:
         return not owned_by_another(said, at, who, words)
     return fits(said, place, who, words)
-
-
-def _my_between(said: Sequence[Token], place: int, at: int, words: PersonWords) -> bool:
-    sets = words.sets
-    owners = sets["my"] | sets["his"] | sets["her"]
-    return any(one.word in owners for one in said[place:at])

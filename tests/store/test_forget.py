@@ -27,7 +27,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
