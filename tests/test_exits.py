@@ -386,7 +386,7 @@ NOT_SHOWN = {
         "_chunks": "reads whether turns are retired, and when they were said",
     },
     "runtime/commands/targets.py": {
-        "why": "for the owner, and for `_why`, which discloses",
+        "why": "for the owner; and for `_why` and `corrected`, which disclose",
         "made_from": "ids",
         "mentioning": "ids",
         "said_during": "ids",

@@ -217,8 +217,7 @@ class Search:
         return replace(found, hits=time_travel.merged(hits, more, k))
 
     def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
-        kinds, local = kinds_of(how["kinds"]), how.get("local", False)
-        wiring = self._wiring
+        wiring, kinds, local = self._wiring, kinds_of(how["kinds"]), how.get("local", False)
         now = how.get("now") or wiring.clock()
         turns = wiring.retrieval.search(
             Query(text=text, scope=scope, now=now, k=TURNS, floor=0.0, keep_share=0.0, local=local)

@@ -45,10 +45,6 @@ def found(made: Searcher, query: str) -> list[str]:
     return [id_ for id_ in sorted(scores, key=lambda id_: -scores[id_]) if scores[id_] > 0]
 
 
-def window(made: Searcher, id_: str) -> str:
-    return " ".join(sorted(counts_of(made, id_).elements()))
-
-
 # ------------------------------------------------------------------- what is said is found
 
 
@@ -103,9 +99,6 @@ def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
     assert candidates.known == {"window"}
 
 
-# ------------------------------------------------------------------- neighbours
-
-
 # ------------------------------------------------------------------- who, when, in which session
 
 
@@ -128,19 +121,6 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
     times = found.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]].T.tolist()
     about = dict(zip(found.ids, map(tuple, times), strict=True))
     assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
-
-
-def history(made: Searcher, oracle: Oracle) -> None:
-    """What a sealed index goes through: additions, insertions, removals, replacements."""
-    for document in (
-        doc("k", before="h", speaker="Carl", about=(7.0, 8.0)),
-        doc("x", before="e", speaker="Ben"),
-        doc("g", "new", speaker="Anna", about=(1.0, 2.0)),
-        doc("z", speaker="Ben"),
-    ):
-        made.add(document), oracle.add(document)
-    for gone in "ef":
-        made.remove(gone), oracle.remove(gone)
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:

@@ -316,9 +316,7 @@ class Namespace(LiveIndex):
         missing = [i for i in memory_ids if i not in found]
         if missing:
             with self._store.snapshot() as snapshot:
-                for memory_id in missing:
-                    if memory := snapshot.read(self.scope, memory_id):
-                        found[memory_id] = memory
+                found |= {i: m for i in missing if (m := snapshot.read(self.scope, i))}
         return found
 
     def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:

@@ -207,13 +207,12 @@ def scope_of_user(user_id: str, what: str = "user_id") -> str:
     Raises:
         ConfigError: The id has characters that no scope may have.
     """
-    scope = user_id.strip().casefold()
-    if not SCOPE.fullmatch(scope):
-        raise ConfigError(
-            f"{what} {user_id!r} cannot name a memory",
-            hint="Use 1 to 64 letters a-z (of any case), digits, '_' and '-', such as 'anna'",
-        )
-    return scope
+    if SCOPE.fullmatch(scope := user_id.strip().casefold()):
+        return scope
+    raise ConfigError(
+        f"{what} {user_id!r} cannot name a memory",
+        hint="Use 1 to 64 letters a-z (of any case), digits, '_' and '-', such as 'anna'",
+    )
 
 
 def check_scope(scope: str) -> str:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import (
@@ -29,7 +28,7 @@ from slowcat_memory.core.memory import (
 )
 from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.expressions import WhenOptions, times
+from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
 from slowcat_memory.core.validity import held_at
 from slowcat_memory.records import (
     Disclosed,
@@ -49,14 +48,7 @@ from slowcat_memory.store.snapshot import BeforeRead
 BETWEEN = "/"
 
 
-class UtcSpan(Struct, frozen=True):
-    """A span of time in UTC; ``end`` is the first moment after it."""
-
-    start: datetime
-    end: datetime
-
-
-def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> UtcSpan | None:
+def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> Interval | None:
     """Return the span that a text names; None if it names none.
 
     Args:
@@ -67,16 +59,17 @@ def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> UtcSpan 
     first, _, last = text.strip().partition(BETWEEN)
     begin, end = _day(first, zone), _day(last or first, zone)
     if begin and end:
-        return UtcSpan(begin.start, end.end) if begin.start < end.end else None
+        return Interval(begin.start, end.end, text) if begin.start < end.end else None
     found = times(text, now, zone, WhenOptions(language=language))
-    return UtcSpan(found[0].start, found[0].end) if found else None
+    return found[0] if found else None
 
 
-def _day(text: str, zone: tzinfo) -> UtcSpan | None:
+def _day(text: str, zone: tzinfo) -> Interval | None:
     """Return the day of an ISO date, or of a date and time."""
     try:
         start = datetime.combine(date.fromisoformat(text.strip()[:10]), time(), zone)
-        return UtcSpan(start.astimezone(UTC), (start + timedelta(days=1)).astimezone(UTC))
+        end = start + timedelta(days=1)
+        return Interval(start.astimezone(UTC), end.astimezone(UTC), text)
     except (ValueError, OverflowError):
         return None
 
