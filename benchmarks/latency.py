@@ -56,7 +56,7 @@ from benchmarks import (
 from benchmarks.common import percentiles
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory.config import Config
-from slowcat_memory.core.retention.tiering import TIERS, WARM
+from slowcat_memory.core.retention.tiering import WARM
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn
@@ -362,7 +362,7 @@ async def lag(work: Awaitable[Any]) -> list[float]:
 # -------------------------------------------------------------------- hot, warm and cold
 
 
-NAMES = tuple(tier.name for tier in TIERS)
+NAMES = ("hot", "warm", "cold")
 KEPT = 0.4  # share of a turn's words that the question repeats
 TIER_ASKED = (
     "what did I tell you about {}",
@@ -372,7 +372,7 @@ TIER_ASKED = (
 )
 
 
-def tiered(turns: Sequence[Turn], hot: int, warm: int = WARM.size or 0) -> dict[str, list[Turn]]:
+def tiered(turns: Sequence[Turn], hot: int, warm: int = WARM) -> dict[str, list[Turn]]:
     """Divide turns by the tier that ageing puts them in.
 
     Ageing moves whole blocks, and keeps important ones longer: what is close to a border is left

@@ -97,7 +97,7 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     agent_name: str = "Assistant"
     time_zone: str = ""
     language: str = "english"
-    hot_cache_size: Annotated[int, Meta(ge=1, le=100_000)] = HOT.size or 1
+    hot_cache_size: Annotated[int, Meta(ge=1, le=100_000)] = HOT
     embedding_cache_size: Annotated[int, Meta(ge=0, le=1_000_000)] = 500
     mapped_mb: Annotated[int, Meta(ge=0, le=1 << 24)] = 256
     mapped_after_s: Annotated[float, Meta(ge=0, le=86_400)] = 20.0

@@ -407,7 +407,7 @@ class Store:
         self,
         scope: str,
         *,
-        hot: int = HOT.size or 0,
+        hot: int = HOT,
         options: TierOptions = TierOptions(),
         now: datetime | None = None,
         stop: Callable[[], bool] = lambda: False,

@@ -58,9 +58,14 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
     Left out are what ended long ago, plans that have a day, and what was read out or reported. Of
     two that say the same the newer one stands.
     """
-    facts = [m for m in valid_of_kind(memories, "fact", now) if m.kind not in _PASSING]
-    facts = [m for m in facts if not _is_passing(m)]
-    facts = [m for m in facts if now and now - m.valid_from < ENDED or not claim_of(m).over]
+    facts = [
+        m
+        for m in valid_of_kind(memories, "fact", now)
+        if m.kind not in _PASSING
+        and not (m.kind == "fact/plan" and len(m.statement.date) > len("2026"))
+        and not m.statement.reported
+        and (now and now - m.valid_from < ENDED or not claim_of(m).over)
+    ]
     known = {m.id: m for m in facts}
     lines = (one for one in to_lines(facts) if keepable(one.text))
     weighed = (_weighed(one, known[one.of], now) for one in lines)
@@ -123,12 +128,6 @@ def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
 def by_importance(lines: Iterable[SourcedLine]) -> list[SourcedLine]:
     """Return lines with the weightiest first; of equals, the newest."""
     return sorted(lines, key=lambda one: (one.weight, one.at), reverse=True)
-
-
-def _is_passing(memory: Memory) -> bool:
-    """Return whether a plan has a day, for `coming_lines`, or somebody else's words state it."""
-    dated = memory.kind == "fact/plan" and len(memory.statement.date) > len("2026")
-    return dated or memory.statement.reported
 
 
 def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> SourcedLine:
@@ -194,7 +193,8 @@ def profile_of(
     found = dict[str, ProfileField]()
     for memory in valid_of_kind(memories, "fact", now):
         said = claim_of(memory)
-        field = "" if said.over else _field(said.predicate)
+        fields = (name for name, known in PROFILE_FIELDS.items() if said.predicate in known)
+        field = "" if said.over else next(fields, "")
         mine = fingerprint(said.subject) in ("", fingerprint(user), "user", "the user", "i")
         plain = is_plain(memory, replace(said, subject=memory.speaker))
         if field and mine and plain and _fits(field, said.object):
@@ -210,10 +210,6 @@ def profile_line(fields: Mapping[str, ProfileField], language: Language = ENGLIS
         for name in PROFILE_FIELDS
         if name in fields
     )
-
-
-def _field(predicate: str) -> str:
-    return next((name for name, known in PROFILE_FIELDS.items() if predicate in known), "")
 
 
 def _fits(field: str, value: str) -> bool:

@@ -38,7 +38,8 @@ def can_be_name(text: str, *, person: bool = False) -> bool:
         return False
     if len(words) == 1:
         return True
-    if person and _begins_with_verb(words[0]):
+    verb = any(one.orders.class_of(words[0]) in _BEGIN for one in LANGUAGES)
+    if person and verb and words[0] not in COMMON_NAMES:
         return False
     strict = person or injected(text)
     return not any(_reads_as_sentence(words, one.orders, strict) for one in LANGUAGES)
@@ -56,12 +57,6 @@ def _reads_as_sentence(words: list[str], table: OrderWords, strict: bool) -> boo
     if not _CLAUSE.isdisjoint(kinds):
         return True
     return strict and sum(kind in _OF_ORDERS for kind in kinds) > 1
-
-
-def _begins_with_verb(word: str) -> bool:
-    return word not in COMMON_NAMES and any(
-        one.orders.class_of(word) in _BEGIN for one in LANGUAGES
-    )
 
 
 # How users introduce themselves: "my name is Ben", "call me Ben", "ich heiße Ben".

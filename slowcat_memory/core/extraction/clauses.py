@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+import sentencex
 from msgspec import Struct
 
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of
@@ -18,6 +19,7 @@ MOST_WORDS = 40  # of a clause: longer ones are stories
 MOST_LETTERS = 80  # of a word: longer ones are numbers, addresses or noise, and slow to match
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "´": "'", "`": "'"})  # one letter each
 _QUOTED = re.compile('["“”„«»]')
+_ORDINAL = re.compile(r"\b(?:am|der|dem|den|vom|zum|bis|ab|seit) \d{1,2}\.$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _EDGE = " ,.;:!?…-–—"
 _SHARE = 0.5  # of the function words of the language that has most, for a second language
@@ -138,6 +140,20 @@ def language_of_texts(texts: Iterable[str]) -> Language:
     )
 
 
+def sentences_of(text: str, code: str) -> list[str]:
+    """Return the sentences of a text; what was cut behind an ordinal is one: "am 28. November".
+
+    Args:
+        code: Of the language whose abbreviations count.
+    """
+    found = list[str]()
+    for sentence in filter(None, (" ".join(one.split()) for one in sentencex.segment(code, text))):
+        if found and _ORDINAL.search(found[-1]):
+            sentence = f"{found.pop()} {sentence}"
+        found.append(sentence)
+    return found
+
+
 def is_serious(text: str, language: Language) -> bool:
     """Return False for a turn with a sign of a joke or a role play."""
     return not signs_of(language.name)["false_turn"].search(straight(text))
@@ -167,17 +183,14 @@ def clauses(sentence: str, language: Language) -> list[Clause]:
     found = list[Clause]()
     for start, end in parts:
         text = _without_fillers(said[start:end], signs)
-        if _is_too_long(text) or signs["asks"].match(text):
+        words = text.split()
+        too_long = len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
+        if too_long or signs["asks"].match(text):
             continue
         text = _without_fillers(rewritten(text, language.statements.expand), signs)
         if text and not signs["false_clause"].search(text):
             found.append(Clause(sentence[start:end].strip(_EDGE), text, cased, said[end:]))
     return found
-
-
-def _is_too_long(text: str) -> bool:
-    words = text.split()
-    return len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
 
 
 def _parts(said: str, signs: Signs) -> Iterator[tuple[int, int]]:

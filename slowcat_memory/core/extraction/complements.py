@@ -195,11 +195,6 @@ def _things(words: Words, signs: Signs) -> list[str]:
     return made
 
 
-def _person(words: Words, signs: Signs) -> list[str]:
-    name = name_of(words)
-    return [name] if name else []
-
-
 def _people(words: Words, signs: Signs) -> list[str]:
     """Return the names of a list: Ida, Nils and Per."""
     made = list[str]()
@@ -228,11 +223,6 @@ def _place(words: Words, signs: Signs) -> list[str]:
     return [f"{article[0]}{name}" if article else name] if name else []
 
 
-def _address(words: Words, signs: Signs) -> list[str]:
-    """Return a house number with its street."""
-    return _thing(words, signs) if words.text[:1].isdigit() else []
-
-
 def _organisation(words: Words, signs: Signs) -> list[str]:
     if name := name_of(words, most=2, strong=False):
         return [name]
@@ -244,14 +234,10 @@ def _organisation(words: Words, signs: Signs) -> list[str]:
     return [one for one in _thing(words, signs) if len(one.split()) <= 6]
 
 
-def _name(words: Words, signs: Signs) -> list[str]:
-    name = name_of(words, most=2, strong=False)
-    return [name] if name else []
-
-
 def _given(words: Words, signs: Signs) -> list[str]:
     """Return a known given name."""
-    return [one for one in _person(words, signs) if is_given_name(one.split()[0].lower())]
+    name = name_of(words)
+    return [name] if name and is_given_name(name.split()[0].lower()) else []
 
 
 def _title(words: Words, signs: Signs) -> list[str]:
@@ -288,27 +274,20 @@ def _somebody(words: Words, signs: Signs) -> list[str]:
     return _thing(Words(text, words.cased, words.language), signs)
 
 
-def _bought(words: Words, signs: Signs) -> list[str]:
-    return [one for one in _thing(words, signs) if not signs["trifles"].search(one)]
-
-
-def _nothing(words: Words, signs: Signs) -> list[str]:
-    return [""]
-
-
 _KINDS: Mapping[Complement, Callable[[Words, Signs], list[str]]] = {
-    "nothing": _nothing,
+    "nothing": lambda words, signs: [""],
     "value": _value,
     "text": _text,
     "thing": _thing,
     "things": _things,
-    "person": _person,
+    "person": lambda words, signs: list(filter(None, [name_of(words)])),
     "people": _people,
     "pets": _people,
     "place": _place,
     "organisation": _organisation,
-    "address": _address,
-    "name": _name,
+    # A house number with its street.
+    "address": lambda words, signs: _thing(words, signs) if words.text[:1].isdigit() else [],
+    "name": lambda words, signs: list(filter(None, [name_of(words, most=2, strong=False)])),
     "title": _title,
     "date": _date,
     "due": _due,
@@ -318,7 +297,9 @@ _KINDS: Mapping[Complement, Callable[[Words, Signs], list[str]]] = {
     "plan": _text,
     "action": _deed,
     "habit": _deed,
-    "bought": _bought,
+    "bought": lambda words, signs: [
+        one for one in _thing(words, signs) if not signs["trifles"].search(one)
+    ],
     "somebody": _somebody,
     "given": _given,
 }

@@ -180,20 +180,18 @@ def _uncounted(text: str, ground: Ground) -> list[str]:
     return [
         text[one.start : one.end]
         for one in every
-        if not one.joined and (one.in_digits or _is_exact(one))
+        # A number in words may be a way to speak: "a hundred", not "fifty-two".
+        if not one.joined
+        and (one.in_digits or any(v > 12 and v not in (100, 1000, 10**6) for v in one.values))
         if not any(whole.start <= one.start and one.end <= whole.end for whole in said)
     ]
-
-
-def _is_exact(one: Number) -> bool:
-    """Return whether a number in words is more than a way to speak: "fifty-two", not "a hundred"."""
-    return any(value > 12 and value not in (100, 1000, 10**6) for value in one.values)
 
 
 def _is_said(one: Number, text: str, ground: Ground) -> bool:
     if one.values & ground.numbers or one.minutes & ground.minutes:
         return True
-    if any(_is_hour(minute, ground) for minute in one.minutes):
+    hours = (minute // 60 for minute in one.minutes if minute % 60 == 0)
+    if any(not ground.numbers.isdisjoint({hour, hour + 12, hour + 24}) for hour in hours):
         return True
     if _PERCENT.match(text, one.end):
         return any(value / 100 in ground.numbers for value in one.values)
@@ -202,11 +200,6 @@ def _is_said(one: Number, text: str, ground: Ground) -> bool:
             value - 12 in ground.numbers or value + 12 in ground.numbers for value in one.values
         )
     return False
-
-
-def _is_hour(minute: int, ground: Ground) -> bool:
-    hour = Fraction(minute, 60)
-    return hour.denominator == 1 and not ground.numbers.isdisjoint({hour, hour + 12, hour + 24})
 
 
 def _unknown(text: str, ground: Ground) -> list[str]:
@@ -265,16 +258,11 @@ def _dated(one: WrittenDate, ground: Ground) -> bool:
             if span[0] <= last + slack and first - slack <= span[1]:
                 return True
     if not one.month:
-        return one.year in ground.years or _is_year(one, ground)
+        nineties = one.years > 1 and one.year % 100 in ground.numbers
+        return nineties or one.year in ground.years or one.year in ground.numbers
     if one.year and not one.day and (one.year, one.month) in ground.months:
         return True
     return _is_made_of_said(one, ground)
-
-
-def _is_year(one: WrittenDate, ground: Ground) -> bool:
-    if one.years > 1 and one.year % 100 in ground.numbers:  # "the nineties"
-        return True
-    return one.year in ground.numbers
 
 
 def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:

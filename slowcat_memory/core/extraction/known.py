@@ -101,7 +101,10 @@ def known_lines(known: Known, zone: tzinfo) -> list[str]:
         lines.append(f"Last conversation ({day.isoformat()}): {neutralise(known.last.text)}")
     lines = ["Known from before:", *lines] if lines else []
     if known.facts:
-        lines += ["Known already:", *(_dated_line(one, zone) for one in known.facts)]
+        lines.append("Known already:")
+    for one in known.facts:
+        text = neutralise(one.text)[:FACT_CHARS]
+        lines.append(f"- {text} ({one.said.astimezone(zone).date().isoformat()})")
     return lines
 
 
@@ -145,7 +148,8 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
     missing = named_words(text) - said - _CALENDAR
     found = list[KnownLine]()
     for one in every:
-        if own := missing & named_words(_names_in(one)):
+        capitals = (word for word in one.text.split() if word[:1].isupper())
+        if own := missing & named_words(one.name or " ".join(capitals)):
             found.append(one)
             missing -= own
     return found
@@ -168,12 +172,3 @@ def named_words(text: str) -> frozenset[str]:
     """Return the words of a text that may be parts of names, without a possessive ending."""
     words = fingerprint(text.replace("’", "'")).replace("'s ", " ").split()
     return frozenset(word.removesuffix("'s") for word in words if word not in STOP_WORDS)
-
-
-def _names_in(one: KnownLine) -> str:
-    return one.name or " ".join(word for word in one.text.split() if word[:1].isupper())
-
-
-def _dated_line(one: KnownLine, zone: tzinfo) -> str:
-    text = neutralise(one.text)[:FACT_CHARS]
-    return f"- {text} ({one.said.astimezone(zone).date().isoformat()})"

@@ -14,8 +14,6 @@ speaker's own.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
-
 from slowcat_memory.core.extraction.attributed import (
     Asked,
     Token,
@@ -35,7 +33,7 @@ from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_W
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text_caches import text_cache
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Statement, Turn
 
 LEAST_SHARED = 0.3  # of a statement's content words, in the record: paraphrases keep a third
 REACH = 3  # words that a negation reaches
@@ -229,27 +227,13 @@ _KEPT_BY_THE = frozenset({"the", "der", "die", "das", "den", "dem"})
 _LEAD = 4  # words before a quote that belong to it
 
 
-class Related(Struct, frozen=True):
-    """A relation as an LLM wrote it.
-
-    Attributes:
-        predicate: In its canonical form.
-        written: As the LLM named it.
-        over: Whether it has ended: an ex-husband was a husband.
-    """
-
-    subject: str
-    predicate: str
-    written: str
-    object: str
-    quote: str
-    over: bool = False
-
-
-def unrelated(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
+def unrelated(one: Statement, written: str, turn: Turn, people: Iterable[str] = ()) -> bool:
     """Return whether a turn's quoted words do not show a relation.
 
     Args:
+        one: With its predicate in canonical form. One that is over was so: an ex-husband was a
+            husband.
+        written: Its predicate as an LLM named it.
         people: Names of people and animals, also in lower case.
     """
     said = tokens(turn.text)
@@ -259,8 +243,10 @@ def unrelated(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
     languages = words_of_languages(turn.text)
     names = (*people, one.subject, one.object)
     asked = about(one.subject, turn.speaker, names)
-    if _placed(one, said, span):
-        return False
+    sides = {*words_in(one.subject), *words_in(one.object)}
+    there = sides & {said[place].word for place in span}
+    if "_".join(words_in(written.replace("_", " "))) in _PLACED and len(there) > 1:
+        return False  # where a thing is: "Corrib Vets in Galway"
     if not any(one.predicate in words.evidence for words in languages):
         return not _named_so(one, turn, said, span)
     return all(
@@ -278,15 +264,7 @@ def evidence(predicate: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{pattern})" if pattern else r"(?!)", re.IGNORECASE)
 
 
-def _placed(one: Related, said: Sequence[Token], span: range) -> bool:
-    """Return whether two names of a quote say where a thing is: "Corrib Vets in Galway"."""
-    names = {*words_in(one.subject), *words_in(one.object)}
-    there = {said[place].word for place in span}
-    written = "_".join(words_in(one.written.replace("_", " ")))
-    return written in _PLACED and len(names & there) > 1
-
-
-def _named_so(one: Related, turn: Turn, said: Sequence[Token], span: range) -> bool:
+def _named_so(one: Statement, turn: Turn, said: Sequence[Token], span: range) -> bool:
     """Return whether a turn has a word of an unknown predicate, or its quote both names."""
     parts = [part for part in one.predicate.split("_") if len(part) > 2]
     if any(same(part, token.word) for part in parts for token in said):
@@ -298,7 +276,7 @@ def _named_so(one: Related, turn: Turn, said: Sequence[Token], span: range) -> b
 
 
 def _shows(
-    one: Related,
+    one: Statement,
     asked: Asked,
     turn: Turn,
     names: Sequence[str],
@@ -321,7 +299,7 @@ def _shows(
     return fits(said, at, asked, words)
 
 
-def _evidence_at(one: Related, said: Sequence[Token], span: range, pattern: str) -> int | None:
+def _evidence_at(one: Statement, said: Sequence[Token], span: range, pattern: str) -> int | None:
     """Return the place of a predicate's evidence in a quote or the words that lead to it."""
     lead = span.start
     while lead > max(0, span.start - _LEAD) and said[lead - 1].word[:1].isalnum():
@@ -336,7 +314,9 @@ def _evidence_at(one: Related, said: Sequence[Token], span: range, pattern: str)
     return None
 
 
-def _owns(one: Related, said: Sequence[Token], place: int, who: Asked, words: PersonWords) -> bool:
+def _owns(
+    one: Statement, said: Sequence[Token], place: int, who: Asked, words: PersonWords
+) -> bool:
     """Return whether somebody can be the owner of what stands at a place."""
     at = place
     if one.predicate in ("has_pet", "owns"):

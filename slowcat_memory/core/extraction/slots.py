@@ -128,6 +128,7 @@ _ONE = frozenset({"has_mother", "has_father"})
 _POLAR = (("opinion", _OPINIONS), ("habit", _HABITS), ("possession", _POSSESSIONS))
 _REGIMES = frozenset[str]().union(*(one.facts.regimes for one in LANGUAGES))
 _SINGLE = frozenset[str]().union(*(one.facts.single for one in LANGUAGES))
+_PLURAL = re.compile(r"(?<=\w\w[^\Ws])s$")
 _EMPTY = frozenset[str]().union(STOP_WORDS, *(one.names.articles for one in LANGUAGES))
 _RENEWED = tuple(re.compile(rf"\b{one.facts.renewed}", re.IGNORECASE) for one in LANGUAGES)
 _CONSUMING = frozenset[str]().union(*(one.facts.consuming for one in LANGUAGES))
@@ -145,7 +146,11 @@ def slot_of(one: Statement) -> Slot:
     if predicate in _PARTNERS or (predicate == "relationship_status" and _is_single(one)):
         return ("partner",)
     if predicate == "diet":
-        return ("diet",) if _is_regime(one) else ("diet", fold(one.object))
+        return (
+            ("diet",)
+            if not _REGIMES.isdisjoint(fingerprint(one.object).split())
+            else ("diet", fold(one.object))
+        )
     single = predicate in _ONE or is_functional(predicate)
     return (predicate,) if single else (predicate, fold(one.object))
 
@@ -241,12 +246,8 @@ def content(text: str) -> frozenset[str]:
     """Return the words of a text that say something, in the singular."""
     if text.startswith("entity/"):
         return frozenset((text,))
-    found = frozenset(map(_singular, fingerprint(text).split())) - _EMPTY
+    found = frozenset(_PLURAL.sub("", word) for word in fingerprint(text).split()) - _EMPTY
     return found - _CONSUMING or found
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _partners_differ(new: Statement, old: Statement) -> bool:
@@ -273,10 +274,6 @@ def _same_value(new: Statement, old: Statement) -> bool:
 
 def _among(one: Collection[str], other: Collection[str]) -> bool:
     return bool(one) and bool(other) and (set(one) <= set(other) or set(other) <= set(one))
-
-
-def _is_regime(one: Statement) -> bool:
-    return not _REGIMES.isdisjoint(fingerprint(one.object).split())
 
 
 def _is_single(one: Statement) -> bool:

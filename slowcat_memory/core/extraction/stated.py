@@ -10,7 +10,6 @@ statement too, and names what it ends.
 import re
 from collections.abc import Iterator, Sequence
 
-import sentencex
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.clause_facts import (
@@ -34,6 +33,7 @@ from slowcat_memory.core.extraction.clauses import (
     languages_of,
     pattern_of,
     rewritten,
+    sentences_of,
     signs_of,
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
@@ -47,7 +47,6 @@ __all__ = ["StatedFact", "stated", "stated_by"]
 
 MOST_CHARS = 4000  # of a turn
 _WITHIN = ("only", "still", "both", "even")  # are no adverbs of the verb behind an article
-_OPEN_DATE = re.compile(r"^(?:am|zum|vom|ab|bis zum) \d{1,2}\.$", re.IGNORECASE)
 _FORMER = re.compile(r"\bex\b", re.IGNORECASE)  # "my ex boyfriend" is no partner
 _SPACES = re.compile(r"\s+")
 
@@ -92,7 +91,7 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
         return []
     found, other = list[StatedFact](), None
     spoken = languages_of(kept) if len(languages) > 1 else list(languages)
-    for sentence in _sentences(kept, (spoken or languages)[0]):
+    for sentence in sentences_of(kept, (spoken or languages)[0].code):
         for language in languages_of(sentence) if len(languages) > 1 else languages:
             before: Subject | None = None
             for clause in clauses(sentence, language):
@@ -114,18 +113,6 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
         and (one.over or one.predicate not in PARTNERS or not _FORMER.search(one.quote))
     ]
     return list(dict.fromkeys(found))
-
-
-def _sentences(text: str, language: Language) -> list[str]:
-    """Return the sentences of a text; a recogniser's "Am 3. Gehe ich zum Arzt" is one."""
-    found = list[str]()
-    for sentence in sentencex.segment(language.code, text):
-        sentence = " ".join(sentence.split())
-        if found and _OPEN_DATE.search(found[-1]):
-            found[-1] = f"{found[-1]} {sentence}"
-        else:
-            found.append(sentence)
-    return found
 
 
 def _other(

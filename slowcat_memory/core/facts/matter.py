@@ -6,7 +6,7 @@ words show a common matter, and a change of it.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 
@@ -65,20 +65,18 @@ _OFF = re.compile(
 
 def days_in(text: str) -> frozenset[Day]:
     """Return the days and months that a text names, without weekdays."""
-    return frozenset(_days_in(text))
-
-
-def _days_in(text: str) -> Iterator[Day]:
+    days = set[Day]()
     for found in _DAYS.finditer(text):
         group = found.groupdict()
         if group["iso"]:
             year, month, day = (int(part) for part in (*group["iso"].split("-"), "0")[:3])
-            yield year, month, day
+            days.add((year, month, day))
             continue
         named = next((said for key, said in group.items() if key.startswith("month") and said), "")
         if named:
             since = group["year"] or group["year2"] or group["year3"] or group["year4"] or 0
-            yield int(since), _MONTHS[fold(named)], int(group["day"] or group["day2"] or 0)
+            days.add((int(since), _MONTHS[fold(named)], int(group["day"] or group["day2"] or 0)))
+    return frozenset(days)
 
 
 def days_differ(one: str, other: str) -> bool:
@@ -86,11 +84,10 @@ def days_differ(one: str, other: str) -> bool:
     mine, theirs = days_in(one), days_in(other)
     if not mine or not theirs:
         return False
-    return any(all(not _agree(day, known) for known in theirs) for day in mine)
-
-
-def _agree(one: Day, other: Day) -> bool:
-    return all(a == b or not a or not b for a, b in zip(one, other, strict=True))
+    return any(
+        all(any(a and b and a != b for a, b in zip(day, known, strict=True)) for known in theirs)
+        for day in mine
+    )
 
 
 def without_days(text: str) -> str:

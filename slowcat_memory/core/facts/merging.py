@@ -259,17 +259,14 @@ def outcome_of_verdict(pair: Pair, text: str, tokenize: Tokenize) -> Outcome | N
     new, old = claim_of(pair.newer), claim_of(pair.older)
     if is_denied(pair.newer.text) == is_denied(pair.older.text) and new.over == old.over:
         outcome = outcome_of_same(pair, tokenize)
-        if _may_be_one(pair, tokenize) or (outcome == "same" and not _lacks_name(pair)):
+        named = names(pair.newer.text) <= names(pair.older.text)
+        if _may_be_one(pair, tokenize) or (outcome == "same" and named):
             return outcome
     one_kind = new.over == old.over and is_exclusive(new) and is_exclusive(old)
     beside = one_kind and not exclude(new, old)
     return (
         "update" if not (text or beside) and may_replace(pair.newer, pair.older, tokenize) else None
     )
-
-
-def _lacks_name(pair: Pair) -> bool:
-    return not names(pair.newer.text) <= names(pair.older.text)
 
 
 def merge(pair: Pair, outcome: Outcome, now: datetime) -> tuple[Memory, Memory]:

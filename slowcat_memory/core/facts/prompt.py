@@ -46,7 +46,6 @@ from slowcat_memory.core.extraction.mentions import (
 from slowcat_memory.core.extraction.options import ENTITY_TYPES
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.quoted import (
-    Related,
     contradicts,
     evidence,
     is_reported,
@@ -272,10 +271,12 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         return "words"
     read = read_sentence(content, subject)
     claim = claim or read
+    type_ = one.type.strip().lower().replace(" ", "_").replace("-", "_")
+    earlier = sources_used(content, record.turns, record.known)
     ended = bool(claim and read and read.over and read.predicate == claim.predicate)
     return ExtractedFact(
         turn=turn,
-        type=_type(one.type),
+        type=type_ if _TYPE.fullmatch(type_) and type_ != "quarantined" else "other",
         subject=subject,
         content=content,
         quote=quote,
@@ -283,7 +284,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         date=when.day,
         since=begins(claim, when.day, _since(when, claim)) if claim else when.since,
         last=when.last,
-        sources=_sources(content, turn, record),
+        sources=tuple(dict.fromkeys((*needed(content, turn, record.turns), *earlier))),
         predicate=claim.predicate if claim else "",
         object=claim.object if claim else "",
         why=quarantine,
@@ -306,10 +307,10 @@ def _related(
         return None
     if fold(subject) == fold(turn.speaker) and _is_of_relative(quote, predicate):
         return None
-    shown = Related(subject, predicate, one.predicate or "", object_, quote, one.over)
-    if unrelated(shown, turn, record.people):
-        return None
-    return Statement(subject=subject, predicate=predicate, object=object_, over=one.over)
+    shown = Statement(
+        subject=subject, predicate=predicate, object=object_, quote=quote, over=one.over
+    )
+    return None if unrelated(shown, one.predicate or "", turn, record.people) else shown
 
 
 def _is_triple(one: FactReply, content: str) -> bool:
@@ -325,12 +326,6 @@ def _is_of_relative(quote: str, predicate: str) -> bool:
     if predicate.startswith(("has_", "married", "friend")) or not _OF_RELATIVES.search(quote):
         return False
     return not _OWN.search(quote)
-
-
-def _sources(content: str, turn: Turn, record: _Record) -> tuple[int, ...]:
-    """Return the turns that a statement was made from, those of known names last."""
-    earlier = sources_used(content, record.turns, record.known)
-    return tuple(dict.fromkeys((*needed(content, turn, record.turns), *earlier)))
 
 
 def _since(when: Dated, stated: Statement | None) -> datetime:
@@ -392,11 +387,6 @@ def _ended_by_rule(quote: str, turn: Turn) -> tuple[Ending, ...]:
     found = (one for one in stated_by(turn) if one.ends)
     within = (one for one in found if fingerprint(one.quote) in words or quoted(quote, one.quote))
     return tuple(dict.fromkeys(end for one in within for end in one.ends))
-
-
-def _type(type_: str) -> str:
-    name = type_.strip().lower().replace(" ", "_").replace("-", "_")
-    return name if _TYPE.fullmatch(name) and name != "quarantined" else "other"
 
 
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:

@@ -92,7 +92,7 @@ def _value(name: str, attributes: Mapping[str, str]) -> str:
 
 def _by_name(one: Name, other: Name, kind: str, options: DedupOptions) -> Stage | None:
     person = kind in ("person", "pet")
-    if _differ(one, other) if person else _contrasted(one, other):
+    if _differ(one, other) if person else contrast(one, other):
         return None
     if options.exact and _equal(one, other, kind):
         return "exact"
@@ -123,23 +123,15 @@ def _apart(one: frozenset[str], other: frozenset[str]) -> bool:
     )
 
 
-def _contrasted(one: Name, other: Name) -> bool:
-    return contrast(frozenset(one.words), frozenset(other.words))
-
-
 def _equal(one: Name, other: Name, kind: str) -> bool:
     if one.joined == other.joined:
         return True
     if kind == "pet":
         return spelt_alike(one.joined, other.joined)
     if kind == "person":
-        return _family_first(one) == other.joined
+        turned = "".join((*one.words[1:], *one.words[:1]))  # "Kim Min-jun" is "Minjun Kim"
+        return turned == other.joined and "of" not in one.words
     return (sorted(_stems(one)), one.numbers) == (sorted(_stems(other)), other.numbers)
-
-
-def _family_first(name: Name) -> str:
-    """Return the joined name with its first word last: "Kim Min-jun" is "Minjun Kim"."""
-    return "".join((*name.words[1:], *name.words[:1])) if "of" not in name.words else name.joined
 
 
 def _stems(name: Name) -> list[str]:
@@ -229,7 +221,7 @@ def _by_vector(
     if similar is None or not options.embedding or one.kind in ("person", "pet", "order", "place"):
         return False
     first, second = names(one.name, one.kind)[0], names(other.name, other.kind)[0]
-    if first.numbers != second.numbers or contrast(frozenset(first.words), frozenset(second.words)):
+    if first.numbers != second.numbers or contrast(first, second):
         return False
     least = options.embedding_at + (_OWN_NAMES if one.kind == "organisation" else 0.0)
     return similar(one.name, other.name) >= least
@@ -281,11 +273,12 @@ _QUALITY_OF = {
 }
 
 
-def contrast(one: frozenset[str], other: frozenset[str]) -> bool:
+def contrast(first: Name, second: Name) -> bool:
     """Return whether two names differ in a quality ("red", "white") or one names a part.
 
     Opposites have near vectors because of their similar contexts.
     """
+    one, other = frozenset(first.words), frozenset(second.words)
     if not PARTS.isdisjoint(one ^ other):
         return True
     qualities = {_QUALITY_OF[word] for word in one - other if word in _QUALITY_OF}

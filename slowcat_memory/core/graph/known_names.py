@@ -106,16 +106,13 @@ class KnownIndex:
 
     def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
         for one in self._facts.values():
-            if one.statement.over or not _may_matter(one, scene):
-                continue
-            if one.sources[0] < scene.first and self._held(one, scene):
+            if not one.statement.over and _may_matter(one, scene) and self._held(one, scene):
                 yield from _role_of(one, scene)
 
     def _sentences(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
         for id in self._near(scene):
-            one = self._facts[id]
-            if one.sources[0] < scene.first and self._held(one, scene):
-                yield from _sentence_of(one, scene)
+            if self._held(self._facts[id], scene):
+                yield from _sentence_of(self._facts[id], scene)
 
     def _near(self, scene: "_Scene") -> set[str]:
         """Return the facts that have words of the turns, or name who may be shown."""
@@ -130,7 +127,9 @@ class KnownIndex:
         return wanted
 
     def _held(self, fact: Memory, scene: "_Scene") -> bool:
-        """Return whether a fact was taken for true when the turns were said."""
+        """Return whether a fact was known, and taken for true, when the turns were said."""
+        if fact.sources[0] >= scene.first:
+            return False
         by = self._facts.get(fact.facets.get("superseded_by", ""))
         if by is not None:
             return by.sources[0] >= scene.first
@@ -190,16 +189,12 @@ class _Scene:
         self.names = self.own | {
             stem for one in people.values() for name in one.names for stem in words_of(name)
         }
-        self.likely = self._likely()
+        others = [(id, one) for id, one in people.items() if not self.speakers & one.names]
+        self.likely = dict(nlargest(LIKELY, others, key=lambda one: _name_score(one[1], self)))
         self.by_word: dict[str, list[str]] = {}
-        for id, one in people.items():
-            if not self.speakers & one.names:
-                for word in {fingerprint(name).partition(" ")[0] for name in one.names}:
-                    self.by_word.setdefault(word, []).append(id)
-
-    def _likely(self) -> dict[str, _Person]:
-        others = ((id, one) for id, one in self.people.items() if not self.speakers & one.names)
-        return dict(nlargest(LIKELY, others, key=lambda one: _name_score(one[1], self)))
+        for id, one in others:
+            for word in {fingerprint(name).partition(" ")[0] for name in one.names}:
+                self.by_word.setdefault(word, []).append(id)
 
     def said(self, turn: int) -> datetime:
         """Return when an earlier turn was said; when these turns were, if that is not known."""

@@ -245,14 +245,10 @@ def same_given(one: str, other: str, at: float = SPELT) -> bool:
     if heard == also:
         return bool(heard) or alike >= at
     sounds_same = consonants(heard) == consonants(also) != ""
-    if sounds_same and alike >= _SHORT_FORM_ALIKE and _share_short_form(one, other):
-        return True
+    if sounds_same and alike >= _SHORT_FORM_ALIKE:
+        if known.nicknames_of(one) & known.nicknames_of(other):
+            return True
     return alike >= (at - SOUNDS if sounds_same else at)
-
-
-def _share_short_form(one: str, other: str) -> bool:
-    known = _known()
-    return not known.nicknames_of(one).isdisjoint(known.nicknames_of(other))
 
 
 def differ_by_gender(one: str, other: str) -> bool:

@@ -86,32 +86,22 @@ def portrait(
     entity: Memory, relations: Sequence[Memory], known: EntityNames, now: datetime
 ) -> Portrait:
     first, *also = names_of(entity)
-    own = [one for one in as_of(relations, None) if one.statement.subject == entity.id]
-    now_true = as_of(own, now)
+    every = sorted(
+        as_of(relations, None), key=lambda one: (one.valid_from, one.statement.predicate, one.id)
+    )
+    own = [one for one in reversed(every) if one.statement.subject == entity.id]
     over = [one for one in own if one.valid_to is not None and one.valid_to <= now]
-    of_others = [one for one in as_of(relations, now) if one.statement.object == entity.id]
+    of_others = [one for one in as_of(every, now) if one.statement.object == entity.id]
     return Portrait(
         id=entity.id,
         name=first,
         type=entity.facets.get("type", ""),
         also=tuple(also),
         attributes=attributes_of(entity),
-        holds=tuple(
-            _line(one, known[one.statement.object])
-            for one in sorted(now_true, key=_order, reverse=True)
-        ),
-        before=tuple(
-            _line(one, known[one.statement.object])
-            for one in sorted(over, key=_order, reverse=True)
-        ),
-        others=tuple(
-            _line(one, known[one.statement.subject]) for one in sorted(of_others, key=_order)
-        ),
+        holds=tuple(_line(one, known[one.statement.object]) for one in as_of(own, now)),
+        before=tuple(_line(one, known[one.statement.object]) for one in over),
+        others=tuple(_line(one, known[one.statement.subject]) for one in of_others),
     )
-
-
-def _order(one: Memory) -> tuple[datetime, str, str]:
-    return one.valid_from, one.statement.predicate, one.id
 
 
 def _line(one: Memory, value: str) -> Line:

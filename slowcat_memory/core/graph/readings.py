@@ -167,7 +167,10 @@ def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
     sources, made = dict[int, None](), reading.made
     tried = set[tuple[str, str]]()  # a name that is not longer now will not be later
     for mention, source in mentions:
-        if fold(mention.name) not in aliases or _adds_attributes(mention, attributes):
+        if (
+            fold(mention.name) not in aliases
+            or not mention.attributes.items() <= attributes.items()
+        ):
             sources |= dict.fromkeys(source.sources or (source.turn,))
         aliases.setdefault(fold(mention.name), mention.name)
         attributes |= mention.attributes
@@ -194,10 +197,6 @@ def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
         facets=facets,
         made=made,
     )
-
-
-def _adds_attributes(mention: Mention, known: Mapping[str, str]) -> bool:
-    return any(known.get(key) != value for key, value in mention.attributes.items())
 
 
 def _words(mention: Mention) -> int:

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
-from slowcat_memory.core.language import LANGUAGES, of_any
-from slowcat_memory.core.language.table import Language, ProactiveWords
+from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
+from slowcat_memory.core.language.table import ProactiveWords
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Memory, Turn
@@ -112,9 +112,11 @@ def _outcome(matter: str, wanted: dict[str, str], later: Later) -> Outcome | Non
         return "done"
     arrived = _AWAITED.search(matter) and _ARRIVED.search(later.text)
     by_verb = _HELPERS.search(later.text) and _has_own_verb(matter, later.text)
-    if (arrived or by_verb) and _has_names(matter, later.text):
+    names = words_of(" ".join(_NAME.findall(matter))).keys()  # of two answers, one is not both
+    if (arrived or by_verb) and names <= words_of(later.text).keys():
         return "done"
-    return "told" if _is_past(later.text) else None
+    tenses = (verb.lastgroup for one in LANGUAGES for verb in one.tense.verbs.finditer(later.text))
+    return "told" if "back" in tenses else None
 
 
 def _is_open(text: str) -> bool:
@@ -125,11 +127,6 @@ def _is_open(text: str) -> bool:
     still = _OPEN.search(text)
     done = _DONE.search(text, still.end()) if still else None
     return bool(still) and not (done and still and _BREAK.search(text[still.end() : done.start()]))
-
-
-def _has_names(matter: str, text: str) -> bool:
-    """Return whether a sentence has all names of a matter: of two answers, one is not both."""
-    return words_of(" ".join(_NAME.findall(matter))).keys() <= words_of(text).keys()
 
 
 def _has_own_verb(matter: str, text: str) -> bool:
@@ -160,11 +157,6 @@ def _likeness(one: str, other: str) -> float:
     return 1.0 if common == len(shorter) or common >= len(longer) - MOST_ENDING else 0.5
 
 
-def _is_past(text: str) -> bool:
-    tenses = (match.lastgroup for one in LANGUAGES for match in one.tense.verbs.finditer(text))
-    return "back" in tenses
-
-
 def subject_matter(text: str) -> set[str]:
     """Return the stems of the words that tell what a matter is about."""
     return set(_subject_words(text))
@@ -177,9 +169,8 @@ def _subject_words(text: str) -> dict[str, str]:
 
 @cache
 def _empty() -> frozenset[str]:
-    return frozenset().union(*(_empty_of(one) for one in LANGUAGES))
-
-
-def _empty_of(language: Language) -> set[str]:
-    generic = set(language.proactive.generic.split()) | language.tense.marks
-    return generic | {word for phrase in language.time.table for word in phrase.split()}
+    return words_of_any(
+        lambda one: one.tense.marks.union(
+            one.proactive.generic.split(), *(phrase.split() for phrase in one.time.table)
+        )
+    )

@@ -34,17 +34,10 @@ BEST = 6  # hits per query in the fit, and in the decision
 STEP = 0.05  # share of the best score that each further memory needs more
 
 
-class Calibration(Struct, frozen=True):
-    """Coefficients of a logistic regression; ``bias`` is the constant."""
-
-    bias: float
-    coverage: float
-    cosine: float = 0.0
-
-
-FULL = Calibration(bias=-4.69, coverage=6.87, cosine=3.88)
-SMALL = Calibration(bias=-7.01, coverage=6.87, cosine=15.54)
-WORDS = Calibration(bias=-3.57, coverage=8.52)  # fitted on lexical recalls
+# Coefficients of logistic regressions: the constant, of the coverage, of the cosine.
+FULL = np.array([-4.69, 6.87, 3.88])
+SMALL = np.array([-7.01, 6.87, 15.54])
+WORDS = (-3.57, 8.52)  # fitted on lexical recalls
 FEW, MANY = 20, 600  # store sizes (memories) of SMALL and FULL
 
 
@@ -58,10 +51,10 @@ def probability(coverage: Array, cosine: Array | None = None, memories: int = MA
     Returns:
         Shape (n,), 0 to 1.
     """
-    by_words = WORDS.bias + WORDS.coverage * coverage
+    by_words = WORDS[0] + WORDS[1] * coverage
     if cosine is not None:
-        fit = for_store_size(memories)
-        both = fit.bias + fit.coverage * coverage + fit.cosine * cosine
+        constant, of_coverage, of_cosine = SMALL + size_weight(memories) * (FULL - SMALL)
+        both = constant + of_coverage * coverage + of_cosine * cosine
         by_words = np.where(np.isnan(cosine), by_words, both)
     return 1.0 / (1.0 + np.exp(-by_words))
 
@@ -69,15 +62,6 @@ def probability(coverage: Array, cosine: Array | None = None, memories: int = MA
 def size_weight(memories: int) -> float:
     """Return 0 for a small store (``FEW`` memories), 1 for a large one (``MANY``), by logarithm."""
     return min(1.0, max(0.0, math.log(max(memories, 1) / FEW) / math.log(MANY / FEW)))
-
-
-def for_store_size(memories: int) -> Calibration:
-    share = size_weight(memories)
-    return Calibration(
-        bias=SMALL.bias + share * (FULL.bias - SMALL.bias),
-        coverage=SMALL.coverage + share * (FULL.coverage - SMALL.coverage),
-        cosine=SMALL.cosine + share * (FULL.cosine - SMALL.cosine),
-    )
 
 
 def best_of_top(probabilities: Array) -> float:

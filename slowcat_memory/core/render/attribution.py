@@ -7,7 +7,7 @@ quoted, so that the LLM reads it as what somebody said and not as a fact about t
 
 import re
 from collections.abc import Collection, Iterator
-from functools import cache, partial
+from functools import cache
 from itertools import groupby
 
 from slowcat_memory.core.extraction.derived_text import keepable
@@ -63,19 +63,15 @@ def stated(text: str, names: Collection[str], language: Language, *, of_agent: b
     """
     heading, text = _heading(text, language)
     told = (sentence for who, sentence in _said(text) if not who)
-    states = _describes_agent if of_agent else partial(_states, names)
-    kept = [one for one in told if states(one) and not _points(one)]
+    kept = [one for one in told if _states(one, names, of_agent) and not _points(one)]
     return heading + " ".join(kept) if kept else ""
 
 
-def _describes_agent(sentence: str) -> bool:
-    words = _WORD.findall(sentence.casefold())
-    return bool(words) and words[0] in _of_classes(("you",))
-
-
-def _states(names: Collection[str], sentence: str) -> bool:
+def _states(sentence: str, names: Collection[str], of_agent: bool) -> bool:
     words = _WORD.findall(sentence.casefold())
     first = words[0] if words else ""
+    if of_agent:
+        return first in _of_classes(("you",))
     begins = first in _of_classes(_SUBJECTS) or any(
         one in names or is_given_name(one) for one in (first, first.removesuffix("s"))
     )

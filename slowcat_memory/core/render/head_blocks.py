@@ -4,7 +4,7 @@ Every block may have its share of the room first; what is left is given in the o
 A line that is too long is shortened by whole sentences; only a block's first line is cut.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.memory import BLOCK, family
@@ -51,7 +51,11 @@ def block_lines(
         for label in labels:
             by_hand = blocks[label].made is None
             share = 1.0 if by_hand or not shared else SHARES.get(label, 0.15)
-            used = _size_of(chosen.values(), headings)
+            used = sum(
+                size(headings[one]) + sum(size(line) + 1 for line in lines.values())
+                for one, lines in chosen.items()
+                if lines
+            )
             own = int(share * room) if shared else room
             free = min(room - used, own)
             cut = not shared and (by_hand or not any(chosen.values()))
@@ -107,16 +111,6 @@ def _rank(label: str, block: Memory) -> tuple[bool, int, str]:
 
 def _place(label: str) -> tuple[int, str]:
     return BLOCKS.index(label) if label in BLOCKS else len(BLOCKS), label
-
-
-def _size_of(chosen: Iterable[Mapping[int, str]], headings: Mapping[str, str]) -> int:
-    return sum(_sizes(chosen, headings))
-
-
-def _sizes(chosen: Iterable[Mapping[int, str]], headings: Mapping[str, str]) -> Iterator[int]:
-    for lines, heading in zip(chosen, headings.values(), strict=True):
-        if lines:
-            yield size(heading) + sum(size(line) + 1 for line in lines.values())
 
 
 def size(text: str) -> int:

@@ -199,17 +199,16 @@ def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
     about = [frozenset(map(str.casefold, content_words(hit.memory.text))) for hit, _ in lines]
     ordered = list(lines)
     for first in range(len(lines)):
+        own = about[first]
         places = [
-            n for n in range(len(lines)) if n == first or _same_matter(about[first], about[n])
+            n
+            for n, other in enumerate(about)
+            if n == first or len(own & other) > SAME_MATTER * max(1, min(len(own), len(other)))
         ]
         held = sorted((ordered[n] for n in places), key=lambda one: one[0].memory.valid_from)
         for place, one in zip(places, held, strict=True):
             ordered[place] = one
     return ordered
-
-
-def _same_matter(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) > SAME_MATTER * max(1, min(len(one), len(other)))
 
 
 def shorten(text: str, limit: int) -> str:
@@ -240,18 +239,14 @@ def in_clear_words(memory: Disclosed, line: str, room: int) -> str:
     found, shown = list[str](), _words(f"{line} {memory.speaker}")
     for fact in facts.splitlines():
         new = _names(fact) - shown
-        if len(found) < MOST and (any(map(_is_name, new)) or _restores(fact, line)):
+        lacks = _GAP in line and any(number not in line for number in _NUMBER.findall(fact))
+        if len(found) < MOST and (any(map(_is_name, new)) or lacks):
             cost = estimate_tokens(fact) + 2
             if cost <= room:
                 found.append(neutralise(fact))
                 shown |= _words(fact)
                 room -= cost
     return f"{line} ({' '.join(found)})" if found else line
-
-
-def _restores(fact: str, line: str) -> bool:
-    """Return whether a fact has a number that a cut line lacks."""
-    return _GAP in line and any(number not in line for number in _NUMBER.findall(fact))
 
 
 def _words(text: str) -> set[str]:

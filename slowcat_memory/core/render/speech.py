@@ -55,13 +55,12 @@ def spoken_date(at: datetime, now: datetime, zone: tzinfo, words: DateWords = EN
 
 def _part_of_today(then: datetime, today: datetime, words: DateWords) -> str:
     """Return the part of today if it is over; a date without a time is all of today."""
-    part, present = (_part_of_day(one.hour, words) for one in (then, today))
+    part, present = (
+        words.parts[max(begin for begin in words.parts if begin <= one.hour)]
+        for one in (then, today)
+    )
     dated = not (then.hour or then.minute or then.second)
     return words.today if dated or part == present or today - then < SAME_PART else part
-
-
-def _part_of_day(hour: int, words: DateWords) -> str:
-    return words.parts[max(begin for begin in words.parts if begin <= hour)]
 
 
 def spoken_day(day: date, words: DateWords = ENGLISH.dates) -> str:

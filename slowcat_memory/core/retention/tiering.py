@@ -6,7 +6,7 @@ nothing is dropped for lack of space.
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -52,31 +52,8 @@ def importance(words: float, use: float, pinned: bool) -> float:
     return min(1.0, words + MAX_USE * use / (1.0 + use))
 
 
-Codec = Literal["raw", "lz4", "zstd"]
-
-
-class Tier(Struct, frozen=True):
-    """A storage tier.
-
-    Attributes:
-        size: Memories of a namespace in it; None for all the rest.
-        codec: Compression of a block; "raw" stores every event in a row of its own.
-        exchanges: Most exchanges per block; 0 for no blocks.
-    """
-
-    name: str
-    size: int | None
-    codec: Codec
-    exchanges: int
-
-
-# From hot to cold. Sizes are the sources' (200 / 500 / 2000); the last has no limit here.
-TIERS = (
-    Tier("hot", 200, "raw", 0),
-    Tier("warm", 500, "lz4", 32),
-    Tier("cold", None, "zstd", 32),
-)
-HOT, WARM, COLD = TIERS
+# Memories of a namespace in the hot and in the warm tier, of the sources; the cold one has no limit.
+HOT, WARM = 200, 500
 
 
 class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,8 +75,8 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         level: Level of zstd, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
     """
 
-    warm: Annotated[int, Meta(ge=0, le=1_000_000_000)] = WARM.size or 0
-    block_exchanges: Annotated[int, Meta(ge=1, le=10_000)] = COLD.exchanges
+    warm: Annotated[int, Meta(ge=0, le=1_000_000_000)] = WARM
+    block_exchanges: Annotated[int, Meta(ge=1, le=10_000)] = 32
     block_bytes: Annotated[int, Meta(ge=1, le=1 << 20)] = 8192
     level: Annotated[int, Meta(ge=1, le=19)] = 12
 

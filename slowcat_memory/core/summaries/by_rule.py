@@ -143,12 +143,16 @@ def of_turns(
     options: ExtractiveOptions = ExtractiveOptions(),
 ) -> SummaryText:
     """Summarise a conversation; the text is "" if nothing was said that is worth keeping."""
-    said = [line for turn in turns for line in _said(turn)]
+    said = [
+        line
+        for turn in turns
+        for line in split_turn(turn.speaker, turn.text, turn.id, agent=turn.role == "assistant")
+    ]
     language = language_of_texts(line.text for line in said)
     facts = [fact for turn in turns for fact in facts_by_rule(turn, zone)]
     lines = [*(_worded(fact, zone, language) for fact in facts), *said]
     kept = choose_clauses(lines, tokenize, options)
-    about = _objects(facts)
+    about = [fact.object for fact in facts if fact.object]
     own = [line for line in said if not line.agent]
     return SummaryText(
         text=as_text(kept),
@@ -181,10 +185,6 @@ def of_summaries(
     )
 
 
-def _said(turn: Turn) -> list[Line]:
-    return split_turn(turn.speaker, turn.text, turn.id, agent=turn.role == "assistant")
-
-
 def _worded(fact: ExtractedFact, zone: tzinfo, language: Language) -> Line:
     """Return a fact as a line, with the day of what it states unless it was that of the turn."""
     text, turn = fact.content.rstrip(" ."), fact.turn
@@ -202,10 +202,6 @@ def _summarised(part: Turn) -> Iterator[Line]:
         if label := _LABEL.match(text):
             speaker, text = label[1], text[label.end() :]
         yield Line(speaker, text, part.id, fact=not speaker, at=part.at)
-
-
-def _objects(facts: Iterable[ExtractedFact]) -> list[str]:
-    return [fact.object for fact in facts if fact.object]
 
 
 def _names(turns: Sequence[Turn], said: Sequence[Line]) -> tuple[str, ...]:

@@ -21,11 +21,10 @@ from functools import cache
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
-import sentencex
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.clauses import language_of_texts
+from slowcat_memory.core.extraction.clauses import language_of_texts, pattern_of, sentences_of
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.quoted import reads_aloud
@@ -154,11 +153,7 @@ def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Patte
     )
     opening = rf"^(?:(?:{_any(words.openings)})(?![\w'’])[\s,]*)+"
     tail = rf"(?:[\s,]+(?:{_any(words.tails)}))+(?=[.!?…]*$)"
-    return _compiled(cuts), _compiled(opening), _compiled(tail)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return pattern_of(cuts), pattern_of(opening), pattern_of(tail)
 
 
 def _any(phrases: tuple[str, ...]) -> str:
@@ -167,7 +162,6 @@ def _any(phrases: tuple[str, ...]) -> str:
 
 
 _MOST_CHARS = 20_000  # of a text
-_ORDINAL = re.compile(r"\b(?:am|der|dem|den|vom|zum|bis|ab|seit) \d{1,2}\.$", re.IGNORECASE)
 LENGTH_POWER, OFTEN_POWER = 0.8, 0.5
 LEAST_LENGTH = 3  # words of a clause
 LEAST_WEIGHT = 1.0  # of a clause's words together: below it, it says nothing
@@ -187,20 +181,9 @@ class _Candidate(Struct, frozen=True):
 
 def split_turn(speaker: str, text: str, turn: int, *, agent: bool = False) -> list[Line]:
     """Split a turn into non-empty sentences, without orders, links, and what was read aloud."""
-    cut = (" ".join(one.split()) for one in sentencex.segment("en", text[:_MOST_CHARS]))
-    whole = _with_ordinals(one for one in cut if one)
+    whole = sentences_of(text[:_MOST_CHARS], "en")
     kept = (one for one in whole if keepable(one) and not reads_aloud(one))
     return [Line(speaker, one, turn, agent) for one in kept]
-
-
-def _with_ordinals(cut: Iterable[str]) -> list[str]:
-    """Join what was cut behind an ordinal: "am 28." and "November"."""
-    made = list[str]()
-    for one in cut:
-        if made and _ORDINAL.search(made[-1]):
-            one = f"{made.pop()} {one}"
-        made.append(one)
-    return made
 
 
 def choose_clauses(

@@ -158,7 +158,8 @@ def of_summaries(memories: Iterable[Memory]) -> Iterator[str]:
 
 def until(memory: Memory) -> datetime:
     """Return the end of the covered time."""
-    return _time(memory, "until")
+    text = memory.facets.get("until")
+    return datetime.fromisoformat(text) if text else memory.valid_from
 
 
 def items(memory: Memory, facet: str) -> tuple[str, ...]:
@@ -187,11 +188,6 @@ def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memor
 
 def _model(memory: Memory) -> str:
     return memory.made.model if memory.made else ""
-
-
-def _time(memory: Memory, facet: str) -> datetime:
-    text = memory.facets.get(facet)
-    return datetime.fromisoformat(text) if text else memory.valid_from
 
 
 def without_repeats(texts: Sequence[str]) -> list[str]:

@@ -48,8 +48,3 @@ def test_what_ended_long_ago_is_left_out() -> None:
     long_ago = stated("Anna left Bosch.", "works_at", "Bosch", over=True,
                       valid_from=NOW - 400 * DAY)  # fmt: skip
     assert shown(left, long_ago) == ["Anna left Siemens."]
-
-
-def test_the_profile_names_the_partner() -> None:
-    tom = stated("Anna's boyfriend is called Tom.", "has_boyfriend", "Tom")
-    assert profile_line(profile_of([tom], "Anna", NOW)) == "partner: Tom"

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.quoted import Related, unrelated
+from slowcat_memory.core.extraction.quoted import unrelated
 from slowcat_memory.core.extraction.slots import PREFERRED, canonical
-from slowcat_memory.records import Turn
+from slowcat_memory.records import Statement, Turn
 from tests.support.rows import listed
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
@@ -23,8 +23,10 @@ def test_a_wrong_relation_is_refused_and_a_right_one_kept(language: str, change)
         at = next(n for n, word in enumerate(words) if "_" in word or word in PREFERRED)
         subject, predicate, object_ = " ".join(words[:at]), words[at], " ".join(words[at + 1 :])
         turn = Turn(id=1, session="s", scope="m", speaker="Mira", role="user", text=change(text), at=AT)  # fmt: skip
-        one = Related(subject, canonical(predicate), predicate, object_, change(quote))
-        kept = not unrelated(one, turn, PEOPLE)
+        one = Statement(
+            subject=subject, predicate=canonical(predicate), object=object_, quote=change(quote)
+        )
+        kept = not unrelated(one, predicate, turn, PEOPLE)
         (wrong if triple.startswith("!") else right).append(kept)
         if kept == triple.startswith("!"):
             bad.append(f"{quote}: {triple}")

@@ -262,5 +262,4 @@ ENDINGS = (
 # what holds knows.
 OVER = (
     Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?!(?:am|is|are|have|has|was|were|will|would|can|could|talk|talks|speak|speaks|meet|meets|want|need|think|know|feel|care|remember|understand|get|believe|say|see|mind)\b)[a-z]+(?: .+)?)", "habit", inflect=True),
-    Rule("possession", "owns", "{s} has {o}.", rf"{_HAVE} (?P<o>(?:an?|the|our|my|that|any) .+)", "thing"),
 )  # fmt: skip
