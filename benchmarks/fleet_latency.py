@@ -7,9 +7,8 @@ A real PostgreSQL, and workers of this process with caches of their own; a made-
   recall in full (``full``). *cold*: the worker never had the person; *warm*: it had, and has the
   copy still. Of it, ``held``: taking the lease and making the copy or bringing it up to date;
   ``engine``: until the engine is in use.
-- *append*: from ``append`` until the receipt: the turn is committed in the database. *talk*: with
-  ``TALK_S`` between two turns; *back to back*: each as soon as the receipt before it has come.
-  Their vectors are made and sent meanwhile.
+- *append*: from ``append`` until the receipt: the turn is committed in the database; ``TALK_S``
+  lie between two turns, whose vectors are made and sent meanwhile.
 - *turn*: what a user's turn waits in a real pipeline (see ``benchmarks.turn``), embedded and as a
   worker of a fleet, turn by turn in changing order, over copies of one store. *inline*: recall
   begins with the turn; *ahead*: while the user speaks. ``ratio``: fleet over embedded, of the p50.
@@ -76,10 +75,9 @@ class Bench(Struct, frozen=True):
     def config(self, cache: str, recall: Mapping[str, float] = {}) -> Config:
         return _configuration(self.dsn, self.folder / cache, recall=dict(recall))
 
-    def push(self, person: str) -> hydration.Pushed:
-        config = self.config("pushed")
-        with Fleet(config) as fleet:
-            return hydration.push(fleet.worker, self.store, person, config.store)
+    def push(self, person: str) -> int:
+        with Fleet(self.config("pushed")) as fleet:
+            return hydration.push(fleet.worker, self.store, person, fleet.config.store)[1]
 
 
 def main() -> None:
@@ -88,7 +86,7 @@ def main() -> None:
     parser.add_argument("--dsn", default="", help="an empty database; default: one of our own")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--readies", type=int, default=24)
-    parser.add_argument("--appends", type=int, default=1000)
+    parser.add_argument("--appends", type=int, default=500)
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--cache", type=Path, help="keep the built store in this folder")
     given = parser.parse_args()
@@ -106,7 +104,7 @@ def main() -> None:
         try:
             found["server"] = database.run(_settings)
             bench = Bench(dsn, folder, store)
-            found["snapshot_mb"] = round(bench.push("ready").bytes / 1e6, 2)
+            found["snapshot_mb"] = round(bench.push("ready") / 1e6, 2)
             for name in given.only:
                 found[name] = measured[name](bench)
                 common.console.print_json(data={name: found[name]})
@@ -128,12 +126,12 @@ class TimedHolding(Holding):
 
 
 def ready(bench: Bench, count: int) -> dict[str, Any]:
-    config = bench.config("ready", SLOW)
-    person, other = "ready", bench.push("somebody-else").person
+    person, other = "ready", "somebody-else"
+    bench.push(other)
     texts = iter(corpus.questions(2 * count + 1, common.SEED))
     found = dict[str, Any]()
     timed = mock.patch.object(fleet_process, "Holding", TimedHolding)
-    with timed, Fleet(config) as fleet, asyncio.Runner() as runner:
+    with timed, Fleet(bench.config("ready", SLOW)) as fleet, asyncio.Runner() as runner:
         runner.run(_ready(fleet, other, next(texts)))
         for how in ("cold", "warm"):
             all_spent = list[dict[str, float]]()
@@ -154,7 +152,7 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
     try:
         member.prepare(corpus.SCOPE)
         await asyncio.to_thread(member.start, 0.0)
-        while not member.is_ready:
+        while member.engine is None:
             assert time.perf_counter() - began < WAIT_S, member.last_error
             await asyncio.sleep(POLL_S)
         engine = time.perf_counter()
@@ -177,22 +175,20 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
 
 
 def append(bench: Bench, count: int) -> dict[str, Any]:
+    bench.push("append")
     with Fleet(bench.config("append", SLOW)) as fleet:
-        member = _started(fleet, bench.push("append").person)
+        member = _started(fleet, "append")
         try:
-            said = iter(_turns(2 * count + WARM_UP))
-            _appended(member, said, WARM_UP, 0.0)
-            talk = _appended(member, said, count, TALK_S)
-            close = _appended(member, said, count, 0.0)
+            said = iter(_turns(count + WARM_UP))
+            _appended(member, said, WARM_UP)
+            took = _appended(member, said, count)
             member.flush(WAIT_S, indexed=True)
         finally:
             member.close()
-    return {"talk": percentiles(talk), "back to back": percentiles(close)}
+    return percentiles(took)
 
 
-def _appended(
-    member: SharedMember, said: Iterator[Turn], count: int, pause_s: float
-) -> list[float]:
+def _appended(member: SharedMember, said: Iterator[Turn], count: int) -> list[float]:
     took = list[float]()
     for _ in range(count):
         turn, began, done = next(said), time.perf_counter(), list[float]()
@@ -200,7 +196,7 @@ def _appended(
         ack.future.add_done_callback(lambda _, done=done: done.append(time.perf_counter()))
         ack.wait(WAIT_S)
         took.append((done[0] - began) * 1e3)
-        time.sleep(pause_s)
+        time.sleep(TALK_S)
     return took
 
 
@@ -269,7 +265,7 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
     member = fleet.member(person)
     member.prepare(corpus.SCOPE)
     member.start(WAIT_S)
-    if not member.is_ready:
+    if member.engine is None:
         member.close()
         raise RuntimeError(f"not ready: {member.last_error}")
     return member

@@ -386,14 +386,14 @@ NOT_SHOWN = {
         "_chunks": "reads whether turns are retired, and when they were said",
     },
     "runtime/commands/targets.py": {
-        "why": "for the owner, and for `_why`, which discloses",
+        "why": "for the owner; and for `_why` and `corrected`, which disclose",
         "made_from": "ids",
         "mentioning": "ids",
         "said_during": "ids",
         "others": "ids, to hide",
         "_read_aloud": "candidates for `corrected`, its only caller, which discloses",
     },
-    "runtime/session/icebreakers.py": {"_all": "the owner's queue, and disclosed when taken"},
+    "runtime/session_head.py": {"_all": "the owner's queue, and disclosed when taken"},
     "mcp/answers.py": {
         "_said_about": "ids",
         "_stored": "of disclosed relations, and whether a note is there",
@@ -409,11 +409,10 @@ NOT_SHOWN = {
 }
 DOORS = (
     "engine/search.py",
-    "engine/turns.py",
     "runtime/commands/targets.py",
     "runtime/commands/executor.py",
-    "runtime/session/head.py",
-    "runtime/session/icebreakers.py",
+    "runtime/session_head.py",
+    "runtime/session_head.py",
     "mcp/answers.py",
     "mcp/seen.py",
     "tools/functions.py",

@@ -1,7 +1,7 @@
 """Whoever reads a flow from its beginning to its end opens few files: counted in real calls.
 
 A query that becomes a block is counted in tests/runtime/recall/test_files_of_a_recall.py, a user's
-words in tests/processor/test_user_turn_path.py, a turn in a fleet in tests/fleet/test_files_of_a_turn.py.
+words in tests/processor/test_user_turn_path.py, a turn in a fleet in tests/fleet/test_turn_path.py.
 """
 
 from collections.abc import Callable

@@ -156,7 +156,7 @@ def test_logs_a_failure_is_located_and_quotes_nobody(
 
 def test_describe_error_names_the_innermost_line_of_the_package(home: Home) -> None:
     found = describe_error(failure(home))
-    assert found.startswith("KeyError at slowcat_memory/engine/forget.py:")
+    assert found.startswith("KeyError at slowcat_memory/engine/upkeep.py:")
 
 
 def test_describe_error_names_the_causes_and_no_message_but_ours() -> None:

@@ -79,7 +79,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(opened, monkeypatch
     engine.wiring.namespaces.get("anna").reseal()  # so that opening reads none of them
     engine.close()
     monkeypatch.setattr(
-        blocks, "unpack_zstd", lambda parts: unpacked.append(parts.packed) or UNPACK(parts)
+        blocks, "unpack_zstd", lambda packed, size: unpacked.append(packed) or UNPACK(packed, size)
     )
     again = opened()
     again.prepare("anna")
@@ -91,8 +91,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(opened, monkeypatch
 
 
 def exported(engine: MemoryEngine) -> list[dict]:
-    with engine.store.snapshot() as snapshot:
-        return list(transfer.export(snapshot, "anna"))
+    return list(transfer.export(engine.store.snapshot, "anna"))
 
 
 def test_tiers_export_and_forget_reach_into_blocks(opened) -> None:

@@ -161,16 +161,11 @@ def print_checked(known: Settings) -> None:
         done(f"{used}: the configuration is valid.")
     else:
         out().print("No configuration file; using the defaults.")
-    print_entries(
-        [
-            (
-                "",
-                f"{option['knob']} = {option['value']}",
-                f"{option['from']}, default {option['default']}",
-            )
-            for option in changed
-        ]
-    )
+    rows = []
+    for one in changed:
+        about = f"{one['from']}, default {one['default']}"
+        rows.append(("", f"{one['knob']} = {one['value']}", about))
+    print_entries(rows)
     out().print(f"{count(len(changed), 'knob')} not at the default", style="dim")
     if expert := [option["knob"] for option in changed if option["expert"]]:
         warn(f"Expert options, without support: {', '.join(expert)}.")

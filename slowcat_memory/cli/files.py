@@ -129,12 +129,8 @@ def import_(
         if found.undated and not begin:
             why = f"{found.text.name} does not say when it was written"
             raise TranscriptError(why, hint="`--date 2024-05-01` says it.")
-    where = Where(
-        scope=own if known.user else "",
-        own=own,
-        again=again,
-        undated=begin,
-    )
+    scope = own if known.user else ""
+    where = Where(scope=scope, own=own, again=again, undated=begin)
     with known.engine() as engine:
         rows = [_one(engine, *file, where, as_json) for file in files]
         scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
@@ -410,11 +406,7 @@ def restore(known: Settings, file: Path, *, other: bool = False) -> None:
         known.confirm(f"Replace the memory in {config.folder} with {file}?")
     with waiting("restoring") as step:
         restored = restore(
-            config.folder,
-            file.absolute(),
-            foreign=other,
-            options=config.store,
-            on_step=step,
+            config.folder, file.absolute(), foreign=other, options=config.store, on_step=step
         )
     shutil.rmtree(config.folder / "index", ignore_errors=True)  # built from the replaced store
     known.report(restored, f"Restored: {count(restored.events, 'event')} in the log.")
@@ -459,7 +451,7 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
                 written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
             return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
-            rows = transfer.export_in_parts(engine.snapshot, only, but=guest)
+            rows = transfer.export(engine.snapshot, only, but=guest)
             lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
             written = sum(map(bool, map(sink.write, lines)))
     if to:

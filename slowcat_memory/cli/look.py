@@ -167,7 +167,9 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
         with known.existing().engine(readonly=True) as engine:
             return _stats(engine, known.as_json)
     with known.reading() as (engine, where), engine.snapshot() as snapshot:
-        if what not in KINDS and not _is_session(snapshot, what, where):
+        named = what not in KINDS and not what.isdecimal()
+        session = find_session(snapshot, what, where) if named else None
+        if what not in KINDS and session is None:
             return _one(engine, snapshot, where, what, known.as_json)
         if what == "jobs":
             return _jobs(known, engine, snapshot)
@@ -179,7 +181,6 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
         elif what in MEMORIES:
             rows = _memories(engine, snapshot, where, what)
         else:
-            session = None if what == "turns" else find_session(snapshot, what, where)
             rows = as_called(engine, snapshot.turns(session.scope if session else where))
             rows = [turn for turn in rows if session is None or turn.session == session.id]
 
@@ -213,10 +214,6 @@ def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[T
     every = [one for one in turns if one]
     called = memory.reader(*{one.scope for one in every}).called
     return [replace(one, speaker=present_name(one.speaker, one.scope, called)) for one in every]
-
-
-def _is_session(snapshot: "Snapshot", what: str, scope: str) -> bool:
-    return not what.isdecimal() and find_session(snapshot, what, scope) is not None
 
 
 def find_session(snapshot: "Snapshot", name: str, scope: str) -> "Session | None":
@@ -346,7 +343,7 @@ def _one(
 
 def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None:
     """Print the waiting and failed tasks, and the last runs; no texts of memories."""
-    from slowcat_memory.idle.forecast import forecast
+    from slowcat_memory.idle.scheduler.task_queue import forecast
 
     tasks, runs, zone = snapshot.tasks(), snapshot.runs(RUNS), engine.zone
     if known.as_json:
@@ -515,7 +512,7 @@ def print_recall(entry: "LedgerEntry", memories: "Mapping[str, Memory]", zone: "
     out().print("; ".join(parts), style="dim")
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(Struct, frozen=True):
     """Whether one memory was used for a turn; scores as in ``Hit``, None when it was not scored."""
 
     memory: str  # its id
@@ -534,16 +531,10 @@ def verdicts(entry: "LedgerEntry") -> list[Verdict]:
     reasons = dict.fromkeys((offer.memory for offer in entry.offers), OFFERED)
     reasons |= {one.memory: one.reason for one in entry.left_out}
     scored = [
-        Verdict(
-            memory=one.memory,
-            verdict=reasons[one.memory],
-            score=one.score,
-            probability=one.probability,
-            views=one.views,
-        )
+        Verdict(one.memory, reasons[one.memory], one.score, one.probability, one.views)
         for one in sorted(entry.told, key=lambda one: -(one.score or 0))
     ]
-    return scored + [Verdict(memory=memory, verdict=VISIBLE) for memory in entry.visible]
+    return scored + [Verdict(memory, VISIBLE) for memory in entry.visible]
 
 
 # ------------------------------------------------------------------- replay

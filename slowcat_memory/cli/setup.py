@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 from msgspec import Struct
+from msgspec.structs import asdict
 from rich.text import Text
 
 from slowcat_memory.cli.shell import (
@@ -33,7 +34,7 @@ from slowcat_memory.errors import ProviderError, SlowcatError, StoreDamagedError
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.engine.forget import Overdue
+    from slowcat_memory.engine.upkeep import Overdue
     from slowcat_memory.providers import EmbedderOptions, EmbedderReport
     from slowcat_memory.store.care.health import Health
 
@@ -145,14 +146,10 @@ def doctor(known: Settings, *, repair: bool = False, clock_is_right: bool = Fals
         findings = examine(known)
     wrong = sum(finding.state == "wrong" for finding in findings)
     if known.as_json:
-        names = ("what", "state", "found", "hint")
-        print_json(
-            [
-                {name: getattr(finding, name) for name in names}
-                | {"repairable": finding.repair is not None}
-                for finding in findings
-            ]
-        )
+        rows = [asdict(finding) for finding in findings]
+        for row in rows:
+            row["repairable"] = row.pop("repair") is not None
+        print_json(rows)
         raise typer.Exit(int(wrong > 0))
     _print_findings(findings)
     if not wrong:

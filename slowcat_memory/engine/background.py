@@ -30,8 +30,7 @@ from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, Shared, fresh
-from slowcat_memory.engine.engine import MemoryEngine, acquire
-from slowcat_memory.engine.turns import check_events
+from slowcat_memory.engine.engine import MemoryEngine, acquire, check_events
 from slowcat_memory.errors import (
     SlowcatError,
     StoreBusyError,
@@ -54,7 +53,7 @@ CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words 
 FIRST_ID = -(1 << 40)  # far from an id, and from a relative ``reply_to``
 READING = frozenset(("wiring", "store", "upkeep", "_search", "readonly"))
 COMPONENTS = READING | {
-    *("eraser", "notes", "idle", "icebreakers", "log", "_commands", "events", "undo_log"),
+    *("eraser", "notes", "idle", "icebreakers", "_commands", "events", "undo_log"),
 }
 """What an engine has only while it is open; ``READING`` are those of one which only reads, too."""
 
@@ -140,10 +139,6 @@ class BackgroundEngine(MemoryEngine):
                 self._thread.start()
         self._tried.wait(wait_s)
 
-    @property
-    def is_ready(self) -> bool:
-        return self.engine is not None
-
     def _run(self) -> None:
         slow = threading.Timer(SLOW_S, self._report_slow)
         slow.daemon = True
@@ -203,7 +198,8 @@ class BackgroundEngine(MemoryEngine):
             raise
         if engine.availability.trouble is None:
             self.availability.recover()
-        _report_damage(engine, self.availability)
+        if damage := engine.opened.trouble:  # the agent may remember less than before
+            self.availability.report(StoreDamagedError(damage))
 
     def _open_engine(self) -> MemoryEngine:
         """Open the engine; its scopes are found by words, and what is over is known, from now on."""
@@ -483,18 +479,6 @@ def _pass_on(waiting: "Future[None]", saved: "Future[None]") -> None:
         waiting.set_exception(error)
     else:
         waiting.set_result(None)
-
-
-def _report_damage(engine: MemoryEngine, availability: Availability) -> None:
-    """Report that a damaged store was moved aside: the agent may remember less than before."""
-    opened = engine.opened
-    if opened.trouble:
-        hint = (
-            f"{opened.restored_from} took its place"
-            if opened.restored_from
-            else f"{opened.salvaged} events were recovered"
-        )
-        availability.report(StoreDamagedError(opened.trouble, hint=hint))
 
 
 def _trouble_of(error: Exception, folder: Path) -> SlowcatError:

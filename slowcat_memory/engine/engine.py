@@ -5,8 +5,9 @@ writes belong to the store's thread, everything else to the workers of ``runtime
 Everything is built before any of the engine's own threads starts.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial
 from typing import TypeVar, Unpack
@@ -19,24 +20,15 @@ from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.availability import Availability, OnTrouble, Shared
 from slowcat_memory.engine.events import listen
-from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
-from slowcat_memory.engine.search import (
-    Search,
-    SearchArguments,
-)
-from slowcat_memory.engine.turns import (
-    EventLog,
-    RecallArguments,
-    build_query,
-    note_recall,
-    prefetch_of,
-)
+from slowcat_memory.engine.search import RecallArguments, Search, SearchArguments, build_query
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, EmbedderReport, QueryEmbedder
@@ -47,6 +39,7 @@ from slowcat_memory.records import (
     Forget,
     Forgotten,
     Memory,
+    SessionEdge,
     Turn,
     WriteBatch,
 )
@@ -56,12 +49,34 @@ from slowcat_memory.runtime.commands.executor import (
     CommandMemory,
     Outcome,
 )
+from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.recall.prefetch import Prefetch
-from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.recall.service import collect_garbage, compile_patterns, rehearsed
+from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
+from slowcat_memory.runtime.recall.service import (
+    Retrieval,
+    collect_garbage,
+    compile_patterns,
+    rehearsed,
+)
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
 
 T = TypeVar("T")
+INDEX_AFTER_S = 0.05  # after a turn: longer than it waits for its recall
+APPENDING = "engine/append"  # the activity by which an append closes the idle gate
+
+
+def check_events(events: Sequence[Event]) -> None:
+    """Check what is to be appended.
+
+    Raises:
+        ValueError: There is no event.
+        ConfigError: A scope is not a valid name, or a time has no zone.
+    """
+    if not events:
+        raise ValueError("there is no event to append")
+    for event in events:
+        check_scope(event.scope)
+        check_time(event.at)
 
 
 class MemoryEngine:
@@ -135,8 +150,7 @@ class MemoryEngine:
         config = self.config = wiring.config
         self.readonly, self.clock = wiring.readonly, wiring.clock
         self.zone, self.metrics, self.store = wiring.zone, wiring.metrics, wiring.store
-        self.eraser = Eraser(wiring)
-        self.upkeep = Upkeep(wiring, self.eraser)
+        self.upkeep = self.eraser = Upkeep(wiring)  # a memory that only reads erases nothing
         self.notes = Notes(wiring)
         self.idle = IdleWork(
             job_parts(wiring, self.upkeep, llm),
@@ -148,7 +162,6 @@ class MemoryEngine:
         )
         self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
         self.undo_log, self.events = wiring.undo_log, wiring.events
-        self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self._search = Search(wiring)
         self.command_memory = CommandMemory(
             store=wiring.store,
@@ -173,11 +186,6 @@ class MemoryEngine:
             self.wiring.indexer.later(self.upkeep.export_model)
         if self.config.idle.enabled:
             self.idle.start()
-
-    def _on_session_end(self) -> None:
-        """Erase what is due, unless an idle job does it."""
-        if not self.config.idle.enabled:
-            self.eraser.erase_soon()
 
     # ------------------------------------------------------------------- life
 
@@ -220,7 +228,40 @@ class MemoryEngine:
             ValueError: There is no event.
             StoreFullError: Too many writes are pending.
         """
-        return self.log.append(events, cursor)
+        check_events(events)
+        wiring = self.wiring
+        wiring.gate.busy(APPENDING)  # for its grace period
+        wiring.gate.free(APPENDING)
+        wiring.clock_guard.doubt()  # before these turns' dates are the newest ones
+        for event in events:
+            if isinstance(event, Turn) and event.unnamed:
+                wiring.users.learn(event.scope, event.speaker)
+        acks = wiring.store.append_all(events, cursor, quiet=True)
+        wiring.indexer.add(acks)
+        for ack in acks:
+            wiring.events.stored(ack)
+        self._wake_soon()
+        has_end = any(isinstance(event, SessionEdge) and event.kind == "end" for event in events)
+        if has_end and not self.config.idle.enabled:  # else an idle job does it
+            self.eraser.erase_soon()
+        return acks[-1]
+
+    def _wake_soon(self) -> None:
+        """Wake the writer and, later, the indexer; on an event loop, after the caller has returned.
+
+        Waking a thread costs 0.05 ms, which a frame need not wait for. A turn is indexed and
+        embedded when its own recall is over, not beside it (see ``Indexer.release``).
+        """
+        store, indexer = self.store, self.wiring.indexer
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # not on an event loop
+            store.wake_writer()
+            indexer.release()
+        else:
+            loop.call_soon(store.wake_writer)
+            # A turn that comes meanwhile waits for its own recall.
+            loop.call_later(INDEX_AFTER_S, indexer.release, store.last_id())
 
     async def recall(
         self,
@@ -246,7 +287,19 @@ class MemoryEngine:
             ask: Returns the query that a turn of these words would make now (see ``build_query``);
                 None for no recall.
         """
-        return prefetch_of(self.config, ask, lambda: self.wiring.retrieval)
+
+        def with_query(do: Callable[[Retrieval, Query], T], text: str = "") -> T | None:
+            if (query := ask(text)) is not None:
+                with suppress(RuntimeError, StoreError):  # it is being closed, or not open
+                    return do(self.wiring.retrieval, query)
+            return None
+
+        return Prefetch(
+            lambda text: with_query(lambda found, query: found.begin(query), text),
+            self.config.prefetch,
+            asyncio.get_running_loop(),
+            lambda: with_query(lambda found, query: found.touch(query)),
+        )
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
         """Write into the ledger what was injected at a turn and what was rejected; skips guests.
@@ -258,7 +311,21 @@ class MemoryEngine:
             found: From ``recall``.
             packed: What was injected of it.
         """
-        note_recall(self.wiring, turn, found, packed)
+        wiring = self.wiring
+        if wiring.namespaces.is_guests(turn.scope):
+            return
+
+        def record() -> None:
+            entry = ledger_entry(turn, found, packed)
+            wiring.store.write_ledger(entry)
+            wiring.events.recalled(entry)
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # not on an event loop
+            record()
+        else:
+            loop.call_soon(wiring.indexer.soon, record)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
         """Return what stays the same during a session, for the system instruction.
@@ -282,21 +349,18 @@ class MemoryEngine:
         What makes it as fast as later ones (patterns, rules, a full garbage collection) takes a
         second of processor time once in a process, and follows in the background.
         """
-        with self.wiring.gate.closed("prepare"):
-            self._prepare(scope)
-
-    def _prepare(self, scope: str) -> None:
         wiring = self.wiring
-        namespace = wiring.namespaces.get(scope)
-        wiring.retrieval.search(Query(text="warm up", scope=scope, now=self.clock(), k=1))
-        namespace.searcher.warm()
-        with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):
-            pass  # behind all that a recall needs; the first head waits for no reading
-        wiring.indexer.later(self._warm_up, scope)
-        if not self.readonly:
-            wiring.indexer.later(wiring.vectors.embed_missing, scope)
-            if namespace.seal_due():
-                wiring.indexer.later(namespace.reseal)
+        with wiring.gate.closed("prepare"):
+            namespace = wiring.namespaces.get(scope)
+            wiring.retrieval.search(Query(text="warm up", scope=scope, now=self.clock(), k=1))
+            namespace.searcher.warm()
+            with wiring.store.snapshot() as snapshot, wiring.catalogue(scope, snapshot):
+                pass  # behind all that a recall needs; the first head waits for no reading
+            wiring.indexer.later(self._warm_up, scope)
+            if not self.readonly:
+                wiring.indexer.later(wiring.vectors.embed_missing, scope)
+                if namespace.seal_due():
+                    wiring.indexer.later(namespace.reseal)
 
     def _warm_up(self, scope: str) -> None:
         """Make what the first turns need and later ones have: a second of processor time, once."""

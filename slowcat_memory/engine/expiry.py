@@ -144,11 +144,6 @@ class Expiry:
         self._reached = 0  # log id up to which turns are on shelves
         self._again_s = self._seconds()  # when turns that are kept were looked at
 
-    @property
-    def enabled(self) -> bool:
-        """Whether anything is ever erased because of its age."""
-        return bool(self._guest or self._config.retention.raw_days)
-
     def any_due(self) -> bool:
         """Return whether there is something to read or to erase. Milliseconds.
 
@@ -216,7 +211,8 @@ class Expiry:
 
     def _now(self, even_doubted: bool = False) -> datetime | None:
         """Return the time; None while the clock is doubted, or when nothing ever expires."""
-        if not self.enabled or (self._guard.doubt() and not even_doubted):
+        ever = self._guest or self._config.retention.raw_days
+        if not ever or (self._guard.doubt() and not even_doubted):
             return None
         if self._seconds() - self._again_s >= AGAIN_S:
             self._again_s = self._seconds()
@@ -262,7 +258,10 @@ class Expiry:
     def _order(self, scope: str, shelves: list[Shelf], now: datetime, stop: Stop) -> Forget | None:
         """Return an order for the expired turns of some shelves, None without any."""
         before, found = self._before_s(scope, now), list[int]()
-        keeping = self._keeping(scope)
+        keeping = frozenset[int]()  # the turns that a memory keeps: never a guest's
+        if scope != self._guest:
+            with self._store.snapshot() as snapshot:
+                keeping = retention.held(snapshot.memories(scope), self._config.retention)
         for shelf in shelves:
             if stop():
                 break
@@ -274,13 +273,6 @@ class Expiry:
             young = (at_s for at_s in said.values() if at_s >= before)
             self._after.append((shelf, min(young, default=float("inf")), bool(kept)))
         return Forget(scope=scope, turns=tuple(found), copies=False) if found else None
-
-    def _keeping(self, scope: str) -> frozenset[int]:
-        """Return the ids of the turns of a namespace that a memory keeps: never a guest's."""
-        if scope == self._guest:
-            return frozenset()
-        with self._store.snapshot() as snapshot:
-            return retention.held(snapshot.memories(scope), self._config.retention)
 
     def _guests_notes(self, now: datetime) -> Forget | None:
         """Return an order for what the guests' namespace holds besides turns."""

@@ -22,11 +22,11 @@ from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
-from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.task_queue import Forecast, forecast
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
@@ -91,7 +91,7 @@ class IdleWork:
         """All jobs; imports them."""
         from slowcat_memory.idle.registry import BUILT_IN, find_jobs
 
-        return find_jobs(BUILT_IN if self._own_jobs is None else self._own_jobs).jobs
+        return find_jobs(BUILT_IN if self._own_jobs is None else self._own_jobs)
 
     def start(self) -> None:
         """Start to work whenever the gate is open; without an LLM, by rules.
@@ -195,7 +195,8 @@ class IdleWork:
 
     async def _pause(self, seconds: float) -> None:
         """Wait; before that, notify if any step ran since the last pause."""
-        steps = self._count_steps()
+        counts = self._metrics.counts()
+        steps = sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
         if steps != self._steps_at_pause:
             self._steps_at_pause = steps
             for listener in tuple(self.on_pause):
@@ -204,10 +205,6 @@ class IdleWork:
                 except Exception as error:  # a subscriber's code
                     logger.warning(f"A listener to idle work failed: {describe_error(error)}")
         await self._sleep(seconds)
-
-    def _count_steps(self) -> int:
-        counts = self._metrics.counts()
-        return sum(counts.get(f"idle_{name}", 0) for name in OUTCOMES)
 
     def _wait(
         self,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 import numpy as np
 from msgspec.structs import replace
 
+from slowcat_memory.clock import Clock
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import searched_text
 from slowcat_memory.core.disclosure import (
@@ -45,14 +46,12 @@ from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.validity import as_of, held_at, order
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.providers import sends_texts_away
+from slowcat_memory.providers import Encoded, sends_texts_away
 from slowcat_memory.records import Disclosed, Hit, Hotword, Memory, Session, Turn
-from slowcat_memory.runtime.namespaces.embedding import Embedding
-from slowcat_memory.runtime.recall import scan
+from slowcat_memory.runtime.recall import time_travel
 from slowcat_memory.runtime.recall.choosing import with_endings
 from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.recall.time_travel import store_before
-from slowcat_memory.runtime.session.head import SLACK
+from slowcat_memory.runtime.session_head import SLACK
 from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -68,6 +67,18 @@ def latest_session(snapshot: Snapshot, scope: str, now: datetime | None = None) 
 
 MOST_NAMES = 3000  # hotwords that are looked through
 FILTERED = 100  # hits to scan for those of the right time or speaker
+
+
+SEARCHED = (SUMMARY, *KINDS, EPISODE, FACT, NOTE)  # kinds that can be asked for
+EMBEDDED = 96  # texts that one search embeds at most: a second or so, once
+KEPT_VECTORS = 2000
+OWN = 0.7  # weight of a memory's own text; the rest is that of its turns
+TURNS = 50  # hits among turns that count for what was made from them
+FAINT = 0.02  # a lower score is no hit
+
+Found = tuple[
+    Disclosed, float, float
+]  # with its share of the query's words, and its turns' likelihood
 
 
 class SearchArguments(TypedDict, total=False):
@@ -105,12 +116,51 @@ class SearchArguments(TypedDict, total=False):
     kinds: Sequence[str]
 
 
+class RecallArguments(TypedDict, total=False):
+    """Optional context of a recall.
+
+    Attributes:
+        also: Other namespaces to read beside the turn's own.
+        local: Whether the LLM is on this machine; otherwise local-only memories are excluded.
+        now: The time of the question; None for now.
+        exclude: Ids of memories not to return.
+        exclude_words: Fingerprints of texts not to return.
+        vector: The text's vector, if already embedded.
+        dialogue: The turns before, oldest first.
+    """
+
+    also: Sequence[str]
+    local: bool
+    now: datetime | None
+    exclude: frozenset[str]
+    exclude_words: frozenset[str]
+    vector: Encoded | np.ndarray | None
+    dialogue: Sequence[DialogueTurn]
+
+
+def build_query(clock: Clock, text: str, scope: str, /, **known: Unpack[RecallArguments]) -> Query:
+    """Return a turn's query, with the thresholds of the options."""
+    return Query(
+        text=text,
+        scope=scope,
+        now=known.get("now") or clock(),
+        exclude=known.get("exclude", frozenset()),
+        exclude_words=known.get("exclude_words", frozenset()),
+        vector=known.get("vector"),
+        dialogue=tuple(known.get("dialogue", ())),
+        also=tuple(known.get("also", ())),
+        local=known.get("local", False),
+    )
+
+
 class Search:
     """Searches for callers that can wait."""
 
     def __init__(self, wiring: EngineWiring) -> None:
-        self._wiring, self._derived = wiring, DerivedSearch(wiring.embedding)
-        wiring.query_caches.append(self._derived.forget)
+        self._wiring, self._embedding = wiring, wiring.embedding
+        vector = lru_cache(KEPT_VECTORS)(self._embed)
+        self._vector: Callable[[str, str], np.ndarray] = vector
+        wiring.query_caches.append(vector.cache_clear)
 
     def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
         """Search; if the index returns too few hits for a filter, scan all turns.
@@ -127,7 +177,7 @@ class Search:
         wiring, speaker = self._wiring, how.get("speaker", "")
         since, until, at = how.get("since"), how.get("until"), how.get("at")
         is_filtered = bool(speaker or since or until or at)
-        within = scan.within(speaker, since, until)
+        within = time_travel.within(speaker, since, until)
         query = Query(
             text=text,
             scope=scope,
@@ -152,9 +202,9 @@ class Search:
         reader = wiring.reader(scope, local=query.local)
         with wiring.store.snapshot() as snapshot:
             few = len(hits) < k
-            said = scan.said_between(snapshot, scope, since, until or at) if few else ()
+            said = time_travel.said_between(snapshot, scope, since, until or at) if few else ()
             # The index no longer holds what was retired since then.
-            retired = () if at is None else scan.retired(snapshot, scope, at)
+            retired = () if at is None else time_travel.retired(snapshot, scope, at)
             read = (
                 shown
                 for memory in chain(retired, said)
@@ -162,18 +212,17 @@ class Search:
                 and matches(memory)
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             )
-            more = scan.scan(read, found.words, wiring.tokenizer, k)
+            more = time_travel.scan(read, found.words, wiring.tokenizer, k)
         more = with_endings(more, wiring.namespaces, scope, query.now)
-        return replace(found, hits=scan.merged(hits, more, k))
+        return replace(found, hits=time_travel.merged(hits, more, k))
 
     def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
-        kinds, local = kinds_of(how["kinds"]), how.get("local", False)
-        wiring = self._wiring
+        wiring, kinds, local = self._wiring, kinds_of(how["kinds"]), how.get("local", False)
         now = how.get("now") or wiring.clock()
         turns = wiring.retrieval.search(
             Query(text=text, scope=scope, now=now, k=TURNS, floor=0.0, keep_share=0.0, local=local)
         )
-        within = scan.within("", how.get("since"), how.get("until"))
+        within = time_travel.within("", how.get("since"), how.get("until"))
         reader = wiring.reader(scope, local=local)
         words, total = turns.words, sum(turns.words.values()) or 1.0
         likely = {hit.memory.id: hit.probability for hit in turns.hits}
@@ -191,8 +240,51 @@ class Search:
                 and one.text.strip()
                 and (shown := disclose_found(one, reader, snapshot.memory))
             ]
-            hits = self._derived.rank(text, found, snapshot)[:k]
+            hits = self._rank(text, found, snapshot)[:k]
         return replace(turns, hits=hits, unknown=not hits)
+
+    def _rank(self, query: str, found: Sequence[Found], snapshot: Snapshot) -> list[Hit]:
+        """Return the memories that match, best first, without a text that is there already.
+
+        Args:
+            found: The most promising ones, best first.
+        """
+        cosines = self._cosines(query, [one for one, _, _ in found], snapshot)
+        likely = probability(np.array([share for _, share, _ in found]), cosines)
+        hits = [
+            Hit(
+                memory=one,
+                score=round(OWN * own + (1 - OWN) * behind, 4),
+                probability=max(own, behind),
+                coverage=round(share, 4),
+                cosine=None if np.isnan(cosine) else cosine,
+            )
+            for (one, share, behind), own, cosine in zip(
+                found, likely.tolist(), cosines.tolist(), strict=True
+            )
+        ]
+        best = [hit for hit in sorted(hits, key=lambda hit: hit.score) if hit.score >= FAINT]
+        once = {fingerprint(hit.memory.text): hit for hit in best}  # of equal texts, the best hit
+        return sorted(once.values(), key=lambda hit: -hit.score)
+
+    def _cosines(self, query: str, memories: Sequence[Disclosed], snapshot: Snapshot) -> np.ndarray:
+        """Return the cosines of the query with memories; NaN for one that has none."""
+        cosines = np.full(len(memories), np.nan)
+        asked = self._embedding.query(query) if self._embedding.query else None
+        if asked is None:
+            return cosines
+        away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
+        for place, one in enumerate(memories[:EMBEDDED]):
+            if away and (one.local_only or is_derived_local(one, snapshot.memory)):
+                continue
+            stored = snapshot.vector(space, one.scope, key_id(one)) if is_fact(one) else None
+            values = stored.values if stored else self._vector(space, searched_text(one))
+            cosines[place] = values @ asked.vector
+        return cosines
+
+    def _embed(self, key: str, text: str) -> np.ndarray:
+        """Return the vector of a text in the space ``key``, which is that of the model in use."""
+        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]  # a query was embedded
 
 
 def hotwords(
@@ -252,7 +344,9 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     needs an engine in the same process.
     """
     wiring = engine.wiring
-    store = cast(Store, store_before(wiring.store, turn))  # has everything that a namespace reads
+    store = cast(
+        Store, time_travel.store_before(wiring.store, turn)
+    )  # has everything that a namespace reads
     options, namespaces = retrieval_options(wiring.config), wiring.namespaces_of(store)
     for scope in dict.fromkeys((query.scope, *query.also)):
         if not namespaces.is_guests(scope):
@@ -339,18 +433,6 @@ def _chunks(snapshot: Snapshot, scope: str, facts: Iterable[Memory]) -> dict[int
     return {turn: one for turn, one in found if one is not None}
 
 
-SEARCHED = (SUMMARY, *KINDS, EPISODE, FACT, NOTE)  # kinds that can be asked for
-EMBEDDED = 96  # texts that one search embeds at most: a second or so, once
-KEPT_VECTORS = 2000
-OWN = 0.7  # weight of a memory's own text; the rest is that of its turns
-TURNS = 50  # hits among turns that count for what was made from them
-FAINT = 0.02  # a lower score is no hit
-
-Found = tuple[
-    Disclosed, float, float
-]  # with its share of the query's words, and its turns' likelihood
-
-
 def kinds_of(names: Iterable[str]) -> tuple[str, ...]:
     """Return the kinds that names mean: "topic" and "summary/topic" are one.
 
@@ -365,58 +447,3 @@ def kinds_of(names: Iterable[str]) -> tuple[str, ...]:
             raise ConfigError(f"there is no kind {name!r}", hint=f"Kinds: {known}")
         found.append(kind)
     return tuple(found)
-
-
-class DerivedSearch:
-    """Ranks the derived memories of a namespace for a query. Safe to use from several threads."""
-
-    def __init__(self, embedding: Embedding) -> None:
-        self._embedding = embedding
-        self._vector: Callable[[str, str], np.ndarray] = lru_cache(KEPT_VECTORS)(self._embed)
-
-    def rank(self, query: str, found: Sequence[Found], snapshot: Snapshot) -> list[Hit]:
-        """Return the memories that match, best first, without a text that is there already.
-
-        Args:
-            found: The most promising ones, best first.
-        """
-        cosines = self._cosines(query, [one for one, _, _ in found], snapshot)
-        likely = probability(np.array([share for _, share, _ in found]), cosines)
-        hits = [
-            Hit(
-                memory=one,
-                score=round(OWN * own + (1 - OWN) * behind, 4),
-                probability=max(own, behind),
-                coverage=round(share, 4),
-                cosine=None if np.isnan(cosine) else cosine,
-            )
-            for (one, share, behind), own, cosine in zip(
-                found, likely.tolist(), cosines.tolist(), strict=True
-            )
-        ]
-        best = [hit for hit in sorted(hits, key=lambda hit: hit.score) if hit.score >= FAINT]
-        once = {fingerprint(hit.memory.text): hit for hit in best}  # of equal texts, the best hit
-        return sorted(once.values(), key=lambda hit: -hit.score)
-
-    def _cosines(self, query: str, memories: Sequence[Disclosed], snapshot: Snapshot) -> np.ndarray:
-        """Return the cosines of the query with memories; NaN for one that has none."""
-        cosines = np.full(len(memories), np.nan)
-        asked = self._embedding.query(query) if self._embedding.query else None
-        if asked is None:
-            return cosines
-        away, space = sends_texts_away(self._embedding.embedder), self._embedding.space.key
-        for place, one in enumerate(memories[:EMBEDDED]):
-            if away and (one.local_only or is_derived_local(one, snapshot.memory)):
-                continue
-            stored = snapshot.vector(space, one.scope, key_id(one)) if is_fact(one) else None
-            values = stored.values if stored else self._vector(space, searched_text(one))
-            cosines[place] = values @ asked.vector
-        return cosines
-
-    def _embed(self, key: str, text: str) -> np.ndarray:
-        """Return the vector of a text in the space ``key``, which is that of the model in use."""
-        return self._embedding.embedder.encode([text])[0]  # type: ignore[union-attr]  # a query was embedded
-
-    def forget(self) -> None:
-        """Drop the kept vectors and their texts."""
-        self._vector.cache_clear()  # type: ignore[attr-defined]  # of lru_cache

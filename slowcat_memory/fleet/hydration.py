@@ -9,7 +9,6 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from loguru import logger
-from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import FleetError, StoreDamagedError
@@ -19,7 +18,7 @@ from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import COMMAND_S, Connection, Database
 from slowcat_memory.fleet.leases import Lease, Worker
 from slowcat_memory.store import StoreOptions, replica
-from slowcat_memory.store.care.canary_process import is_whole
+from slowcat_memory.store.care.health import is_whole
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
@@ -137,35 +136,15 @@ async def _read(
 # ------------------------------------------------------------------- ordinary stores
 
 
-class Pushed(Struct, frozen=True, kw_only=True):
-    """What was stored.
-
-    Attributes:
-        rows: By table.
-        bytes: Compressed, in the database.
-    """
-
-    person: str
-    rows: dict[str, int]
-    bytes: int
-
-
-class Pulled(Struct, frozen=True, kw_only=True):
-    """What was made.
-
-    Attributes:
-        rows: By table.
-    """
-
-    person: str
-    folder: Path
-    rows: dict[str, int]
-
-
-def push(worker: Worker, folder: Path, person: str, options: StoreOptions) -> Pushed:
+def push(
+    worker: Worker, folder: Path, person: str, options: StoreOptions
+) -> tuple[dict[str, int], int]:
     """Store a memory of this machine as a person's, in one transaction. Blocks.
 
     The store is only read, and may be in use.
+
+    Returns:
+        How many rows each table has, and the bytes in the database, compressed.
 
     Raises:
         FleetError: The person has a memory already.
@@ -173,8 +152,7 @@ def push(worker: Worker, folder: Path, person: str, options: StoreOptions) -> Pu
     """
     found = replica.read(folder, options)
     worker.database.run(_store, worker, person, found, timeout_s=MOST_S)
-    size = sum(len(part.body) for part in found.parts)
-    return Pushed(person=person, rows=found.rows, bytes=size)
+    return found.rows, sum(len(part.body) for part in found.parts)
 
 
 async def _store(connection: Connection, worker: Worker, person: str, found: Ordinary) -> None:
@@ -197,10 +175,13 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Ord
         await leases.release(connection, lease, FIRST_SEQ)
 
 
-def pull(worker: Worker, person: str, folder: Path) -> Pulled:
+def pull(worker: Worker, person: str, folder: Path) -> dict[str, int]:
     """Make an ordinary store of a person's memory, as it is in the database now. Blocks.
 
     The person may be in a conversation; what that says from now on is not in it.
+
+    Returns:
+        How many rows each table has.
 
     Raises:
         FleetError: There is no such person, or the database lacks a part.
@@ -212,4 +193,4 @@ def pull(worker: Worker, person: str, folder: Path) -> Pulled:
     rows = _make(worker, person, folder, MOST_S)
     if not is_whole(data_file(folder)):
         raise StoreDamagedError(f"{folder} does not read back", hint="Delete it, and try again")
-    return Pulled(person=person, folder=folder, rows=rows)
+    return rows

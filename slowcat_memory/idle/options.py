@@ -98,16 +98,6 @@ def on_battery() -> bool:
     return battery is not None and battery.power_plugged is False
 
 
-def is_within(hour: int, start: int, end: int) -> bool:
-    """Return whether an hour (0 to 23) is between two hours, ``end`` excluded.
-
-    ``end`` before ``start`` is the next day's; equal to it means all day.
-    """
-    if start == end:
-        return True
-    return start <= hour < end if start < end else hour >= start or hour < end
-
-
 class Budget:
     """Counts tokens, and returns which limit blocks a job. ``now`` is always timezone-aware."""
 
@@ -136,7 +126,10 @@ class Budget:
     def blocks(self, model: Model, now: datetime, zone: tzinfo) -> Limit:
         """Return the limit that forbids the LLM or the embedding model; "" if it may be used."""
         options = self._options
-        if not is_within(now.astimezone(zone).hour, options.from_hour, options.to_hour):
+        start, end, hour = options.from_hour, options.to_hour, now.astimezone(zone).hour
+        # From 22 to 6 is over midnight; the same hour twice is all day.
+        allowed = range(start, end) if start < end else {*range(24)} - {*range(end, start)}
+        if hour not in allowed:
             return "hours"
         if not options.on_battery and self._runs_on_battery(now):
             return "battery"

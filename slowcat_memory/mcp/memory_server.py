@@ -70,15 +70,12 @@ class MemoryTools:
         self._answers = Answers()
         self._seen: Seen | None = None
 
-    async def open(self) -> MemoryEngine:
+    async def open(self) -> Seen:
         """Open the memory, if it is not open yet.
 
         Raises:
             SlowcatError: It cannot be opened.
         """
-        return (await self._opened()).memory
-
-    async def _opened(self) -> Seen:
         async with self._opening:
             if self._seen is None:
                 memory = await anyio.to_thread.run_sync(self._open)
@@ -97,10 +94,13 @@ class MemoryTools:
             client: The name of the program that calls.
         """
         try:
-            seen = await self._opened()
+            seen = await self.open()
         except (SlowcatError, OSError) as error:
             logger.error(f"the memory cannot be opened: {describe_error(error)}")
-            return Answer(note=_in_words(error), failed=True)
+            said = FAILED
+            if isinstance(error, SlowcatError):
+                said = " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
+            return Answer(note=said, failed=True)
         return await anyio.to_thread.run_sync(self._answer, seen, name, arguments, client)
 
     def _answer(self, seen: Seen, name: str, arguments: Any, client: str) -> Answer:
@@ -157,12 +157,8 @@ def _listed(name: str, tool: type[Tool]) -> types.Tool:
         idempotent_hint=tool.repeats,
         open_world_hint=False,
     )
-    return types.Tool(
-        name=name,
-        description=tool.description(),
-        input_schema=tool.schema(),
-        annotations=hints,
-    )
+    about, schema = tool.description(), tool.schema()
+    return types.Tool(name=name, description=about, input_schema=schema, annotations=hints)
 
 
 def _client(context: ServerRequestContext[Any]) -> str:
@@ -171,12 +167,6 @@ def _client(context: ServerRequestContext[Any]) -> str:
     name = params.client_info.name if params is not None else ""
     kept = "".join(one for one in " ".join(name.split()) if one.isprintable())
     return kept[:LONGEST_NAME] or UNKNOWN
-
-
-def _in_words(error: Exception) -> str:
-    if isinstance(error, SlowcatError):
-        return " ".join(filter(None, (f"{error.message}.".replace("..", "."), error.hint)))
-    return FAILED
 
 
 # ------------------------------------------------------------------- transports
@@ -258,7 +248,17 @@ async def serve_http(
     import uvicorn
 
     host, port = listening.getsockname()
-    app = http_app(memory_server(tools), port, public=host != LOOPBACK)
+    hosts = [f"{name}:{port}" for name in NAMES]
+    security = TransportSecuritySettings(
+        # Other machines know this one by names that are not known here. A token is needed then,
+        # which a web page of another site cannot send.
+        enable_dns_rebinding_protection=host == LOOPBACK,
+        allowed_hosts=hosts,
+        allowed_origins=[f"http://{one}" for one in hosts],
+    )
+    app = memory_server(tools).streamable_http_app(
+        streamable_http_path=PATH, json_response=True, transport_security=security
+    )
     config = uvicorn.Config(
         AccessCheck(app, token, is_answered),
         http="h11",
@@ -282,24 +282,6 @@ async def serve_http(
 async def _end_at(ended: asyncio.Event, server: "uvicorn.Server") -> None:
     await ended.wait()
     server.should_exit = True
-
-
-def http_app(server: "Server[Any]", port: int, *, public: bool = False) -> "ASGIApp":
-    """Return the ASGI application of a server.
-
-    Args:
-        public: Whether other machines can reach it: they know it by names that are not known here.
-            A token is needed then, which a web page of another site cannot send.
-    """
-    hosts = [f"{name}:{port}" for name in NAMES]
-    security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=not public,
-        allowed_hosts=hosts,
-        allowed_origins=[f"http://{host}" for host in hosts],
-    )
-    return server.streamable_http_app(
-        streamable_http_path=PATH, json_response=True, transport_security=security
-    )
 
 
 class AccessCheck:

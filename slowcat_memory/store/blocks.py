@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf
-from typing import NamedTuple
 
 import lmdb
 import lz4.block
@@ -100,9 +99,6 @@ class Block:
             raise StoreDamagedError("a block lacks an event that it should hold")
         return self.plain[self.ends[at] : self.ends[at + 1]]
 
-    def bodies(self) -> Iterator[tuple[int, bytes]]:
-        return ((id, self.body(id)) for id in self.ids)
-
 
 def decode_event(body: bytes) -> Event:
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
@@ -177,13 +173,6 @@ def make_row(key: bytes, head: Head, codec: int, unpacked: int, packed: bytes) -
     return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
 
 
-class BlockParts(NamedTuple):
-    """A block's header and packed part, not unpacked."""
-
-    head: Head
-    packed: bytes
-
-
 def read_head(value: bytes) -> Head:
     """Return the header in an envelope without checking the envelope: to count and to choose.
 
@@ -197,7 +186,7 @@ def read_head(value: bytes) -> Head:
         raise StoreDamagedError("a block has no head") from error
 
 
-def split_row(key: bytes, value: bytes) -> BlockParts:
+def split_row(key: bytes, value: bytes) -> tuple[Head, bytes]:
     """Return header and packed part of a block's envelope.
 
     Raises:
@@ -207,18 +196,18 @@ def split_row(key: bytes, value: bytes) -> BlockParts:
     head = read_head(value)
     if not 0 <= head.unpacked <= MAX_UNPACKED:
         raise StoreDamagedError("a block declares an impossible size")
-    return BlockParts(head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :])
+    return head, body[_SIZE.size + _SIZE.unpack_from(body)[0] :]
 
 
-def unpack_lz4(parts: BlockParts) -> bytes:
+def unpack_lz4(packed: bytes, size: int) -> bytes:
     """Undo the packing of ``join_events``' bytes; ``StoreDamagedError`` if it cannot."""
     try:
-        return lz4.block.decompress(parts.packed, uncompressed_size=parts.head.unpacked)
+        return lz4.block.decompress(packed, uncompressed_size=size)
     except lz4.block.LZ4BlockError as error:
         raise StoreDamagedError("a block does not unpack") from error
 
 
-def unpack_zstd(parts: BlockParts) -> bytes:
+def unpack_zstd(packed: bytes, size: int) -> bytes:
     """Undo the packing of ``join_events``' bytes.
 
     Raises:
@@ -228,21 +217,23 @@ def unpack_zstd(parts: BlockParts) -> bytes:
 
     try:
         plain = zstandard.ZstdDecompressor().decompress(
-            parts.packed, max_output_size=parts.head.unpacked, allow_extra_data=False
+            packed, max_output_size=size, allow_extra_data=False
         )
     except zstandard.ZstdError as error:
         raise StoreDamagedError("a block does not unpack") from error
-    if len(plain) != parts.head.unpacked:
+    if len(plain) != size:
         raise StoreDamagedError("a block unpacks to another size")
     return plain
 
 
-def parse_block(head: Head, plain: bytes) -> Block:
-    """Return the block made from ``join_events``' bytes.
+def read_block(key: bytes, value: bytes) -> Block:
+    """Return the block in an envelope, unpacked.
 
     Raises:
-        StoreDamagedError: There is no index, or it does not fit.
+        StoreDamagedError: It is not as written, has no index, or one that does not fit.
     """
+    head, packed = split_row(key, value)
+    plain = (unpack_lz4 if head.codec == LZ4 else unpack_zstd)(packed, head.unpacked)
     try:
         begin = _INDEX.size + _INDEX.unpack_from(plain)[0]
         index = _index(plain[_INDEX.size : begin])
@@ -412,19 +403,11 @@ class BlockReader:
         block = self._cache.get(number, value)
         if block is None:
             try:
-                block = self.unpack(key, value)
-            except DamagedRow:
-                raise
+                block = read_block(key, value)
             except StoreDamagedError as error:
                 raise DamagedRow(table, key, str(error)) from error
             self._cache.put(number, value, block)
         return block
-
-    @staticmethod
-    def unpack(key: bytes, value: bytes) -> Block:
-        parts = split_row(key, value)
-        unpack = unpack_lz4 if parts.head.codec == LZ4 else unpack_zstd
-        return parse_block(parts.head, unpack(parts))
 
 
 # ------------------------------------------------------------------- events that go
@@ -434,9 +417,8 @@ class BlockReader:
 
 def block_of(key: bytes, tx: Transaction) -> int:
     """Return the number of an event's block; 0 for none, or an unreadable one."""
-    value = tx.get(PLACES, key)
     try:
-        return 0 if value is None else decode_location(key, value)
+        return BlockReader(tx.get).number(key)
     except StoreDamagedError:
         return 0
 
@@ -458,7 +440,7 @@ def remove_events(table: str, gone: Set[int], numbers: Iterable[int], tx: Transa
 
 
 def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None:
-    kept = [(id, body) for id, body in block.bodies() if id not in gone]
+    kept = [(id, block.body(id)) for id in block.ids if id not in gone]
     _drop(number, tx)
     if kept:
         key = keys.id_key(number)

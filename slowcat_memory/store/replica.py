@@ -33,16 +33,6 @@ from slowcat_memory.store.disk.folder import (
     index_folder,
     sync_dir,
 )
-from slowcat_memory.store.disk.outbox import (
-    COPY,
-    OUTBOX,
-    Changes,
-    CopyState,
-    Outbox,
-    Unsent,
-    decode,
-    read_state,
-)
 from slowcat_memory.store.disk.state import mark_stopped
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Run, Transaction, reading, transact, write_copy
@@ -105,7 +95,7 @@ def of_store(tx: Transaction, env: Environment) -> list[Part]:
     made = list[Part]()
     while not made:
         with suppress(FileNotFoundError), fresh_folder(folder) as fresh:  # an erasure removes it
-            write_copy(tx, fresh / DATA, env.map_size, (OUTBOX,))
+            write_copy(tx, fresh / DATA, env.map_size, (outbox.OUTBOX,))
             made = [seal(piece) for piece in _pieces(fresh / DATA, fresh)]
     for manifest in tx.records(Manifest, "manifest"):
         root = index_folder(folder, manifest.scope) / manifest.generation
@@ -159,8 +149,8 @@ class Replica:
         on_closing: Called when the last write is saved, while the store can still be read.
     """
 
-    def __init__(self, env: Environment, outbox: Outbox, run: Run) -> None:
-        self._env, self._outbox, self._run = env, outbox, run
+    def __init__(self, env: Environment, unsent: outbox.Outbox, run: Run) -> None:
+        self._env, self._outbox, self._run = env, unsent, run
         self.on_closing: Callable[[], object] = lambda: None
 
     @property
@@ -168,15 +158,15 @@ class Replica:
         """Number of the last change set that is on disk here."""
         return self._outbox.seq
 
-    def unsent(self, after: int, most_bytes: int) -> list[Unsent]:
+    def unsent(self, after: int, most_bytes: int) -> list[outbox.Unsent]:
         """Return change sets after a number, in order; at least one if there is any."""
-        found, size = list[Unsent](), 0
+        found, size = list[outbox.Unsent](), 0
         with reading(self._env) as tx:
-            for key, value in keys.rows_with(tx.cursor(OUTBOX), b"", keys.id_key(after + 1)):
+            for key, value in keys.rows_with(tx.cursor(outbox.OUTBOX), b"", keys.id_key(after + 1)):
                 size += len(value)
                 if found and size > most_bytes:
                     break
-                found.append(decode(key, value))
+                found.append(outbox.decode(key, value))
         return found
 
     def note_sent(self, upto: int) -> None:
@@ -211,7 +201,7 @@ class Replica:
             StoreError: It cannot be read.
         """
         with reading(self._env) as tx:
-            state = read_state(tx.get("meta", keys.name_key(COPY)))
+            state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
             if state is None:
                 raise StoreDamagedError("this folder is not the copy of a memory in a database")
             return Whole(state.seq, _generations(tx), of_store(tx, self._env))
@@ -249,7 +239,7 @@ def read(folder: Path, options: StoreOptions) -> Ordinary:
         StoreError: It cannot be read.
     """
     with closing(opening.to_read(folder.absolute(), options).env) as env, reading(env) as tx:
-        if tx.get("meta", keys.name_key(COPY)) is not None:
+        if tx.get("meta", keys.name_key(outbox.COPY)) is not None:
             raise StoreUnsafeError(f"{folder} is a worker's copy of a memory in a database")
         rows, epoch = count_rows(tx), tx.meta(EPOCH, 0)
         return Ordinary(of_store(tx, env), rows, epoch, bool(tx.meta(ERASE_DUE, False)))
@@ -302,9 +292,9 @@ class Seed:
 
     def finish(
         self,
-        state: CopyState | None,
-        sets: Iterable[Changes] = (),
-        unsent: Iterable[Unsent] = (),
+        state: outbox.CopyState | None,
+        sets: Iterable[outbox.Changes] = (),
+        unsent: Iterable[outbox.Unsent] = (),
         map_gib: float = 1.0,
     ) -> dict[str, int]:
         """Write later change sets, flush the copy, and give it its name.
@@ -330,7 +320,7 @@ class Seed:
         shutil.rmtree(self._made, ignore_errors=True)
 
 
-def state_of(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
+def state_of(folder: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]] | None:
     """Return whose copy a folder is, and its change sets that may not have been sent.
 
     None where there is none. It must not be open.
@@ -341,13 +331,13 @@ def state_of(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
     if not data_file(folder).is_file():
         return None
     with closing(Environment(folder, readonly=True)) as env, reading(env) as tx:
-        state = read_state(tx.get("meta", keys.name_key(COPY)))
-        if state is None or OUTBOX not in tx.tables():
+        state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
+        if state is None or outbox.OUTBOX not in tx.tables():
             return None
-        return state, [decode(*row) for row in tx.rows(OUTBOX)]
+        return state, [outbox.decode(*row) for row in tx.rows(outbox.OUTBOX)]
 
 
-def top_up(folder: Path, sets: Iterable[Changes], state: CopyState) -> None:
+def top_up(folder: Path, sets: Iterable[outbox.Changes], state: outbox.CopyState) -> None:
     """Write the change sets that a copy lacks, and drop those of its own, which were all sent.
 
     It must not be open.
@@ -355,16 +345,16 @@ def top_up(folder: Path, sets: Iterable[Changes], state: CopyState) -> None:
     _write(folder, state, sets, ())
 
 
-def sign(folder: Path, state: CopyState) -> None:
+def sign(folder: Path, state: outbox.CopyState) -> None:
     """Write a copy's state; it must not be open."""
     _write(folder, state, (), None)
 
 
 def _write(
     folder: Path,
-    state: CopyState | None,
-    sets: Iterable[Changes],
-    unsent: Iterable[Unsent] | None,
+    state: outbox.CopyState | None,
+    sets: Iterable[outbox.Changes],
+    unsent: Iterable[outbox.Unsent] | None,
     map_gib: float = 1.0,
 ) -> dict[str, int]:
     """Write change sets and a state; ``unsent`` replaces what is to be sent, None keeps that."""
@@ -379,13 +369,13 @@ def _write(
                 for key, value in rows.items():
                     tx.put(table, key, value) if value is not None else tx.drop(table, key)
         if state is None:
-            return tx.drop("meta", keys.name_key(COPY))
-        tx.set_meta(COPY, state)
+            return tx.drop("meta", keys.name_key(outbox.COPY))
+        tx.set_meta(outbox.COPY, state)
         if unsent is not None:
-            for key in tx.keys_with(OUTBOX, b""):
-                tx.drop(OUTBOX, key)
+            for key in tx.keys_with(outbox.OUTBOX, b""):
+                tx.drop(outbox.OUTBOX, key)
             for one in unsent:
-                tx.put(OUTBOX, *outbox.encode(one))
+                tx.put(outbox.OUTBOX, *outbox.encode(one))
 
     map_size, is_copy = map_bytes(map_gib), state is not None
     with our_errors(folder):

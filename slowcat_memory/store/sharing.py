@@ -4,7 +4,7 @@ Theory of operation. Every process may write (see ``disk.environment``). Each on
 open for writing holds the lock of a file of its own in ``processes/``, which the kernel frees when
 it ends; the file says who it is, and how far it has followed what others forgot. Ids of events are
 taken from a counter in a file, so that they are unique and rise; yet two processes may commit in
-another order than they took them, and such an event is *late* (see ``rows.apply``). What only one
+another order than they took them, and such an event is *late* (see ``store.apply``). What only one
 process may do at a time is done under the lock of a file, too: opening and closing, erasing, idle
 work.
 """
@@ -231,20 +231,17 @@ class LogIds(_OpenFile):
         try:
             if is_first:
                 os.pwrite(self._fd, first.to_bytes(ID_BYTES, "big"), 0)
-            self._take(0, first)
+            self.take(0, first)
         except BaseException:
             self.close()
             raise
 
-    def take(self, count: int) -> int:
+    def take(self, count: int, least: int = 1) -> int:
         """Return the first of some ids that follow each other; some microseconds, no disk.
 
         Raises:
             StoreBusyError: Another process is stopped while it takes one.
         """
-        return self._take(count, 1)
-
-    def _take(self, count: int, least: int) -> int:
         lock(self._fd, TAKE_S, "another process is stopped while it takes an id")
         try:
             known = int.from_bytes(os.pread(self._fd, ID_BYTES, 0), "big")

@@ -33,11 +33,11 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import blocks as reader
 from slowcat_memory.store.blocks import BlockCache, BlockReader, DamagedRow
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.bookkeeping import exists
+from slowcat_memory.store.disk import codec, keys, tables
 from slowcat_memory.store.disk.envelope import LZ4
-from slowcat_memory.store.disk.environment import Handles, Txn, pages_of
-from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
-from slowcat_memory.store.writer.tier_mover import tier_sizes
+from slowcat_memory.store.disk.environment import Handles, Txn
+from slowcat_memory.store.tier_mover import tier_sizes
 
 if TYPE_CHECKING:
     import lmdb
@@ -156,7 +156,7 @@ class Snapshot:
         )
 
     def unended(self) -> list[Session]:
-        rows = [self.session(id) for id in self.meta(UNENDED, [])]
+        rows = [self.session(id) for id in self.meta(tables.UNENDED, [])]
         found = [row for row in rows if row is not None and row.ended is None]
         return sorted(found, key=attrgetter("started", "id"))
 
@@ -181,13 +181,7 @@ class Snapshot:
 
     def missing(self, scope: str, ids: Iterable[str]) -> set[str]:
         """Return those ids that are no memory's, and no turn's; 2 us each."""
-        return {id for id in ids if not self._has(scope, id)}
-
-    def _has(self, scope: str, id: str) -> bool:
-        turn = turn_of(id)
-        if turn and any(self._row(table, keys.id_key(turn)) for table in reader.EVENTS):
-            return True
-        return self._row("memories", keys.scoped_key(scope, id)) is not None
+        return {id for id in ids if not exists(scope, id, self._row)}
 
     def memories(self, scope: str, beginning: str = "", after: str = "") -> Iterator[Memory]:
         """Yield a namespace's memories by id, only those whose ids start with ``beginning``.
@@ -303,7 +297,7 @@ class Snapshot:
 
     def last_change(self) -> int:
         """Return the number of the last change of memories or vectors, 0 before the first."""
-        return int(self.meta(LAST_CHANGE, 0))
+        return int(self.meta(tables.LAST_CHANGE, 0))
 
     def changed(self, scope: str, after: int) -> list[str]:
         """Return the ids of memories that changed after a change number; some may be deleted."""
@@ -316,16 +310,11 @@ class Snapshot:
 
     def scopes(self) -> list[str]:
         """Return every namespace that has an event or a memory, sorted."""
-        tables = map(self._cursor_of, ("log_by_scope", "memories"))
-        return sorted(set().union(*map(keys.scopes, tables)))
+        cursors = map(self._cursor_of, ("log_by_scope", "memories"))
+        return sorted(set().union(*map(keys.scopes, cursors)))
 
     def counts(self) -> dict[str, int]:
         return {name: self._txn.stat(db)["entries"] for name, db in self._handles.items()}
-
-    def table_bytes(self) -> dict[str, int]:
-        """Return the size of each table in the file: bytes of its pages."""
-        stats = {name: self._txn.stat(db) for name, db in self._handles.items()}
-        return {name: pages_of(found) * found["psize"] for name, found in stats.items()}
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
@@ -334,12 +323,12 @@ class Snapshot:
     def trusted_time(self) -> TrustedTime | None:
         """Return what is known of the clock; None if it was never doubted."""
         try:
-            return msgspec.convert(self.meta(CLOCK), TrustedTime | None)
+            return msgspec.convert(self.meta(tables.CLOCK), TrustedTime | None)
         except msgspec.ValidationError:
             return None
 
     def forget_epoch(self) -> int:
-        return int(self.meta(EPOCH, 0))
+        return int(self.meta(tables.EPOCH, 0))
 
     def meta(self, name: str, default: Any = None) -> Any:
         """Return a row of ``meta``: plain JSON values."""

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -35,23 +35,23 @@ from slowcat_memory.records import (
     TrustedTime,
     WriteBatch,
 )
+from slowcat_memory.store import bookkeeping, forget
+from slowcat_memory.store.apply import append_events, apply_batch, coded
 from slowcat_memory.store.blocks import BlockCache
 from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store
-from slowcat_memory.store.care.copy import backups_of, drafting
+from slowcat_memory.store.care.copy import backups_of
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica import Replica
-from slowcat_memory.store.rows import bookkeeping, forget
-from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
 from slowcat_memory.store.snapshot import BeforeRead, Snapshot
-from slowcat_memory.store.writer.tier_mover import TierMover
-from slowcat_memory.store.writer.writer import Ack, Change, Write, WriteQueue, Writer, closed_error
+from slowcat_memory.store.tier_mover import TierMover
+from slowcat_memory.store.writer import Ack, Change, Write, WriteQueue, Writer
 
 CLOSE_TIMEOUT_S = 2.0
 ERASING_S = 60.0  # how long an erasure waits for that of another process
@@ -59,7 +59,6 @@ MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
 T = TypeVar("T")
 OnTrouble = Callable[[StoreError], None]
-"""Makes a cursor of events once they are numbered."""
 
 
 class Store:
@@ -398,11 +397,11 @@ class Store:
 
     def last_id(self) -> int:
         """Return the id of the last event that was accepted, on disk or not; 0 if readonly."""
-        return self._queue.last_id()
+        return self._queue.last_id
 
     def unsaved(self) -> int:
         """Return how many events and derived writes are accepted but not on disk."""
-        return self._queue.unsaved()
+        return self._queue.unsaved
 
     def age(
         self,
@@ -467,17 +466,6 @@ class Store:
         with self._erasing():
             copy.copy_out(self._env, to)
 
-    def drafting(self, draft: Path, to: Path) -> AbstractContextManager[None]:
-        """Record a file with text that is written in the block, and give it its name at the end.
-
-        Its path is noted in the store's folder, so that the file of a killed process is deleted.
-
-        Raises:
-            StoreError: Something was forgotten meanwhile; the file is deleted.
-        """
-        self._check_open()
-        return drafting(self.path, self.snapshot, draft, to)
-
     def health(self) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one."""
         self._check_open()
@@ -503,7 +491,7 @@ class Store:
         _open.discard(self)
         self._queue.close()
         ended = self._writer is None or self._writer.join(timeout)
-        lost = self._queue.abandon(closed_error())
+        lost = self._queue.abandon()
         if lost:
             logger.error("{} events were not saved before the store was closed", lost)
         if ended:  # else the writer still hangs in a flush: it keeps file and lock

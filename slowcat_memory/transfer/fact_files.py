@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
 
 Drafting = Callable[[Path, Path], AbstractContextManager[None]]
-"""Gives a file, written in the block, its name at the end; see ``Store.drafting``."""
+"""Gives a file, written in the block, its name at the end; see ``store.drafting``."""
 
 INDEX, VERSION = "index.json", 1
 INDEX_CHARS = 80  # characters of a fact in the index

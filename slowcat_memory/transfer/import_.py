@@ -65,7 +65,6 @@ def import_file(
     scope: str = "",
     again: bool = False,
     on_error: Report,
-    progress: Progress = lambda turns, of_turns: None,
 ) -> Imported:
     """Import every session of a file, folder or archive that is not in the log yet. Blocks.
 
@@ -75,8 +74,6 @@ def import_file(
         scope: As in ``Where``, like ``again``.
         on_error: Called with an error for each unreadable line, and each session that cannot be
             stored.
-        progress: Called after each session with the turns so far, and those of the file. If it
-            raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read.
@@ -88,7 +85,7 @@ def import_file(
     for reading in readings(path, options, on_error, lambda error: None):
         for error in reading.faults:
             on_error(error)
-        import_reading(memory, reading, where, done, on_error=on_error, progress=progress)
+        import_reading(memory, reading, where, done, on_error=on_error)
     return done
 
 
@@ -102,6 +99,10 @@ def import_reading(
     progress: Progress = lambda turns, of_turns: None,
 ) -> None:
     """Import a file, and add to what is ``done``. Blocks.
+
+    Args:
+        progress: Called after each session with the turns so far, and those of the file. If it
+            raises, the sessions done are kept.
 
     Raises:
         StoreError: The store cannot be written.
@@ -291,7 +292,6 @@ def ingest(
     scope: str,
     session: TranscriptSession,
     *,
-    again: bool = False,
     log: Log | None = None,
 ) -> list[int]:
     """Log what is new of a session, in transactions of ``BATCH`` turns, and mark its turns.
@@ -301,7 +301,6 @@ def ingest(
     last. Returns the numbers of the new turns, none when all are in the log already.
 
     Args:
-        again: As in ``Log``.
         log: What is in the log of the file that the session is of.
 
     Raises:
@@ -310,8 +309,7 @@ def ingest(
     """
     times, every = moments(session, memory.zone), session.utterances
     with memory.snapshot() as snapshot:
-        log = log or Log(snapshot, scope, again=again)
-        match = log.match(snapshot, session, times)
+        match = (log or Log(snapshot, scope)).match(snapshot, session, times)
     names = {"user": memory.config.memory.user_name, "assistant": memory.config.memory.agent_name}
     logged, asked, keys = dict[int, int](), -1, [*match.imported]
     marked = [
@@ -366,8 +364,6 @@ def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
     """Return the turns' times in UTC; one without a time is ten seconds after the one before."""
     times: list[datetime] = []
     for said in session.utterances:
-        if said.at is None and times:
-            times.append(times[-1] + PACE)
-        else:
-            times.append(utc(said.at or session.started or datetime.now(UTC), zone))
+        at = said.at or (times[-1] + PACE if times else session.started or datetime.now(UTC))
+        times.append(utc(at, zone))
     return times

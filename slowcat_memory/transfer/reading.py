@@ -27,7 +27,6 @@ from slowcat_memory.transfer.transcript import (
     Text,
     Transcript,
     TranscriptSession,
-    Utterance,
     fault,
     utc,
 )
@@ -133,16 +132,13 @@ class Reading:
             session = chat.every.setdefault(label, new)
         elif session is None or _is_over(session, piece.said.at):
             session = chat.begin()
-        said = self._as_cast(piece.said)
+        said, name = piece.said, piece.said.speaker.casefold()
+        if name and name == self._options.me.casefold():
+            said = replace(said, speaker="", role="user")
+        elif name in self._options.agents:
+            said = replace(said, role="assistant")
         self.speakers[said.speaker, said.role] += 1
         session.utterances.append(said)
-
-    def _as_cast(self, said: Utterance) -> Utterance:
-        """Return an utterance with the role of its speaker, and the user's under no name."""
-        name = said.speaker.casefold()
-        if name and name == self._options.me.casefold():
-            return replace(said, speaker="", role="user")
-        return replace(said, role="assistant") if name in self._options.agents else said
 
     def _is_late(self, line: int, at: datetime | None) -> bool:
         """Return whether a time is in the future; then it is reported."""

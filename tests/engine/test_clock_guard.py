@@ -212,7 +212,7 @@ def test_guard_through_the_engine_nothing_is_erased_until_the_clock_is_believed(
     home.clock.now += YEAR
     ids += [hidden, say(home, engine)]
     for _ in range(2):
-        assert engine.upkeep.erase() == (0, ()) and not engine.eraser.has_expired()
+        assert engine.upkeep.erase() == (0, ()) and not engine.eraser.expired()
         assert not engine.wiring.undo_log.has_due()
         overdue = engine.upkeep.overdue()
         assert overdue.doubted and (overdue.commands, overdue.expired) == (1, 3)

@@ -1,14 +1,17 @@
+import asyncio
 import subprocess
 import sys
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
-from slowcat_memory.config import Config
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine, acquire
 from slowcat_memory.errors import ConfigError, StoreBusyError, StoreError
+from slowcat_memory.records import Forget
 from slowcat_memory.testing import HashEmbedder, memory_config
-from tests.support.engine_home import TALK, Gate, Home, edge, first
+from tests.support.engine_home import TALK, Gate, Home, edge, first, why_of
 
 
 def test_engine_processors_share_one_engine(home: Home) -> None:
@@ -140,16 +143,6 @@ def test_engine_reading_works_beside_a_process_that_writes(home: Home) -> None:
         writer.stdout.close()
 
 
-def test_engine_there_must_be_something_to_read(home: Home) -> None:
-    with pytest.raises(StoreError):
-        home.open(readonly=True)
-    assert not home.path.exists()
-
-
-def test_engine_trouble_is_told(home: Home) -> None:
-    assert home.open(on_trouble=[].append).store.unsaved() == 0
-
-
 @pytest.mark.parametrize(("zone", "day"), [("Pacific/Auckland", "13 May"), ("UTC", "12 May")])
 def test_engine_dates_are_those_of_the_users_zone(home: Home, zone: str, day: str) -> None:
     engine = home.open(memory={"time_zone": zone})
@@ -169,5 +162,35 @@ def test_engine_an_unknown_stemmer_is_refused(home: Home) -> None:
         MemoryEngine(memory_config(home.path, index={"stemmer": "klingon"}))
 
 
-def test_engine_the_configuration_is_plain(home: Home) -> None:
-    assert isinstance(home.open().config, Config)
+def test_search_why_tells_what_was_injected(home: Home) -> None:
+    engine = home.open()
+    ids = home.talk(engine)
+    turn = home.turn("What is my dog called?")
+    found = engine.search(turn.text, "anna")
+    packed = engine.blocks.pack(found, engine.clock())
+    assert "Max" in packed.text and packed.tokens <= 256
+    ack = engine.append(turn)
+    engine.note_recall(replace(turn, id=ack.id), found, packed)
+    engine.store.flush()
+    entry, memories = why_of(engine, ack.id)  # type: ignore[misc]
+    assert [offer.memory for offer in entry.offers] == [hit.memory.id for hit in packed.hits]
+    assert entry.stage == "lexical" and entry.tokens == packed.tokens
+    assert memories[chunk_id(ids[0])].text == TALK[0]
+    assert why_of(engine, ids[0]) is None
+    engine.forget(Forget(turns=(ids[0],)))
+    entry, memories = why_of(engine, ack.id)  # type: ignore[misc]
+    assert chunk_id(ids[0]) not in memories
+    assert chunk_id(ids[0]) not in {offer.memory for offer in entry.offers}
+
+
+def test_search_stats_are_plain_values(home: Home) -> None:
+    engine = home.open(HashEmbedder())
+    home.talk(engine)
+    engine.store.flush()
+    asyncio.run(engine.recall("dog", "anna"))
+    told = engine.upkeep.stats()
+    assert told["counts"]["log"] == 5 and told["scopes"] == ["anna"]
+    assert told["index"]["anna"] == {"memories": 5, "sealed": 0, "tail": 5, "vectors": 5}
+    assert told["embedding"] == "hashed-words" and told["unsaved"] == 0
+    assert told["disk_bytes"] > 0 and told["counters"]["recall_full"] == 1
+    assert told["latency_ms"]["store_commit"]["n"] > 0

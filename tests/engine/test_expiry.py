@@ -71,7 +71,7 @@ def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
 ) -> None:
     engine = opened(home, **DAYS)
     log(engine, *(said(home, "anna") for _ in range(600)))
-    assert not engine.eraser.has_expired() or engine.eraser.erase_expired() == ()
+    assert not engine.eraser.expired() or engine.eraser.erase_expired() == ()
     read: list[int] = []
     plain = expiries.Expiry._put
     monkeypatch.setattr(
@@ -79,10 +79,10 @@ def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
     )
     for _ in range(20):
         home.clock.advance(3600)
-        assert not engine.eraser.has_expired()
+        assert not engine.eraser.expired()
     assert read == []
     (new,) = log(engine, said(home, "anna", 40 * DAY))
-    assert engine.eraser.has_expired() and read == [new]
+    assert engine.eraser.expired() and read == [new]
     assert engine.eraser.erase_expired() == (new,)
 
 
@@ -99,7 +99,7 @@ def test_expiry_the_first_reading_reads_each_turn_once(
         expiries.Expiry, "_put", lambda self, turn: (read.append(turn.id), plain(self, turn))[1]
     )
     asked = 0
-    while engine.eraser.has_expired():
+    while engine.eraser.expired():
         asked += 1
     assert asked <= turns / expiries.SLICE + 1, "one slice at a time"
     assert sorted(read) == list(range(1, turns + 1))
@@ -127,8 +127,8 @@ def test_expiry_what_could_not_be_erased_is_due_again(
     with monkeypatch.context() as patched, pytest.raises(OSError):
         patched.setattr(engine.eraser, "forget", refuse)
         engine.eraser.erase_expired()
-    assert engine.eraser.has_expired() and engine.eraser.erase_expired() == (old,)
-    assert not engine.eraser.has_expired()
+    assert engine.eraser.expired() and engine.eraser.erase_expired() == (old,)
+    assert not engine.eraser.expired()
 
 
 # ------------------------------------------------------------------- what a memory keeps
@@ -151,7 +151,7 @@ def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home: H
     assert kept == 1 and since == home.clock() - timedelta(days=50)
     engine.apply("test", fact(home, evidence, retired_at=home.clock()))
     home.clock.advance(DAY)
-    assert engine.eraser.has_expired(), "a day later it is looked at again"
+    assert engine.eraser.expired(), "a day later it is looked at again"
     assert engine.eraser.erase_expired() == (evidence,)
     assert engine.eraser.expiry.kept() == (0, None)
 

@@ -12,8 +12,7 @@ import pytest
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.engine.idle import IdleWork, job_parts
-from slowcat_memory.engine.search import recall_before
-from slowcat_memory.engine.turns import build_query
+from slowcat_memory.engine.search import build_query, recall_before
 from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
 from slowcat_memory.records import Task, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import Query

@@ -1,14 +1,166 @@
-"""A turn that is appended on an event loop."""
-
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.turns import INDEX_AFTER_S
-from slowcat_memory.records import Turn
-from slowcat_memory.runtime.recall.query import RecallOptions
+from slowcat_memory.engine.engine import INDEX_AFTER_S
+from slowcat_memory.errors import ConfigError, ProviderError
+from slowcat_memory.records import Cursor, SessionEdge, Turn
+from slowcat_memory.runtime.recall.query import RecallOptions, Recollection
+from slowcat_memory.runtime.recall.service import RetrievalOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
+
+
+def test_turns_append_append_what_is_said_is_found_by_whatever_is_asked_after_it(
+    home: Home,
+) -> None:
+    engine = home.open()
+    engine.append(home.turn("My dog is called Max"))
+    found = engine.search("What is my dog called?", "anna")
+    assert texts(found) == ["My dog is called Max"] and found.stage == "lexical"
+
+
+def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(
+    home: Home,
+) -> None:
+    engine = home.open()
+    home.talk(engine)
+    engine.close()
+    engine = home.open()
+    assert first(engine, "dog") == TALK[0]
+    engine.upkeep.seal("anna")
+    engine.close()
+    engine = home.open()
+    assert engine.upkeep.stats()["index"]["anna"]["sealed"] == 5
+    assert first(engine, "violin") == TALK[3]
+
+
+def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home: Home) -> None:
+    engine = home.open()
+    turn = home.turn("My dog is called Max")
+    naive = replace(turn, at=turn.at.replace(tzinfo=None))
+    with pytest.raises(ValueError, match="no event"):
+        engine.append()
+    for refused in (
+        lambda: engine.append(naive),
+        lambda: engine.append(turn, naive),
+        lambda: engine.remember("Anna likes tea", "anna", at=naive.at),
+    ):
+        with pytest.raises(ConfigError, match="no time zone"):
+            refused()
+    assert texts(engine.search("dog", "anna")) == []
+
+
+def test_turns_append_append_events_in_one_transaction(home: Home) -> None:
+    engine = home.open()
+    events = [
+        SessionEdge(session="s", scope="anna", kind="start", at=home.clock()),
+        home.turn("My dog is called Max"),
+        replace(home.turn("Nice name", role="assistant"), reply_to=-1),
+    ]
+    assert engine.append(*events, cursor=Cursor(name="import", position=3)).id == 3
+    assert first(engine, "name") == "Nice name"
+    engine.store.flush()
+    with engine.store.snapshot() as snapshot:
+        assert snapshot.cursor("import").position == 3  # type: ignore[union-attr]
+        assert snapshot.turn(3).reply_to == 2  # type: ignore[union-attr]
+
+
+def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home: Home) -> None:
+    engine = home.open()
+    for text, role in (
+        ("My dog is called Max", "user"),
+        ("Nice name", "assistant"),
+        ("What did the vet say about my dog?", "user"),
+        ("okay thanks", "user"),
+    ):
+        engine.append(home.turn(text, role=role))
+    for words in ("nice name", "okay thanks", "vet"):
+        assert words in first(engine, words).lower()
+        offered = texts(asyncio.run(engine.recall(f"{words} dog", "anna")))
+        assert not any(words in text.lower() for text in offered)
+    question = "What did the vet say about my dog?"
+    assert question not in texts(engine.search(question, "anna")), "it is no answer to itself"
+    assert question in texts(engine.search(question, "anna", talk=True))
+
+
+def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> None:
+    engine = home.open()
+    with stalled(engine):
+        ack = engine.append(home.turn("My dog is called Max"))
+        found = asyncio.run(engine.recall("What is my dog called?", "anna"))
+        assert texts(found) == ["My dog is called Max"]
+        assert not ack.done() and engine.upkeep.stats()["unsaved"] == 1
+    ack.wait(30)
+    assert engine.upkeep.stats()["unsaved"] == 0
+
+
+def test_turns_append_appending_never_waits(home: Home) -> None:
+    """On the event loop, with the disk, the worker and the embedder all stopped."""
+    embedder = HashEmbedder()
+    engine, gate = home.open(embedder), Gate(embedder.encode)
+    embedder.encode = gate  # type: ignore[method-assign]
+
+    async def talk() -> list[Any]:
+        async with asyncio.timeout(30):
+            return [engine.append(home.turn(f"number {n}")) for n in range(500)]
+
+    with stalled(engine), busy(engine):
+        acks = asyncio.run(talk())
+        assert not any(ack.done() for ack in acks)
+    gate.open.set()
+    engine.flush(indexed=True)
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 500
+    assert first(engine, "number 123") == "number 123"
+
+
+def test_turns_append_append_several_threads_may_talk_at_once(home: Home) -> None:
+    engine = home.open()
+    with ThreadPoolExecutor(4) as pool:
+        list(
+            pool.map(
+                lambda n: engine.append(home.turn(f"thing{n} was said", f"s{n % 3}")), range(200)
+            )
+        )
+    engine.flush(indexed=True)
+    assert len(engine.wiring.namespaces.get("anna").searcher) == 200
+    assert first(engine, "thing77") == "thing77 was said"
+
+
+@pytest.mark.parametrize("scope", ["", "Anna", "a/b", "../x", "a" * 65, "a b", "ä"])
+def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
+    home: Home, scope: str
+) -> None:
+    engine = home.open()
+    for door in (
+        lambda: engine.prepare(scope),
+        lambda: engine.append(home.turn("x", scope=scope)),
+        lambda: engine.append(home.turn("x", scope=scope), home.turn("y", scope=scope)),
+        lambda: asyncio.run(engine.recall("x", scope)),
+        lambda: engine.search("x", scope),
+        lambda: engine.remember("x", scope),
+        lambda: engine.upkeep.tidy(scope),
+    ):
+        with pytest.raises(ConfigError, match="cannot name a scope"):
+            door()
+    engine.flush(indexed=True)
+    assert engine.upkeep.stats()["counts"]["log"] == 0
+
+
+def test_turns_append_append_scopes_do_not_see_each_other(home: Home) -> None:
+    engine = home.open()
+    engine.append(home.turn("My dog is called Max"))
+    engine.append(home.turn("My dog is called Moritz", scope="berta"))
+    assert texts(engine.search("dog", "anna")) == ["My dog is called Max"]
+    assert texts(engine.search("dog", "berta")) == ["My dog is called Moritz"]
+    assert texts(engine.search("dog", "nobody")) == []
 
 
 def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
@@ -42,3 +194,122 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
         engine.close()
     waits = RecallOptions()
     assert INDEX_AFTER_S * 1e3 > waits.deadline_ms + waits.settle_ms
+
+
+def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_for_its_index(
+    home: Home,
+) -> None:
+    engine = home.open()
+    found = asyncio.run(engine.recall("dog", "berta"))
+    assert found.stage == "none" and found.hits == []
+    engine.flush(indexed=True)
+    assert asyncio.run(engine.recall("dog", "berta")).stage == "lexical"
+
+
+def slow_embedder(home: Home) -> tuple[MemoryEngine, Gate]:
+    """An engine whose embedder answers queries when its gate opens; a turn waits half a second,
+
+    which is enough for everything before the gate, on a machine however busy.
+    """
+    embedder = HashEmbedder(256)
+    gate = Gate(embedder.encode_query)
+    engine = home.open(embedder, recall={"deadline_ms": 500.0})
+    home.talk(engine)
+    engine.wiring.embedding.query._embed = gate  # type: ignore[union-attr]
+    return engine, gate
+
+
+def test_turns_recall_recall_a_turn_takes_the_words_when_the_embedder_is_too_slow(
+    home: Home,
+) -> None:
+    engine, gate = slow_embedder(home)
+
+    async def ask() -> Recollection:
+        asking = asyncio.create_task(engine.recall("What is my dog called?", "anna"))
+        await asyncio.to_thread(gate.reached.wait, 10)
+        return await asking
+
+    found = asyncio.run(ask())
+    assert found.stage == "lexical" and texts(found)[0] == TALK[0]
+    gate.open.set()
+    engine.flush(indexed=True)
+    assert engine.metrics.counts()["recall_lexical"] == 1
+    assert engine.search("dog", "anna").stage == "full"
+
+
+def test_turns_recall_recall_a_turn_takes_the_tail_when_the_worker_is_busy(home: Home) -> None:
+    engine = home.open(recall={"deadline_ms": 20.0})
+    home.talk(engine)
+    engine.upkeep.seal("anna")
+    home.talk(engine, "My cat is called Moritz", session="later")
+    with busy(engine):
+        found = asyncio.run(engine.recall("What is my cat called?", "anna"))
+        assert found.stage == "tail" and texts(found) == ["My cat is called Moritz"]
+        assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna"))) == []
+    engine.flush(indexed=True)
+    assert engine.metrics.counts()["recall_tail"] == 2
+    assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna")))[0] == TALK[3]
+
+
+def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
+    engine, gate = slow_embedder(home)
+
+    async def interrupt() -> None:
+        options = replace(engine.config.recall, deadline_ms=60_000.0)
+        engine.wiring.retrieval = engine.wiring.retrieval_of(RetrievalOptions(recall=options))
+        asking = [asyncio.create_task(engine.recall(f"dog {n}", "anna")) for n in range(5)]
+        await asyncio.to_thread(gate.reached.wait, 10)
+        for task in asking:
+            task.cancel()
+        outcomes = await asyncio.gather(*asking, return_exceptions=True)
+        assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+        gate.open.set()
+        found = await engine.recall("What is my dog called?", "anna")
+        assert found.stage == "full" and texts(found)[0] == TALK[0]
+
+    asyncio.run(interrupt())
+
+
+def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
+    embedder = HashEmbedder(256)
+    engine, asked = home.open(embedder), []
+    home.talk(engine)
+
+    def fail(text: str) -> np.ndarray:
+        asked.append(text)
+        raise ProviderError("out of memory")
+
+    engine.wiring.embedding.query._embed = fail  # type: ignore[union-attr]
+    for _ in range(5):
+        found = asyncio.run(engine.recall("What is my dog called?", "anna"))
+        assert found.stage == "lexical" and texts(found)[0] == TALK[0]
+    assert len(asked) == 3 and engine.metrics.counts()["embedding_failures"] == 3
+    engine.wiring.embedding.query._embed = embedder.encode_query  # type: ignore[union-attr]
+    home.clock.advance(60)
+    assert asyncio.run(engine.recall("What is my dog called?", "anna")).stage == "full"
+
+
+def test_turns_recall_recall_an_embedder_that_fails_from_the_start_does_not_keep_the_engine_from_working(
+    home: Home,
+) -> None:
+    embedder = HashEmbedder()
+    embedder.encode = embedder.encode_query = _fail  # type: ignore[method-assign,assignment]
+    engine = home.open(embedder)
+    home.talk(engine)
+    assert first(engine, "dog") == TALK[0]
+    assert engine.metrics.counts()["background_failures"] >= 1
+
+
+def _fail(*_: object) -> np.ndarray:
+    raise ProviderError("the server is gone")
+
+
+def test_turns_recall_recall_a_recall_leaves_out_what_is_visible(home: Home) -> None:
+    engine = home.open()
+    ids = home.talk(engine)
+    seen = frozenset({chunk_id(ids[0])})
+    assert TALK[0] not in texts(asyncio.run(engine.recall("my dog Max", "anna", exclude=seen)))
+    words = frozenset({"my dog is called max"})
+    assert TALK[0] not in texts(
+        asyncio.run(engine.recall("my dog Max", "anna", exclude_words=words))
+    )

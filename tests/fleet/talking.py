@@ -17,7 +17,7 @@ def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
     member = fleet.member(person)
     member.start(SOON_S)
     try:
-        if not member.is_ready:
+        if member.engine is None:
             assert member.last_error is not None
             raise member.last_error
         member.prepare(person)

@@ -77,7 +77,7 @@ def test_turns_of_a_refused_conversation_are_appended_by_the_next_holder(
             say(member, "My dog is called Bello.")
             refused = second.member("anna")
             refused.start(SOON_S)
-            assert not refused.is_ready
+            assert refused.engine is None
             asked = refused.append(said_by_anna("My cat is called Mimi."))
             refused.append(replace(said_by_anna("Mimi is grey."), reply_to=asked.id))
             refused.close()

@@ -96,7 +96,7 @@ def test_pipeline_a_conversation_that_loses_its_lease_goes_on(worker_config: Mak
                 await asyncio.to_thread(first.database.run, expire)
                 other = second.member("anna")
                 await asyncio.to_thread(other.start, 10.0)
-                assert other.is_ready
+                assert other.engine is not None
                 began = time.monotonic()
                 assert await exchange(voice, "my boat is called Flora")
                 assert "taken over" in str(await asyncio.wait_for(troubles.get(), 20.0))

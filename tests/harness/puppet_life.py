@@ -83,14 +83,14 @@ class Doing:
             member.start(wait_s)
             member.prepare(person)
         deadline = time.monotonic() + wait_s
-        while not member.is_ready and time.monotonic() < deadline:
+        while member.engine is None and time.monotonic() < deadline:
             time.sleep(0.005)
-        if member.is_ready:
+        if member.engine is not None:
             return ""
         return type(member.last_error).__name__ if member.last_error else "slow"
 
     def is_ready(self, person: str) -> bool:
-        return bool(self.members[person].is_ready)
+        return self.members[person].engine is not None
 
     def release(self, person: str) -> None:
         self.members.pop(person).close()

@@ -151,7 +151,7 @@ def run(folder: Path, turns: int, seed: int, control: str) -> dict[str, float]:
         with soak.engine.store.snapshot() as snapshot:
             here = {turn.id: turn.text for turn in snapshot.turns(SCOPE)}
             waiting = len(snapshot.tasks(state="waiting"))
-            live = sum(snapshot.table_bytes().values())
+        live = soak.engine.store.health().live_bytes
         size = data_file(soak.config.folder).stat().st_blocks * 512
         steps = soak.engine.metrics.counts()
     finally:

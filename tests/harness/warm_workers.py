@@ -25,7 +25,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.clock import SystemClock
 from slowcat_memory.config import build_options
 from slowcat_memory.engine import hotwords
-from slowcat_memory.engine.turns import INDEX_AFTER_S
+from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.fleet import Fleet, leases, person_log, schema
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.idle.registry import BUILT_IN

@@ -45,10 +45,6 @@ def found(made: Searcher, query: str) -> list[str]:
     return [id_ for id_ in sorted(scores, key=lambda id_: -scores[id_]) if scores[id_] > 0]
 
 
-def window(made: Searcher, id_: str) -> str:
-    return " ".join(sorted(counts_of(made, id_).elements()))
-
-
 # ------------------------------------------------------------------- what is said is found
 
 
@@ -103,9 +99,6 @@ def test_searcher_without_any_vector_there_is_no_dense_view() -> None:
     assert candidates.known == {"window"}
 
 
-# ------------------------------------------------------------------- neighbours
-
-
 # ------------------------------------------------------------------- who, when, in which session
 
 
@@ -123,24 +116,11 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
         for column in (found.block[Row.SESSION], found.block[Row.SPEAKER])
     )
     assert session["1"] == session["2"] == session["4"] != session["3"]
-    assert made.speakers == ["Anna", "Ben", ""]
-    assert [made.speakers[int(speaker[id_])] for id_ in "1234"] == ["Anna", "Ben", "Anna", ""]
+    assert made.table.speakers == ["Anna", "Ben", ""]
+    assert [made.table.speakers[int(speaker[id_])] for id_ in "1234"] == ["Anna", "Ben", "Anna", ""]
     times = found.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]].T.tolist()
     about = dict(zip(found.ids, map(tuple, times), strict=True))
     assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
-
-
-def history(made: Searcher, oracle: Oracle) -> None:
-    """What a sealed index goes through: additions, insertions, removals, replacements."""
-    for document in (
-        doc("k", before="h", speaker="Carl", about=(7.0, 8.0)),
-        doc("x", before="e", speaker="Ben"),
-        doc("g", "new", speaker="Anna", about=(1.0, 2.0)),
-        doc("z", speaker="Ben"),
-    ):
-        made.add(document), oracle.add(document)
-    for gone in "ef":
-        made.remove(gone), oracle.remove(gone)
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
@@ -251,7 +231,7 @@ def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
     oracle.add(doc("k", before="h"))
     check_equal(made, oracle, "e h k")
     for id_ in "egh":  # what was lifted out of the sealed part kept its vector
-        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.items())[id_]]))
+        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.table.items())[id_]]))
         assert cosine == pytest.approx(1.0, abs=2e-3)
 
 

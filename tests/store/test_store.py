@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Cursor
 from slowcat_memory.store import StoreOptions
-from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, turn
 
 
@@ -65,14 +65,6 @@ def test_store_a_poisoned_write_fails_alone(store):
     with store.snapshot() as snapshot:
         assert [event.id for event in snapshot.events()] == [1, 5]
     assert store.unsaved() == 0
-
-
-def test_store_ids_go_on_after_reopening(open_store):
-    store = open_store()
-    store.append(turn(1))
-    store.append(turn(2))
-    store.close()
-    assert open_store().append(turn(3)).id == 3
 
 
 def test_store_sessions_follow_their_events(store):
@@ -149,7 +141,7 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
 
 
 def _call(busy, held):
-    from slowcat_memory.store.writer.writer import WriterCall
+    from slowcat_memory.store.writer import WriterCall
 
     return WriterCall(lambda: (busy.set(), held.wait(30)))
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine, hotwords, read_graph
-from slowcat_memory.engine.turns import build_query
+from slowcat_memory.engine.search import build_query
 from slowcat_memory.records import (
     Cursor,
     Forget,

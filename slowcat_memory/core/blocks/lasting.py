@@ -20,7 +20,7 @@ from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.extraction.slots import PARTNERS, content
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fingerprint, fold, neutralise

@@ -17,9 +17,8 @@ from functools import cached_property
 from typing import Final, NamedTuple, cast
 
 from slowcat_memory.core.commands.intent_model import IntentModel
-from slowcat_memory.core.language.intents import IntentWords
 from slowcat_memory.core.language.table import CommandKind
-from slowcat_memory.core.language.word_classes import OTHER, STOP
+from slowcat_memory.core.language.word_classes import OTHER, STOP, IntentWords
 
 SURE: Final = 0.6
 _RATHER_SURE = 0.5  # of what takes nothing away, or not before a "yes"

@@ -16,8 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from slowcat_memory.core.language.data import read_data
-from slowcat_memory.core.language.intents import IntentWords
-from slowcat_memory.core.language.word_classes import OTHER
+from slowcat_memory.core.language.word_classes import OTHER, IntentWords
 from slowcat_memory.core.text_caches import text_cache
 
 ROWS: Final = 1 << 13

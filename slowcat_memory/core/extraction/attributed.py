@@ -14,7 +14,7 @@ from slowcat_memory.core.extraction.clauses import languages_of, straight
 from slowcat_memory.core.language import LANGUAGES, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.records import Turn
 

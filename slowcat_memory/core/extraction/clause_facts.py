@@ -148,7 +148,7 @@ def _uncapitalised(text: str, clause: Clause, language: Language) -> str:
     first, space, rest = text.partition(" ")
     if not clause.text.startswith(text) or not is_ordinary(first.lower()):
         return text
-    noun = language.statements.capital_nouns and first.lower() not in language.statements.function
+    noun = language.capital_nouns and first.lower() not in language.statements.function
     return text if noun else f"{first.lower()}{space}{rest}"
 
 
@@ -162,7 +162,7 @@ def _third_person(words: str, language: Language) -> str:
 
 def _sentence(content: str, language: Language, **parts: str) -> str:
     """Return a fact's sentence with its parts, in the right articles."""
-    if language.statements.capital_nouns and " {kin}" in f" {content}":
+    if language.capital_nouns and " {kin}" in f" {content}":
         *before, noun = parts.get("kin", "").split(" ")
         parts["kin"] = " ".join((*before, noun.capitalize()))
     text = _SPACES.sub(" ", content.format(**parts).replace("..", ".")).strip()

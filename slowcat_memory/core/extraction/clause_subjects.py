@@ -12,7 +12,7 @@ from slowcat_memory.core.extraction.clauses import Clause, Signs, pattern_of, si
 from slowcat_memory.core.extraction.complements import Words, is_ordinary, name_of
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 
 
 class Subject(Struct, frozen=True):
@@ -202,7 +202,7 @@ def _relatives(
         if near.lower().startswith(name.lower()):
             yield from _behind(Subject(name, kin=kin), behind, front, signs)
             return
-    shown = kin.capitalize() if words.capital_nouns else kin
+    shown = kin.capitalize() if language.capital_nouns else kin
     unnamed = words.relative.format(s=me.name, kin=shown)
     yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front, signs)
 

@@ -11,7 +11,7 @@ from slowcat_memory.core.extraction.clauses import Signs, rewritten, signs_of
 from slowcat_memory.core.language import LANGUAGES, Language, ordinary
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 
 _SOMEWHERE = re.compile(r" (?:in|near|at|on|until|bei|im|am) ", re.IGNORECASE)
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
@@ -217,7 +217,7 @@ def _place(words: Words, signs: Signs) -> list[str]:
         strong=False,
     )
     first = text.split(" ")[0].strip(_EDGE)
-    if not name and not words.cased and words.language.statements.capital_nouns:
+    if not name and not words.cased and words.language.capital_nouns:
         # "freiburg" looks like a compound of ordinary words.
         name = first.capitalize() if first.isalpha() and not is_everyday(first) else ""
     return [f"{article[0]}{name}" if article else name] if name else []

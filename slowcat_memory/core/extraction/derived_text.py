@@ -32,10 +32,10 @@ _LINK = lazy_pattern(
     |(?<![@\w.-])[\w-]{{2,}}(?:\.[\w-]+)*\.(?:{_ENDINGS})\b(?!\.\w)
     |(?<![@\w.-])[^\W_]+(?:-[^\W_]+)+\.[a-z]{{2,24}}\b
     |\b[^\W_]+(?:[ ]?(?:dash|hyphen|minus|bindestrich)[ ]?[^\W_]+)*[ ](?:dot|punkt)[ ](?:{_ENDINGS})\b""",
-    re.VERBOSE | re.IGNORECASE,
+    flags=re.VERBOSE | re.IGNORECASE,
 )
 _SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+")
-_DEMANDS = lazy_pattern(of_any(lambda one: f"(?:{one.persons.demands})"), re.IGNORECASE)
+_DEMANDS = lazy_pattern(of_any(lambda one: f"(?:{one.persons.demands})"), flags=re.IGNORECASE)
 _SCAM = words_of_any(lambda one: one.persons.sets["scam"])
 
 

@@ -14,8 +14,7 @@ import re
 from collections.abc import Iterator
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.orders import OrderWords
-from slowcat_memory.core.language.word_classes import NAME, OTHER, STOP
+from slowcat_memory.core.language.word_classes import NAME, OTHER, STOP, OrderWords
 from slowcat_memory.core.text.rare_words import is_common
 
 ENOUGH = 3  # points of an order

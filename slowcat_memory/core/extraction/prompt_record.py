@@ -10,7 +10,7 @@ from datetime import date, tzinfo
 
 from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import EMPTY
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn

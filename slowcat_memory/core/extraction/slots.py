@@ -56,7 +56,7 @@ _ROLES = sorted(words_of_any(lambda one: one.persons.sets["roles"] | one.persons
 _PERSON = lazy_pattern(
     rf"has_(?:\w+_)?(?:{of_any(lambda one: one.statements.kin)}|{'|'.join(_ROLES)}"
     r"|parent|spouse|relative|child|grandchild|colleague|flatmate|neighbou?r|ex|in_law)s?",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 _NOT_ONE_WORD = lazy_pattern(r"[^a-z0-9äöüß]+")
 _FORM = lazy_pattern(r"[a-z][a-z_0-9äöüß]{1,39}")

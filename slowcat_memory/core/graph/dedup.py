@@ -19,7 +19,7 @@ from rapidfuzz.distance import OSA
 from slowcat_memory.core.extraction.options import DedupOptions
 from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
 from slowcat_memory.core.language.english.vocabulary import PARTS, QUALITIES
-from slowcat_memory.core.language.given_names import spelt_alike
+from slowcat_memory.core.language.names import spelt_alike
 from slowcat_memory.core.language.ordinary import is_ordinary
 
 Stage = Literal["exact", "fuzzy", "embedding", "rule"]

@@ -19,9 +19,8 @@ from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.extraction.options import SPELT
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.aliases import aliases
 from slowcat_memory.core.language.english.vocabulary import FEMALE, MALE, SAME_ROLES
-from slowcat_memory.core.language.given_names import forms_of_one
+from slowcat_memory.core.language.names import aliases, forms_of_one
 from slowcat_memory.core.text.pronunciations import consonants, heard_as, sound_code
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}

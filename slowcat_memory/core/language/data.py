@@ -1,55 +1,57 @@
-"""Reads the data files of a language's folder, and holds words and patterns made of them."""
+"""Reads the data files of a language's folder, and makes tables and patterns of their words."""
 
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
-from functools import cache, cached_property
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec.structs import fields
+
+Table = TypeVar("Table")
 
 Words = Mapping[str, Mapping[str, str]]
 """Lists of words by section and name."""
 
 
-@cache
-def read_words(package: str) -> Words:
-    """Return the lists in a language package's ``words.toml``.
+def read_data(package: str, name: str) -> bytes:
+    """Return a data file of a package, from a folder or an archive."""
+    return pkgutil.get_data(package, name) or b""
+
+
+def read_toml(package: str, name: str, kind: type[Table]) -> Table:
+    """Return a table of a package.
 
     Raises:
-        msgspec.ValidationError: A value is not a string.
+        msgspec.ValidationError: A value is missing or has the wrong type; the message names it.
     """
-    return msgspec.toml.decode(read_data(package, "words.toml"), type=dict[str, dict[str, str]])
+    return msgspec.toml.decode(read_data(package, name), type=kind)
 
 
-class LazyPattern:
-    """Any of some regular expressions, compiled when it is first used.
+@cache
+def read_words(package: str) -> Words:
+    """Return the lists in a language package's ``words.toml``."""
+    return read_toml(package, "words.toml", dict[str, dict[str, str]])
 
-    Compiling the large ones of all languages would take longer than the rest of an import.
+
+def read_classes(package: str) -> dict[str, tuple[str, ...]]:
+    """Return the classes of words of people's lives in ``life.toml``, by name."""
+    sections = read_toml(package, "life.toml", dict[str, dict[str, str]])
+    return {
+        name: tuple(dict.fromkeys(word.replace("_", " ") for word in words.lower().split()))
+        for section in sections.values()
+        for name, words in section.items()
+    }
+
+
+def any_of(*classes: Iterable[str]) -> str:
+    """Return an alternation of the words of classes, longest first, as a group.
+
+    A word that ends in "*" has any ending.
     """
-
-    def __init__(self, *expressions: str) -> None:
-        self.pattern = "|".join(f"(?:{expression})" for expression in expressions)
-
-    def compile(self) -> None:
-        """Compile it now, so that the first use is as fast as later ones."""
-        _ = self._compiled
-
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
-
-    @cached_property
-    def search(self) -> Callable[[str], re.Match[str] | None]:
-        return self._compiled.search
-
-    @cached_property
-    def match(self) -> Callable[[str], re.Match[str] | None]:
-        return self._compiled.match
-
-    @cached_property
-    def sub(self) -> Callable[[str, str], str]:
-        return self._compiled.sub
+    words = sorted({word for one in classes for word in one}, key=lambda word: (-len(word), word))
+    return "(?:" + "|".join(re.escape(word).replace(r"\*", r"\w*") for word in words) + ")"
 
 
 _METHODS = ("search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split")
@@ -72,13 +74,13 @@ class _Uncompiled:
         return getattr(compiled, name)
 
 
-def lazy_pattern(expression: str, flags: int = 0) -> re.Pattern[str]:
-    """Return what ``re.compile`` returns, but compiled when it is first used.
+def lazy_pattern(*expressions: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern of any of some expressions, compiled when it is first used.
 
     Import of all modules took a quarter of its time for such patterns, most of which a command or a
     child process never uses. A conversation compiles all of them ahead: ``compile_lazy_patterns``.
     """
-    return cast("re.Pattern[str]", _Uncompiled(expression, flags))
+    return cast("re.Pattern[str]", _Uncompiled("|".join(expressions), flags))
 
 
 def compile_lazy_patterns() -> None:
@@ -107,6 +109,19 @@ def phrase_list(text: str) -> tuple[str, ...]:
     return tuple(phrase for phrase in parts if phrase)
 
 
-def read_data(package: str, name: str) -> bytes:
-    """Return a data file of a package, from a folder or an archive."""
-    return pkgutil.get_data(package, name) or b""
+_READ: Mapping[Any, Any] = {frozenset[str]: word_set, tuple[str, ...]: phrase_list}
+
+
+def filled(kind: type[Table], texts: Mapping[str, str], **others: Any) -> Table:
+    """Return a table whose sets of words and lists of phrases are in a section of ``words.toml``.
+
+    Args:
+        texts: By field; "" for what it lacks.
+        others: All fields of other types, and those that are no plain lists.
+    """
+    lists = {
+        field.name: _READ[field.type](texts.get(field.name, ""))
+        for field in fields(cast("type[msgspec.Struct]", kind))
+        if field.name not in others and field.type in _READ
+    }
+    return kind(**lists, **others)

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import phrase_list, read_data, word_set
+from slowcat_memory.core.language.data import filled, phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
@@ -121,7 +120,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         had: A dead relative or animal: {s}, {kin}, {o}, {when}.
         died: One without a name: {s}, {when}.
         gender: Rewrites of a fact's sentence into the right articles.
-        capital_nouns: Whether nouns are written with a capital letter.
         plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
         for_whom: Words before a person's name.
         oblique: Possessives behind which a noun may be another object; "" for none.
@@ -200,7 +198,6 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     had: str
     died: str
     gender: Rewrites = ()
-    capital_nouns: bool = False
     oblique: str = ""
     unfinished: str = ""
     no_name: str = ""
@@ -337,15 +334,6 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         return {name: word_set(text) for name, text in lists.items() if isinstance(text, str)}
 
 
-def read_persons(package: str) -> PersonWords:
-    """Return the words in a language package's ``persons.toml``.
-
-    Raises:
-        msgspec.ValidationError: A value has the wrong type.
-    """
-    return msgspec.toml.decode(read_data(package, "persons.toml"), type=PersonWords)
-
-
 class NameWords(Struct, frozen=True, kw_only=True):
     """Parts of a name that do not distinguish it.
 
@@ -376,15 +364,9 @@ class NameWords(Struct, frozen=True, kw_only=True):
     presents: str
 
 
-_NAME_PATTERNS = ("introduces", "presents")
-
-
 def name_words(lists: Mapping[str, str], abbreviations: Mapping[str, str] = {}) -> NameWords:
-    words: dict[str, Any] = {
-        name: _phrases(text) if name in _NAME_PATTERNS else word_set(text)
-        for name, text in lists.items()
-    }
-    return NameWords(**words, abbreviations=abbreviations)
+    patterns = {name: _phrases(lists[name]) for name in ("introduces", "presents")}
+    return filled(NameWords, lists, **patterns, abbreviations=abbreviations)
 
 
 def _phrases(text: str) -> str:

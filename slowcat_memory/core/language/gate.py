@@ -4,13 +4,12 @@ Lists come from the language's ``words.toml``, patterns from its ``gate.py``.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import LazyPattern, phrase_list, word_set
+from slowcat_memory.core.language.data import filled, lazy_pattern, phrase_list, word_set
 
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -79,58 +78,44 @@ class GateWords(Struct, frozen=True, kw_only=True):
     numeric: frozenset[str]
     requests: frozenset[str]
     famous: frozenset[str]
-    leads: LazyPattern
+    leads: re.Pattern[str]
     noun_case: str
     time: frozenset[str]
-    about_now: LazyPattern
+    about_now: re.Pattern[str]
     asking: frozenset[str]
     prepositions: frozenset[str]
     asked_things: frozenset[str]
-    memory: LazyPattern
-    advice: LazyPattern
-    general: LazyPattern
-    named: LazyPattern
-    asides: LazyPattern
-    personal: LazyPattern
-    chatter: LazyPattern
-    sums: LazyPattern
-    world_begins: LazyPattern
-    world: LazyPattern
+    memory: re.Pattern[str]
+    advice: re.Pattern[str]
+    general: re.Pattern[str]
+    named: re.Pattern[str]
+    asides: re.Pattern[str]
+    personal: re.Pattern[str]
+    chatter: re.Pattern[str]
+    sums: re.Pattern[str]
+    world_begins: re.Pattern[str]
+    world: re.Pattern[str]
 
 
 def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
-    plain = defaultdict(str, lists)
-    return GateWords(
-        greetings=_by_first_word(plain["greetings"]),
-        fillers=_by_first_word(plain["greetings"], plain["small_talk"]),
-        courtesy=_by_first_word(plain["courtesy"]),
-        commands=frozenset(phrase_list(plain["commands"])),
-        time=frozenset(phrase_list(plain["time"])),
-        spoken=_by_first_word(plain["commands"], plain["time"]),
-        numeric=word_set(plain["numeric"]),
-        requests=word_set(plain["requests"]),
-        noun_case=plain["noun_case"].strip(),
-        famous=frozenset(phrase_list(plain["famous"])),
-        small=_inflected(word_set(plain["small"]), plain["noun_case"]),
-        generic=word_set(plain["generic"]),
-        specific=word_set(plain["specific"]),
-        things=word_set(plain["things"]),
-        articles=word_set(plain["articles"]),
-        anything=word_set(plain["anything"]),
-        please=word_set(plain["please"]),
-        verbs=word_set(plain["verbs"]),
-        devices=word_set(plain["devices"]),
-        other=word_set(plain["other"]),
-        asking=word_set(plain["asking"]),
-        prepositions=word_set(plain["prepositions"]),
-        asked_things=word_set(plain["asked_things"]),
+    phrases = {name: frozenset(phrase_list(lists[name])) for name in ("commands", "time", "famous")}
+    return filled(
+        GateWords,
+        lists,
+        **phrases,
+        greetings=_by_first_word(lists["greetings"]),
+        fillers=_by_first_word(lists["greetings"], lists["small_talk"]),
+        courtesy=_by_first_word(lists["courtesy"]),
+        spoken=_by_first_word(lists["commands"], lists["time"]),
+        noun_case=lists["noun_case"],
+        small=_inflected(word_set(lists["small"]), lists["noun_case"]),
         **patterns,
     )
 
 
 def _inflected(words: frozenset[str], noun_case: str) -> frozenset[str]:
     """Return words with the endings of adjectives, in a language that has them."""
-    endings = ("", "e", "er", "es", "en", "em") if noun_case.strip() == "title" else ("",)
+    endings = ("", "e", "er", "es", "en", "em") if noun_case == "title" else ("",)
     return frozenset(word + ending for word in words for ending in endings)
 
 
@@ -144,11 +129,11 @@ def _by_first_word(*texts: str) -> PhraseTable:
     return {first: tuple(many) for first, many in made.items()}
 
 
-def begin_or_within(*expressions: str) -> tuple[LazyPattern, LazyPattern]:
+def begin_or_within(*expressions: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return patterns of those alternatives that begin a text, and of the others."""
     parts = [part for expression in expressions for part in _alternatives(expression)]
     begins = [part for part in parts if part.startswith("^")]
-    return LazyPattern(*begins), LazyPattern(*(part for part in parts if part not in begins))
+    return lazy_pattern(*begins), lazy_pattern(*(part for part in parts if part not in begins))
 
 
 def _alternatives(expression: str) -> list[str]:

@@ -10,7 +10,7 @@ from functools import cache
 
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.english.vocabulary import EVERYDAY
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.text_caches import text_cache
 
 _ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")

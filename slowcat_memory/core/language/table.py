@@ -5,23 +5,17 @@ its modules. Patterns are regular expressions without flags; most are compiled t
 ``missing`` lists required fields that are empty.
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, fields
+from msgspec.structs import fields
 
-from slowcat_memory.core.language.data import read_data
-from slowcat_memory.core.language.extracts import ExtractWords
 from slowcat_memory.core.language.facts import FactWords, NameWords, PersonWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
-from slowcat_memory.core.language.intents import IntentWords
-from slowcat_memory.core.language.note_words import NotedWords
-from slowcat_memory.core.language.orders import OrderWords
-from slowcat_memory.core.language.talk import TalkWords
-from slowcat_memory.core.language.tense import TenseWords
-from slowcat_memory.core.language.time import TimeWords
+from slowcat_memory.core.language.time import TenseWords, TimeWords
+from slowcat_memory.core.language.word_classes import IntentWords, OrderWords
 
 CommandKind = Literal[
     "remember",
@@ -230,15 +224,6 @@ class Sentences(Struct, frozen=True, kw_only=True):
     icebreakers: IcebreakerSentences
 
 
-def read_sentences(package: str) -> dict[str, Any]:
-    """Return a language package's ``sentences.toml`` as arguments of ``Language``.
-
-    Raises:
-        msgspec.ValidationError: A sentence is missing; the message names it.
-    """
-    return asdict(msgspec.toml.decode(read_data(package, "sentences.toml"), type=Sentences))
-
-
 class ReactionWords(Struct, frozen=True, kw_only=True):
     """Patterns over lower-case words for corrections and confirmations of a reply.
 
@@ -333,6 +318,127 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
     polite: frozenset[str]
 
 
+class ExtractWords(Struct, frozen=True, kw_only=True):
+    """Words by which summaries by rule cut sentences into clauses, and choose clauses.
+
+    Attributes:
+        conjunctions: They begin a clause after a comma.
+        contrasts: They begin a clause anywhere.
+        additions: They begin a clause before one of ``subjects``.
+        subjects: Words that begin a main clause.
+        openings: Beginnings that say nothing ("well", "I think").
+        tails: Ends that say nothing ("you know").
+        listener: Words for whom one speaks to.
+        fillers: Emphasis, which can be dropped anywhere ("really").
+        function: Words without content of their own ("the").
+        light: Words of any conversation, which distinguish none.
+        articles: Words before a noun ("the", "my").
+        changes: Words for what changes somebody's life ("moved", "sold").
+        chatter: Talk about the conversation itself ("can you hear me").
+    """
+
+    conjunctions: tuple[str, ...]
+    contrasts: tuple[str, ...]
+    additions: tuple[str, ...]
+    subjects: tuple[str, ...]
+    openings: tuple[str, ...]
+    tails: tuple[str, ...]
+    listener: tuple[str, ...]
+    fillers: frozenset[str]
+    function: frozenset[str]
+    light: frozenset[str]
+    articles: frozenset[str]
+    changes: frozenset[str]
+    chatter: tuple[str, ...]
+
+
+class NotedWords(Struct, frozen=True, kw_only=True):
+    """How what another program wrote about a user, often without a subject, becomes their sentence.
+
+    Attributes:
+        subjects: What notes call the user: "the user".
+        i: The first person, before a verb.
+        mine: The possessives before a noun: "my".
+        verbs: Verbs in the third person whose first person is irregular: "is" of "am".
+        endings: Endings of the third person and of the first, the first match counts.
+    """
+
+    subjects: tuple[str, ...]
+    i: str
+    mine: tuple[str, ...]
+    verbs: tuple[tuple[str, str], ...]
+    endings: tuple[tuple[str, str], ...]
+
+
+class TalkWords(Struct, frozen=True, kw_only=True):
+    """Talk that says nothing by itself, and what questions ask for; see `core.query`.
+
+    Attributes:
+        empty: Words of which a reaction consists ("that sounds like a great idea").
+        persons: Words by which a sentence of empty words may still say something about somebody
+            ("she is nice"): such a sentence of the user's is no reaction.
+        question: Matches a folded sentence that asks, without a question mark.
+        tells_first: Words that begin a statement, though it may end in "okay?".
+        telling: Matches a folded question that says something or asks for a task ("did I tell you
+            that …", "can you remind me to …").
+        asks_name: Matches a folded question for what somebody or something is called.
+        about_people: Matches a folded question about the user or people around them.
+        ignorance: Matches the part of the agent's sentence that says that it does not know.
+        no_answer: Matches a whole sentence of the user's that only says so.
+        about_talk: Matches a folded query for what was asked earlier.
+        change: Matches a folded statement that something is different from before.
+        named_days: Matches two words that only together name something: "last day".
+        renewal: Matches one that is so only if both statements are about the same matter.
+        asked: Patterns of folded questions for a fact about the user, each with the predicates that
+            answer it (``type:goal``: facts of a type); a group is the thing, ``{thing}`` in them. With
+            "!" only facts about that thing answer.
+        asking: Matches the word of a folded text with which a question for such a fact begins.
+        others: What makes a folded question about somebody else (``{name}`` in the pattern) one about
+            oneself, with replacements.
+        former: Matches a folded question for what held before something else.
+        ahead: Matches a folded question for what is ahead, or when something is.
+        when: Matches one that asks when a certain thing is.
+        ahead_words: Matches the words of such a question that name no thing.
+        synonyms: Words for the same kind of thing, a kind each.
+        values: Patterns of folded questions for a value, each with what such a value matches; the
+            group "counted" is the thing whose number is asked for.
+        past: Matches a folded question about what happened.
+        value: Matches a number, a day or a month in a folded statement.
+        definite: Matches a folded question about something definite, not about the world.
+        name_places: Words after which a name is expected, in a text without capitals or in a
+            language that writes all nouns with one.
+        alike: Predicates that hold for several things, with those.
+    """
+
+    empty: frozenset[str]
+    persons: frozenset[str]
+    question: re.Pattern[str]
+    tells_first: frozenset[str]
+    telling: re.Pattern[str]
+    asks_name: re.Pattern[str]
+    about_people: re.Pattern[str]
+    ignorance: re.Pattern[str]
+    no_answer: re.Pattern[str]
+    about_talk: re.Pattern[str]
+    change: re.Pattern[str]
+    named_days: re.Pattern[str]
+    renewal: re.Pattern[str]
+    asked: tuple[tuple[str, str], ...]
+    asking: re.Pattern[str]
+    others: tuple[tuple[str, str], ...]
+    former: re.Pattern[str]
+    ahead: re.Pattern[str]
+    when: re.Pattern[str]
+    ahead_words: re.Pattern[str]
+    synonyms: tuple[str, ...]
+    values: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    past: re.Pattern[str]
+    value: re.Pattern[str]
+    definite: re.Pattern[str]
+    name_places: frozenset[str]
+    alike: Mapping[str, str]
+
+
 class Language(Struct, frozen=True, kw_only=True):
     """One language's tables.
 
@@ -344,6 +450,7 @@ class Language(Struct, frozen=True, kw_only=True):
         replies: Spoken replies by name, with ``{…}`` placeholders.
         tones: Words that show a speaker's tone, separated by spaces, by tone.
         orders: The grammar of orders to the agent.
+        capital_nouns: Whether nouns are written like names, with a capital letter.
         importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
             together below 0.5, so that pins stay above.
     """
@@ -376,6 +483,7 @@ class Language(Struct, frozen=True, kw_only=True):
     extracts: ExtractWords
     noted: NotedWords
     talk: TalkWords
+    capital_nouns: bool = False
 
 
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:

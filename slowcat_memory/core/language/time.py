@@ -1,4 +1,4 @@
-"""Words for time, by language, and their kinds in the grammar.
+"""Words for time and tense, by language, and their kinds in the grammar.
 
 A table maps a word or phrase to a *kind* (one letter) and a value. The grammar
 (``core.time.grammar``) only uses kinds, so that another language is another table. Words are in
@@ -37,10 +37,13 @@ N (a number in digits), q (7th), Y (a year), X (a whole date), | (the end of a s
 behind an ordinal) need no table.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+
+from slowcat_memory.core.language.data import lazy_pattern, word_set
 
 CENTRES = frozenset(
     "8CDRWdPMmvsHUYyOh"
@@ -132,3 +135,80 @@ def places(names: str, first: int = 1) -> dict[str, int]:
 def valueless(names: str) -> dict[str, None]:
     """Return words without a value; "_" is a blank."""
     return dict.fromkeys(name.replace("_", " ") for name in names.split())
+
+
+_AFTER, _BEFORE, _WHOLE = r"\s+(?:{})\b", r"\b(?:{})\s*$", r"(?<!\w)(?:{})(?!\w)"
+_FORMS = {
+    "clauses": "{}",
+    "verbs": _WHOLE,
+    "before": _BEFORE,
+    "moves": _WHOLE,
+    "arranges": _WHOLE,
+    "returns": _WHOLE,
+    "names": _BEFORE,
+    "as_such": _BEFORE,
+    "in_general": r"\s+(?:{})",
+    "is_name": r"\s*(?:{})\b",
+    "begins": r"\s*(?:{})\b",
+    "compound": _AFTER,
+    "may_follow": r"\s*(?:$|[^\w\s]|(?:{})\b)",
+}
+
+
+class TenseWords(Struct, frozen=True, kw_only=True):
+    """Patterns for the tense of a clause: whether what it dates lies ahead or is over.
+
+    Attributes:
+        clauses: Where a clause ends.
+        verbs: Verbs, in the groups "neither" (which leave open whether it happened: "was going
+            to"), "ahead" (the present and future, and arrangements made in the past), "back" (the
+            past), and "weak" (signs of a present tense that count where no verb is known).
+        before: Words before a date that is ahead of a verb in the past ("booked it for Friday").
+        moves: Verbs after which "from Friday to Monday" is no span: the second day is meant.
+        arranges: Nouns of what is arranged beforehand; ahead in a clause without a verb.
+        begins: The beginning of a sentence that is one, not a fragment.
+        returns: Words for what returns, or is always so.
+        in_general: Words behind a weekday of which something general is said ("Friday is fish
+            day").
+        names: Words before a name ("a man called Friday").
+        as_such: Words before a day, season or holiday as such ("I love Christmas").
+        compound: Nouns behind a weekday that is no day with them ("Sunday roast"); None for none.
+        is_name: Words for a name behind it ("April is a lovely name").
+        may_follow: What may follow a holiday without a preposition; None for any.
+        marks: Frequent words of the language and of no other, to tell it by.
+    """
+
+    clauses: re.Pattern[str]
+    verbs: re.Pattern[str]
+    before: re.Pattern[str]
+    moves: re.Pattern[str]
+    arranges: re.Pattern[str]
+    begins: re.Pattern[str]
+    returns: re.Pattern[str]
+    in_general: re.Pattern[str]
+    names: re.Pattern[str]
+    as_such: re.Pattern[str]
+    is_name: re.Pattern[str]
+    marks: frozenset[str]
+    compound: re.Pattern[str] | None = None
+    may_follow: re.Pattern[str] | None = None
+
+
+def tense_words(*, marks: str, verbs: Mapping[str, str], **patterns: str) -> TenseWords:
+    """Build a table.
+
+    Args:
+        verbs: Patterns by group.
+        patterns: By field; what stands around each is the same in all languages.
+    """
+    groups = "|".join(f"(?P<{name}>{verb})" for name, verb in verbs.items())
+    compiled = {
+        name: lazy_pattern(_FORMS[name].replace("{}", pattern), flags=re.IGNORECASE)
+        for name, pattern in {"verbs": groups, **patterns}.items()
+    }
+    return TenseWords(marks=word_set(marks), **compiled)
+
+
+def alternatives(words: str) -> str:
+    """Return a pattern of words, given as a text."""
+    return "|".join(words.split())

@@ -1,4 +1,4 @@
-"""Patterns over classes of words: how rules of a language are written as data.
+"""Patterns over classes of words: how orders and voice commands are recognised by data.
 
 A table has classes of words and groups of classes. A pattern has the names of classes and groups
 between spaces; ``a|b`` is either, ``a?`` may be missing, ``a*`` may be repeated, ``!a`` must not
@@ -6,17 +6,31 @@ follow, ``<!a`` must not precede. ``^`` is the beginning of a clause, ``$`` its 
 three and ``...`` up to eight words between two commas, ``....`` up to twelve of a sentence; ``{x}`` captures one to eight words of a
 sentence, as few as possible. The alternatives of a group are separated by slashes, and may have
 several words.
+
+``orders.toml`` in a language's folder has the grammar of orders: signals are patterns with points
+for or against an order, which add up::
+
+    2 = ["you fast* duty"]      # "you always have to"
+    -2 = ["first fast* duty"]   # "I always have to": about a life
+
+``intents.toml`` has the words of free wordings of voice commands: classes, which are features of
+the linear model, sets of classes, and slots, which are lists of patterns: "topic" finds what a
+command is about, "against" and "question" what speaks against one.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 OTHER, NAME, STOP = "x", "N", "."  # codes of other words, of names, of the end of a sentence
 _FIRST = 0xE000  # codes of classes: private use
 _NEAR, _FAR, _SENTENCE = 3, 8, 12  # words of a gap
+
+
+Patterns = Mapping[str, Annotated[list[str], Meta(min_length=1)]]
 
 
 class _Codes(dict[str, str]):
@@ -163,3 +177,113 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
 
 def _is_optional(part: str) -> bool:
     return part in ("..", "...", "....", "^", "$", "{x}") or part[0] in "!<" or part[-1] in "?*"
+
+
+class Signal(NamedTuple):
+    """Points for an order if a pattern over codes matches.
+
+    Attributes:
+        needs: Bits of classes, of which a match has at least one of each number; see
+            ``OrderWords.bits``. Comparing them costs a tenth of a search.
+    """
+
+    points: int
+    pattern: re.Pattern[str]
+    needs: tuple[int, ...]
+
+
+class OrderWords(WordClasses, frozen=True, kw_only=True, dict=True):
+    """The grammar of orders of a language.
+
+    Attributes:
+        signals: Patterns by points.
+        content: Classes without which a sentence is no order.
+        determiners: Classes before a noun, where a capital letter is no sign of a name; "" for a
+            language that writes nouns in lower case.
+    """
+
+    signals: Patterns
+    content: str
+    determiners: str = ""
+
+    @cached_property
+    def compiled(self) -> tuple[Signal, ...]:
+        """The signals, those against an order first.
+
+        Raises:
+            KeyError: A pattern has an unknown class.
+        """
+        return tuple(
+            Signal(int(points), self.compile(one), self.needs(one))
+            for points, patterns in sorted(self.signals.items(), key=lambda one: int(one[0]))
+            for one in patterns
+        )
+
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """The codes of which a sentence must have one."""
+        return frozenset(self.code_of[name] for name in self.content.split())
+
+    @cached_property
+    def nouns_after(self) -> frozenset[str]:
+        """The codes after which a capital letter is no sign of a name."""
+        return frozenset(self.code_of[name] for name in self.determiners.split())
+
+
+class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
+    """The words of commands of a language.
+
+    Attributes:
+        slots: Patterns by slot.
+        sets: Classes by set. "content": a sentence without any is hardly a command; "head" and
+            "tail": no part of an argument at its beginning and end; "phrase": inside a topic, which
+            any other ends, and of those "edges" neither begin nor end one; "times": inside a time
+            ("the last two days"); "marks": before a statement, if one of "verbs" precedes, and of
+            those "lone_marks" without one; "verbs": what makes a clause an order; "orders": what
+            belongs to it before a statement.
+        tail_pair: Two classes that are no part of an argument's end together ("will you").
+        compounds: Last parts of compound words that have the class of the part ("Flurlicht").
+        enclitics: Endings of words that are words of their own, the longest first.
+    """
+
+    slots: Patterns
+    sets: Mapping[str, str]
+    compounds: str = ""
+    enclitics: str = ""
+    tail_pair: str = ""
+
+    def code(self, word: str) -> str:
+        """Return the code of a word in lower case, also with an ending such as in "merk's"."""
+        code = self.codes[word]
+        if code != OTHER or not (self.enclitics or self.compounds):
+            return code
+        ending = next((one for one in self.enclitics.split() if word.endswith(one)), "")
+        code = self.codes[word[: -len(ending)]] if ending else code
+        if code == OTHER and word.endswith(self._last_parts):
+            return self.codes[next(one for one in self._last_parts if word.endswith(one))]
+        return code
+
+    @cached_property
+    def _last_parts(self) -> tuple[str, ...]:
+        return tuple(sorted(self.compounds.split(), key=len, reverse=True))
+
+    @cached_property
+    def compiled(self) -> Mapping[str, Sequence[re.Pattern[str]]]:
+        """The patterns by slot.
+
+        Raises:
+            KeyError: A pattern has an unknown class.
+        """
+        return {slot: [self.compile(one) for one in texts] for slot, texts in self.slots.items()}
+
+    @cached_property
+    def codes_in(self) -> Mapping[str, frozenset[str]]:
+        """The codes of the classes in each set."""
+        return {
+            name: frozenset(self.code_of[one] for one in classes.split())
+            for name, classes in self.sets.items()
+        }
+
+    @cached_property
+    def tail_pair_codes(self) -> str:
+        return "".join(self.code_of[name] for name in self.tail_pair.split())

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary, is_word
 from slowcat_memory.core.text.normalize import content_words, fold
 from slowcat_memory.core.text_caches import text_cache
@@ -327,9 +327,9 @@ def names_in(text: str, language: str = "english") -> list[str]:
     its beginning. Where they do not (German nouns, STT that writes none, or nothing else), these
     are known given names, and words that are no ordinary ones where a name is expected.
     """
-    talk = language_of(language).talk
-    if talk.capital_nouns or text.isupper() or text.islower():
-        return _uncased_names(text, talk.name_places)
+    table = language_of(language)
+    if table.capital_nouns or text.isupper() or text.islower():
+        return _uncased_names(text, table.talk.name_places)
     found = []
     for match in _WORD.finditer(text):
         if not match[0][0].isupper():

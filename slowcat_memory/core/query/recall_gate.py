@@ -15,13 +15,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.data import LazyPattern
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
 
 MOST = 12  # words of a question
@@ -422,10 +420,3 @@ def _line(sentence: str, read: _Read) -> str:
     """Return a folded sentence without its leading fillers."""
     _, words, fillers = read[sentence[-MOST_CHARS:]]
     return " ".join(words[fillers:] or words)
-
-
-def compile_patterns(language: str) -> None:
-    """Compile every pattern of the gate, which takes about 0.1 s."""
-    for value in asdict(language_of(language).gate).values():
-        if isinstance(value, LazyPattern):
-            value.compile()

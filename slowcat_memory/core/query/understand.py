@@ -45,10 +45,10 @@ _JOINED_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 _OVERVIEW = lazy_pattern(
-    "|".join(pattern for one in LANGUAGES for pattern in one.overview.asks), re.IGNORECASE
+    *(pattern for one in LANGUAGES for pattern in one.overview.asks), flags=re.IGNORECASE
 )
 _ABOUT_A_THING = lazy_pattern(  # followed by a thing: not an overview question
-    "|".join(pattern for one in LANGUAGES for pattern in one.overview.about_a_thing), re.IGNORECASE
+    *(pattern for one in LANGUAGES for pattern in one.overview.about_a_thing), flags=re.IGNORECASE
 )
 
 
@@ -281,7 +281,7 @@ def _begins_sentence(text: str, word: str) -> bool:
 
 _CALENDAR = lazy_pattern(  # what makes "May" a month
     r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 _DAY = lazy_pattern(r",?\s*\d")
 _MONTHS = frozenset(("april", "may", "june", "august", "summer", "autumn", "winter"))

@@ -13,7 +13,7 @@ from itertools import groupby
 from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.prompt_injection import ENOUGH, doubt
 from slowcat_memory.core.language import LANGUAGES, Language
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 
 DOUBTFUL = 1  # points of a sentence that is quoted
 _SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"

@@ -1,4 +1,4 @@
-"""Tiering policy: which memories move to which tier. ``store.writer.tier_mover`` moves them.
+"""Tiering policy: which memories move to which tier. ``store.tier_mover`` moves them.
 
 Tiers change how a text is stored, never whether it can be found. The last tier is unlimited:
 nothing is dropped for lack of space.

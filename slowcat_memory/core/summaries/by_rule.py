@@ -83,7 +83,7 @@ def _phrases(text: str, language: Language) -> Iterator[tuple[str, bool]]:
         between = text[before.end() : match.start()]
         determined = between == " " and before[0].lower() in language.extracts.articles
         is_name = not shouted and _is_name(match[0], language)
-        if is_name and determined and language.extracts.capital_nouns:
+        if is_name and determined and language.capital_nouns:
             yield _run(text, words[place:], lambda word: _is_name(word, language)), False
         elif is_name and not between.strip(" ,"):
             if between != " " or place == 1 or not _is_name(before[0], language):

@@ -12,9 +12,8 @@ from functools import cache
 from msgspec import Struct
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.aliases import aliases
 from slowcat_memory.core.language.data import read_words, word_set
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import aliases, is_given_name
 from slowcat_memory.core.language.ordinary import is_german, is_word
 from slowcat_memory.core.text.rare_words import is_common
 

@@ -23,7 +23,7 @@ from slowcat_memory.core.language.english.vocabulary import (
     ROLES,
     SAME_ROLES,
 )
-from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
 
 MAX_CHARS = 4000

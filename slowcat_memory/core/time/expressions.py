@@ -16,8 +16,7 @@ from re import compile
 from msgspec import Struct
 
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
-from slowcat_memory.core.language.tense import TenseWords
-from slowcat_memory.core.language.time import TimeWords
+from slowcat_memory.core.language.time import TenseWords, TimeWords
 from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.time.calendar import Anchor
 from slowcat_memory.core.time.lexer import Token, tokens_of
@@ -330,9 +329,9 @@ def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Te
     if atom.rule in ("weekday", "feast", "season") and atom.end - atom.start == 1:
         if words.as_such.search(text, max(0, start - 40), start):
             return True
-        if alone and words.compound.match(text, end):
+        if alone and words.compound and words.compound.match(text, end):
             return True
-    if atom.rule != "feast" or not words.follows or atom.end - atom.start > 1:
+    if atom.rule != "feast" or not words.may_follow or atom.end - atom.start > 1:
         return False
     led = before in tuple("ijJcbkuBFotLS>") and tokens[atom.start - 1].end + 2 > start
     return not (led or words.may_follow.match(text, end))

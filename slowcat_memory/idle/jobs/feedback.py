@@ -19,16 +19,8 @@ from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.language.table import ReactionWords
 from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.understand import without_names
-from slowcat_memory.core.ranking.grades import (
-    ANSWER_TOKENS,
-    MOST,
-    SYSTEM,
-    VERSION,
-    Grades,
-    build_prompt,
-    grades_of,
-    judgement,
-)
+from slowcat_memory.core.ranking import grades as grading
+from slowcat_memory.core.ranking.grades import MOST, VERSION, Grades
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, names_of, new_task
 from slowcat_memory.idle.jobs.options import CorrectionsOptions, RerankOptions
@@ -344,12 +336,6 @@ RANK = 60
 NEWEST = 2000  # log entries back, judging starts in a store that was never judged
 
 
-def _is_judged(turn: Turn) -> bool:
-    """Return whether a query may ask for a memory: no memory answers a long statement."""
-    asks = "?" in turn.text or len(turn.text.split()) <= REACTION_WORDS
-    return asks or reaction(turn.text) is not None
-
-
 class Rerank(TurnsJob):
     """An LLM judges which of the memories ranked for a query answer it: of a question, or of a few words.
 
@@ -367,7 +353,9 @@ class Rerank(TurnsJob):
         return max(0, snapshot.last_id() - NEWEST)
 
     def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
-        entry = snapshot.ledger(turn.id) if _is_judged(turn) else None
+        short = len(turn.text.split()) <= REACTION_WORDS  # no memory answers a long statement
+        asks = short or "?" in turn.text or reaction(turn.text) is not None
+        entry = snapshot.ledger(turn.id) if asks else None
         if entry is None or len(entry.told) < 2:
             return None
         return new_task(self.name, turn.scope, str(turn.id), now, RANK, sources=(turn.id,))
@@ -384,25 +372,25 @@ class Rerank(TurnsJob):
         llm = context.llm
         if len(memories) < 2 or llm is None:
             return WriteBatch()
-        user, lines = build_prompt(
+        user, lines = grading.build_prompt(
             turn, before, [memory for memory, _ in memories], llm.prompt_tokens
         )
         earlier = (before.id,) if before else ()
         prompt = Prompt(
             job=self.name,
             version=self.version,
-            system=SYSTEM,
+            system=grading.SYSTEM,
             user=user,
             made_from=names_of(
                 turn.scope, (turn.id, *earlier), (memory.id for memory, _ in memories)
             ),
-            max_tokens=ANSWER_TOKENS,
+            max_tokens=grading.ANSWER_TOKENS,
             temperature=0.0,
         )
         answer = await llm.complete(prompt, Grades)
-        grades = grades_of(answer.value, lines)
+        grades = grading.grades_of(answer.value, lines)
         judged = {
-            memory.id: judgement(grades[n], offered)
+            memory.id: grading.judgement(grades[n], offered)
             for n, (memory, offered) in enumerate(memories[:lines], 1)
             if n in grades
         }

@@ -7,10 +7,10 @@ the lock. Heavy computation runs elsewhere (``job.lower_thread_priority``).
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loguru import logger
 
@@ -25,17 +25,13 @@ STOP_S = 1.0
 START_S = 30.0  # until the jobs are imported and the loop is made, on a busy machine
 
 
-async def _nothing() -> None:
-    pass
-
-
 class IdleThread:
     """Hosts an ``IdleLoop``. Its methods may be called from any thread but its own."""
 
     def __init__(
         self,
         make_loop: "Callable[[], IdleLoop]",
-        on_end: Callable[[], Awaitable[None]] = _nothing,
+        on_end: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Store the arguments; ``start`` starts the thread.
 
@@ -78,18 +74,15 @@ class IdleThread:
             RuntimeError: The thread does not run.
         """
         loop = self._made.result(START_S)
-        return self._submit(loop.run_until_done(jobs, patience_s))
+        if self._stopped.is_set() or not self._thread.is_alive():
+            raise RuntimeError("idle work does not run")
+        done = loop.run_until_done(jobs, patience_s)
+        return asyncio.run_coroutine_threadsafe(done, self._event_loop)
 
     def waits(self) -> "tuple[Wait, ...]":
         """Return what waits, and why, as of the loop's last choice of a task."""
         made = self._made.done() and self._made.exception() is None
         return self._made.result().waits if made else ()
-
-    def _submit(self, work: Coroutine[Any, Any, int]) -> Future[int]:
-        if self._stopped.is_set() or not self._thread.is_alive():
-            work.close()
-            raise RuntimeError("idle work does not run")
-        return asyncio.run_coroutine_threadsafe(work, self._event_loop)
 
     def _cancel(self) -> None:
         if self._main is not None:
@@ -124,7 +117,8 @@ class IdleThread:
         try:
             if left:
                 self._event_loop.run_until_complete(asyncio.wait(left, timeout=STOP_S / 4))
-            self._event_loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
+            if self._on_end:
+                self._event_loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
         except Exception as error:
             logger.warning(f"Idle work did not close cleanly: {describe_error(error)}")
         finally:

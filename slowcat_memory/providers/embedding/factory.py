@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -32,9 +32,6 @@ from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSource
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
-if TYPE_CHECKING:
-    import openai
-
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
 _STDERR_TAIL = 2000  # bytes
 CONNECT_S = 1.0
@@ -52,11 +49,9 @@ def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None,
         ConfigError: The endpoint's URL or model is missing or malformed.
         EndpointRefusedError: The endpoint is not on this machine.
     """
-    if options.kind == "local":
-        return open_local(options)
     if options.kind == "none":
         return None, _NONE
-    return open_endpoint(options)
+    return open_local(options) if options.kind == "local" else open_endpoint(options)
 
 
 def find_export(
@@ -83,22 +78,25 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
     """Open the export of the configured model, or say what is missing."""
     try:
         source = model_files.resolve(options.model)
-        here, described = source.where is not None, source.describe()
         found = find_export(options, source)
     except ModelNotFoundError as error:
-        found = find_export(options, None)
+        source, found = None, find_export(options, None)
         if found is None:
             return None, EmbedderReport(state="missing", source=error.message, hint=error.hint)
-        here = False
-    if found is None:
-        return None, _needs_export(described)
-    folder, meta = found
-    described = described if here else f"{meta.name} from {folder}"
-    try:
-        embedder = _loaded(folder, meta, options)
-    except ProviderError as error:
-        return None, _needs_export(f"{described}; {error.message}")
-    return embedder, EmbedderReport(state="ready", source=described, key=meta.key, dim=meta.dim)
+    described = source.describe() if source else ""
+    if found is not None:
+        folder, meta = found
+        if source is None or source.where is None:
+            described = f"{meta.name} from {folder}"
+        try:
+            embedder = _loaded(folder, meta, options)
+            return embedder, EmbedderReport(
+                state="ready", source=described, key=meta.key, dim=meta.dim
+            )
+        except ProviderError as error:
+            described += f"; {error.message}"
+    hint = "It is exported once, in the background; until then search is by words"
+    return None, EmbedderReport(state="needs export", source=described, hint=hint)
 
 
 def _loaded(folder: Path, meta: ExportMeta, options: EmbedderOptions) -> LocalEmbedder:
@@ -112,25 +110,12 @@ def _loaded(folder: Path, meta: ExportMeta, options: EmbedderOptions) -> LocalEm
     with _loading:
         embedder = _in_use.get(key)
         if embedder is None:
-            embedder = _in_use[key] = LocalEmbedder(
-                folder,
-                threads=options.threads,
-                query_max_tokens=options.query_max_tokens,
-                doc_max_tokens=options.doc_max_tokens,
-            )
+            embedder = _in_use[key] = LocalEmbedder(folder, *limits)
         return embedder
 
 
 _in_use: WeakValueDictionary[tuple[object, ...], LocalEmbedder] = WeakValueDictionary()
 _loading = threading.Lock()
-
-
-def _needs_export(described: str) -> EmbedderReport:
-    return EmbedderReport(
-        state="needs export",
-        source=described,
-        hint="It is exported once, in the background; until then search is by words",
-    )
 
 
 def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> Path:
@@ -220,8 +205,10 @@ class EndpointEmbedder:
         check_loopback(options.endpoint_url, options.allow_remote)
         self._options = options
         self._server = host_and_port(options.endpoint_url)
+        from slowcat_memory.providers.llm.http import connect_for_threads  # costs half a second
+
         read_s = options.endpoint_timeout_s
-        self._client = _connected(options.endpoint_url, read_s, min(CONNECT_S, read_s))
+        self._client = connect_for_threads(options.endpoint_url, read_s, min(CONNECT_S, read_s))
         self.name = options.endpoint_model
         self.dim = 0
         self.dim = self._request(["word"]).shape[1]
@@ -298,21 +285,6 @@ class EndpointEmbedder:
 
     def _error(self, what: str) -> EndpointError:
         return EndpointError(f"the embedding server at {self._server} {what}")
-
-
-def _connected(url: str, read_s: float, connect_s: float) -> "openai.OpenAI":
-    """Return a client for threads; nothing is sent yet. ``http`` restricts what is sent."""
-    import openai
-
-    from slowcat_memory.providers.llm.http import API_KEY, only_our_headers
-
-    http = openai.DefaultHttpxClient(
-        trust_env=False,
-        follow_redirects=False,
-        timeout=openai.Timeout(read_s, connect=connect_s),
-        event_hooks={"request": [only_our_headers]},
-    )
-    return openai.OpenAI(base_url=url, api_key=API_KEY, max_retries=0, http_client=http)
 
 
 def open_endpoint(options: EmbedderOptions) -> tuple[EndpointEmbedder | None, EmbedderReport]:

@@ -30,13 +30,21 @@ def connect(url: str, read_s: float, connect_s: float) -> openai.AsyncOpenAI:
         only_our_headers(request)
         request.headers["connection"] = "close"  # a server may close a kept one as it is used again
 
-    http = openai.DefaultAsyncHttpxClient(
-        trust_env=False,
-        follow_redirects=False,
-        timeout=openai.Timeout(read_s, connect=connect_s),
-        event_hooks={"request": [cleaned], "response": [_limit]},
-    )
+    hooks: dict[str, Any] = {"request": [cleaned], "response": [_limit]}
+    http = openai.DefaultAsyncHttpxClient(**_isolated(read_s, connect_s), event_hooks=hooks)
     return openai.AsyncOpenAI(base_url=url, api_key=API_KEY, max_retries=0, http_client=http)
+
+
+def connect_for_threads(url: str, read_s: float, connect_s: float) -> openai.OpenAI:
+    """Return a client for threads, whose replies have no limit of their own."""
+    hooks: dict[str, Any] = {"request": [only_our_headers]}
+    http = openai.DefaultHttpxClient(**_isolated(read_s, connect_s), event_hooks=hooks)
+    return openai.OpenAI(base_url=url, api_key=API_KEY, max_retries=0, http_client=http)
+
+
+def _isolated(read_s: float, connect_s: float) -> dict[str, Any]:
+    timeout = openai.Timeout(read_s, connect=connect_s)
+    return {"trust_env": False, "follow_redirects": False, "timeout": timeout}
 
 
 def only_our_headers(request: Any) -> None:

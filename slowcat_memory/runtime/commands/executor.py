@@ -37,6 +37,7 @@ from slowcat_memory.runtime.commands.undo_log import (
     Outcome,
     last_exchange,
 )
+from slowcat_memory.runtime.recall.time_travel import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
 
 
@@ -167,7 +168,8 @@ class CommandExecutor:
             scope, memories, turns = self._that(snapshot, context)
             others = self._others(snapshot, turns)
             turns = tuple(dict.fromkeys((*turns, *others.turns)))
-            before = _forgotten_before(snapshot, turns)
+            done = (one for one in snapshot.commands(n=LATEST) if one.state == "done" and one.due)
+            before = next((one for one in done if turns and {*turns} <= {*one.turns}), None)
         if not turns:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
@@ -321,24 +323,16 @@ class CommandExecutor:
         return Outcome(kind=command.kind, said=said)
 
     def _why(self, command: Command, context: CommandContext) -> Outcome:
+        reader = self._reader(context)
         with self._engine.store.snapshot() as snapshot:
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
-            hidden = {
-                hidden
-                for entry in snapshot.commands(n=LATEST)
-                if entry.state == "done" and entry.due is not None
-                for hidden in entry.all_hidden
-            }
             asked = targets.question(said)
-            found = targets.why(snapshot, asked.id) if asked else None
-        offered: list[Disclosed] = []
-        if found:
-            present = (found[1].get(offer.memory) for offer in found[0].offers)
-            wanted = (m for m in present if m and (m.scope, m.id) not in hidden)
-            reader, store = self._reader(context), self._engine.store
-            with store.snapshot() as snapshot:
-                shown = [disclose_found(m, reader, snapshot.memory) for m in wanted]
-            offered = [m for m in shown if m]
+            offered = [
+                shown
+                for memory in (targets.offered(snapshot, asked.id) if asked else ())
+                if memory.id not in waiting_to_be_erased(snapshot, memory.scope)
+                and (shown := disclose_found(memory, reader, snapshot.memory))
+            ]
         now, zone = self._engine.clock(), self._engine.zone
         text = describe_sources(self._language, offered, self._options.tell, now, zone)
         return Outcome(kind=command.kind, said=text)
@@ -374,8 +368,3 @@ class CommandExecutor:
             return outcome
         # An LLM elsewhere no longer sees them.
         return replace(outcome, turns=tuple(turns), memories=tuple(memories))
-
-
-def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:
-    hidden = (entry for entry in snapshot.commands(n=LATEST) if entry.state == "done" and entry.due)
-    return next((entry for entry in hidden if turns and {*turns} <= {*entry.turns}), None)

@@ -130,6 +130,12 @@ def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] 
     return entry, {id_: memory for id_, memory in read if memory}
 
 
+def offered(snapshot: Snapshot, turn: int) -> list[Memory]:
+    """Return the memories that were put before the LLM for a user's turn, and still exist."""
+    entry, known = why(snapshot, turn) or (None, {})
+    return [known[one.memory] for one in (entry.offers if entry else ()) if one.memory in known]
+
+
 def answer_of(exchange: Sequence[Turn]) -> str:
     """Return the agent's words in an exchange."""
     return " ".join(turn.text for turn in exchange if turn.role == "assistant")
@@ -157,9 +163,8 @@ def corrected(
         answer = answer_of(exchange)
         if asked is None:
             return "own" if answer else "new"
-        offered = why(snapshot, asked.id)
-        memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
-        found = [m for m in memories if m and not m.retired_at and m.scope == context.scope]
+        memories = offered(snapshot, asked.id)
+        found = [m for m in memories if not m.retired_at and m.scope == context.scope]
         own = snapshot.read(context.scope, chunk_id(asked.id)) if not asking(asked.text) else None
         found += [own] if own and not own.retired_at else []
         said = Said(asked.text, answer, is_statement=own in found)

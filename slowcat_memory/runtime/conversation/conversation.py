@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.bounded_names import introduced
 from slowcat_memory.core.memory import chunk_id
@@ -23,8 +24,11 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Channel, Event, Memory, Turn
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import (
+    ClockReading,
+    OffRecord,
+    SessionTracker,
+)
 from slowcat_memory.runtime.conversation.transcripts import (
     FinalTranscript,
     ScopedWords,
@@ -125,7 +129,7 @@ class Conversation:
         names: Names,
         off_record: OffRecord,
         clock: Callable[[], datetime],
-        monotonic: Callable[[], float] | None = None,
+        monotonic: Callable[[], float] = lambda: session_tracker.monotonic(),
     ) -> None:
         """Start a conversation.
 
@@ -133,10 +137,10 @@ class Conversation:
             trackers: One for each scope of the audience, guests included.
             append: Logs an event, and returns it numbered. Must neither block nor wait.
             clock: Returns the current time, timezone-aware.
-            monotonic: Returns seconds, for durations; None for ``session_tracker.monotonic``.
+            monotonic: Returns seconds, for durations.
         """
         self.off_record = off_record
-        self._monotonic = monotonic or (lambda: session_tracker.monotonic())
+        self._monotonic = monotonic
         self._audience, self._names, self._clock = audience, names, clock
         self._logs = {tracker.scope: ScopeLog(tracker, append) for tracker in trackers}
         self._transcripts = Transcripts()
@@ -272,8 +276,8 @@ class Conversation:
         for scope, speaker, words in parts if self._exchange.kept else ():
             kept, cut = clean(words)
             unnamed = speaker == self._names.user
-            if unnamed:
-                speaker = self._learn_name(kept)
+            if unnamed and self._names.may_change and (name := introduced(kept)):
+                self._names, speaker = self._names._replace(user=name), name
             log, how = self._logs[scope], channel or ("voice" if heard else "text")
             if not kept:
                 continue
@@ -296,12 +300,6 @@ class Conversation:
                 self._exchange.turns[scope] = ack.event
                 turns.append(ack.event)
         return turns
-
-    def _learn_name(self, words: str) -> str:
-        """Return the user's name, the new one if these words introduce them."""
-        if self._names.may_change and (name := introduced(words)):
-            self._names = self._names._replace(user=name)
-        return self._names.user
 
     def tool_called(self, name: str) -> None:
         self._exchange.tools.append(name)
@@ -359,9 +357,7 @@ class Conversation:
 
     def _present(self) -> Exchange:
         """Return a copy of the present exchange that shares its turns and tools."""
-        now = self._exchange
-        kept = now.kept and not self.off_record.off
-        return Exchange(now.scopes, kept, now.turns, now.tools, now.private)
+        return replace(self._exchange, kept=self._exchange.kept and not self.off_record.off)
 
     def disconnected(self, reason: str = "disconnect") -> None:
         """End every session because of a "disconnect" or "close"; they may be resumed."""

@@ -63,9 +63,6 @@ class Transcripts:
         self._expected: FinalTranscript | None = None  # of a turn whose end is predicted
         self._part = self._order = 0
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def add(
         self, voice: Voice, words: str, *, off_record: bool = False, begins: bool = False
     ) -> None:

@@ -170,10 +170,8 @@ class Indexer:
 
     def put(self, memory: Memory) -> None:
         """Index a stored memory, after the turns that came before. Blocks."""
-        self.release()
         self._namespaces.get(memory.scope)
-        index = partial(self._index_again, [memory.id], ())
-        self.talk.submit(self._change, memory.scope, index).result()
+        self.take(WriteBatch(memories=(memory,)))
 
     def take(self, batch: WriteBatch) -> None:
         """Index what a stored batch changed, in the namespaces that are loaded. Blocks."""

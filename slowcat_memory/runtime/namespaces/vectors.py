@@ -64,9 +64,12 @@ class DocumentVectors:
     def embed(self, scope: str, memory_ids: Sequence[str]) -> None:
         """Make the vectors that the index lacks of memories and their keys."""
         namespace = self._namespaces.get(scope)
+        found = namespace.recent(memory_ids)  # for those that are not stored yet
         with self._store.snapshot() as snapshot:
+            found |= {id_: m for id_ in memory_ids if (m := snapshot.read(scope, id_))}
             keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
-        every = [*self._passages(scope, memory_ids), *map(_passage_of_key, keys)]
+        memories = (found[id_] for id_ in memory_ids if id_ in found)
+        every = [*map(_passage_of, memories), *map(_passage_of_key, keys)]
         self._embed(scope, [one for one in every if not namespace.searcher.has_vector(one.id)])
 
     def embed_missing(self, scope: str) -> None:
@@ -155,15 +158,6 @@ class DocumentVectors:
         if namespace.space == space:
             for vector in vectors:
                 namespace.put_vector(vector.memory, vector.values, vector.of)
-
-    def _passages(self, scope: str, memory_ids: Sequence[str]) -> list[Passage]:
-        """Read memories from the store; those not stored yet from the latest in memory."""
-        found = self._namespaces.get(scope).recent(memory_ids)
-        with self._store.snapshot() as snapshot:
-            for id_ in memory_ids:
-                if memory := snapshot.read(scope, id_):
-                    found[id_] = memory
-        return [_passage_of(found[id_]) for id_ in memory_ids if id_ in found]
 
 
 def _passage_of(memory: Memory) -> Passage:

@@ -42,6 +42,10 @@ from slowcat_memory.store import Snapshot, Store
 
 WARM_WORDS = 12  # of the latest memory: as many as a question has
 WARM_UP = "warm up"  # for a scope without a memory
+# Summaries for overview questions.
+MOST = 4  # summaries per question
+SESSIONS = 3  # of them from the latest sessions, if the question names no time
+LOOKED_AT = 12  # sessions of a time span that are read
 
 
 class Pipeline:
@@ -58,7 +62,6 @@ class Pipeline:
         """Connect the components; ``metrics`` counts recalls that excluded local-only memories."""
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
-        self._overviews = Overviews(store, zone, options.language)
 
     def begin(
         self, query: Query, namespaces: Iterable[Namespace], *, passing: bool = False
@@ -136,7 +139,7 @@ class Pipeline:
         query, overview = recall.query, None
         if asks_overview(query.text):
             scope = recall.namespace.scope
-            overview = self._overviews.lead(query, scope, recall.limit, recall.hits)
+            overview = self._lead(query, scope, recall.limit, recall.hits)
         recall.lap("fetch")
         return Recollection(
             hits=recall.hits if overview is None else overview,
@@ -250,24 +253,12 @@ class Pipeline:
         similarity[best] = maxsim(tokens, vectors)
         return similarity
 
+    # ------------------------------------------------------------------- overviews
+    # Found by the name of their period. They are in no index, so that they cannot displace turns or
+    # change word statistics. A period's summary needs no search: its id is its name. For the latest
+    # time, or a day that is not over, the summaries of its sessions are used.
 
-# ------------------------------------------------------------------- overviews
-# Summaries for overview questions, found by the name of their period. They are in no index, so that
-# they cannot displace turns or change word statistics. A period's summary needs no search: its id is
-# its name. For the latest time, or a day that is not over, the summaries of its sessions are used.
-
-MOST = 4  # summaries per question
-SESSIONS = 3  # of them from the latest sessions, if the question names no time
-LOOKED_AT = 12  # sessions of a time span that are read
-
-
-class Overviews:
-    """Puts summaries before the hits of overview questions."""
-
-    def __init__(self, store: Store, zone: tzinfo, language: str) -> None:
-        self._store, self._zone, self._language = store, zone, language
-
-    def lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
+    def _lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
         """Return the hits of an overview question with summaries before them.
 
         Args:
@@ -276,7 +267,9 @@ class Overviews:
         Returns:
             None if there is none.
         """
-        asked = times(query.text, query.now, self._zone, WhenOptions(language=self._language))
+        asked = times(
+            query.text, query.now, self._zone, WhenOptions(language=self._options.language)
+        )
         past = [one for one in asked if one.start < query.now]
         with self._store.snapshot() as snapshot:
             found = list(self._summaries(snapshot, scope, query, past))

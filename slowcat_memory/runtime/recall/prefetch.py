@@ -67,20 +67,16 @@ class Attempt(Struct, frozen=True, eq=False):
 
     def holds(self, query: Query) -> bool:
         """Return whether its result is also that of a turn's query in the same scopes."""
+        running = self.running
+        # It runs, or its thread is just waking up for it; asked before whether it is done.
+        under_way = running.running() or not (self.behind or running.done())
+        done = running.done() and not running.cancelled() and running.exception() is None
         return (
             fingerprint(self.query.text) == fingerprint(query.text)
-            and (self._is_under_way() or self._is_sound())
+            and (under_way or done)
             and self._nothing_changed(query)
             and self._nothing_more_is_visible(query)
         )
-
-    def _is_under_way(self) -> bool:
-        """Whether it runs, or its thread is just waking up for it."""
-        return self.running.running() or not (self.behind or self.running.done())
-
-    def _is_sound(self) -> bool:
-        done = self.running.done() and not self.running.cancelled()
-        return done and self.running.exception() is None
 
     def _nothing_changed(self, query: Query) -> bool:
         """Compare all but the words; ids excluded since count if the index has them."""
@@ -168,11 +164,6 @@ class Prefetch:
             self._go()
         elif self._again is None:
             self._again = self._loop.call_later(pause, self._go)
-
-    @property
-    def attempt(self) -> Attempt | None:
-        """The newest recall, running or done; ``take`` drops it."""
-        return self._attempt
 
     def take(self) -> Attempt | None:
         """Return and drop the newest recall, running or done; what follows is a new turn."""

@@ -448,7 +448,13 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         at=turn.at,
         stage=found.stage,
         offers=tuple(
-            Offer(m.id, hit.score, hit.views, hit.probability, _elsewhere(m.scope, turn))
+            Offer(
+                m.id,
+                hit.score,
+                hit.views,
+                hit.probability,
+                m.scope if m.scope != turn.scope else "",
+            )
             for hit in packed.hits
             for m in (hit.memory,)
         ),
@@ -472,10 +478,6 @@ def heard_words(snapshot: Snapshot, row: LedgerEntry) -> frozenset[str]:
     heard = [one.memory for one in row.left_out if one.reason == LeftOutReason.ALREADY_VISIBLE]
     read = (snapshot.read(row.scope, memory) for memory in heard)
     return frozenset(fingerprint(memory.text) for memory in read if memory)
-
-
-def _elsewhere(scope: str, turn: Turn) -> str:
-    return "" if scope == turn.scope else scope
 
 
 def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[DialogueTurn, ...]:

@@ -26,13 +26,12 @@ from msgspec.structs import replace
 from slowcat_memory.core.commands import grammar
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import compile_lazy_patterns
-from slowcat_memory.core.query import recall_gate
 from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.offering import answer_probability, best_of_top, distinct
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime.conversation.user_names import UserNames
+from slowcat_memory.runtime.conversation.audience import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
@@ -54,23 +53,16 @@ async def ended_within(future: "Future[Any]", ms: float) -> bool:
     """Wait for a worker's future, on an event loop; the work continues after the timeout."""
     if future.done():
         return True
-    loop = asyncio.get_running_loop()
-    waiter: asyncio.Future[None] = loop.create_future()
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
-    def wake() -> None:
-        if not waiter.done():
-            waiter.set_result(None)
-
-    def ended(_: "Future[Any]") -> None:  # on the worker
+    def wake(_: "Future[Any]") -> None:  # on the worker
         with suppress(RuntimeError):  # the loop was closed meanwhile
-            loop.call_soon_threadsafe(wake)
+            loop.call_soon_threadsafe(ended.set)
 
-    timer = loop.call_later(ms / 1e3, wake)
-    future.add_done_callback(ended)
-    try:
-        await waiter
-    finally:
-        timer.cancel()
+    future.add_done_callback(wake)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ms / 1e3):
+            await ended.wait()
     return future.done()
 
 
@@ -123,21 +115,18 @@ class Retrieval:
             ConfigError: The scope's name is not valid.
         """
         with self._while_recalling():
-            return await self._recall(query, prefetch)
-
-    async def _recall(self, query: Query, prefetch: Prefetch | None) -> Recollection:
-        abandon(self._touching)
-        began = time.perf_counter()
-        attempt = prefetch.take() if prefetch else None
-        reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
-        need = reused or self._need(query)
-        if not need.query:
-            if attempt:
-                attempt.abandon()
-            return self._skipped(need)
-        query = self._gated(query, need)
-        gate = round((time.perf_counter() - began) * 1e3, 4)
-        found = await self._in_time(query, attempt)
+            abandon(self._touching)
+            began = time.perf_counter()
+            attempt = prefetch.take() if prefetch else None
+            reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
+            need = reused or self._need(query)
+            if not need.query:
+                if attempt:
+                    attempt.abandon()
+                return self._skipped(need)
+            query = self._gated(query, need)
+            gate = round((time.perf_counter() - began) * 1e3, 4)
+            found = await self._in_time(query, attempt)
         found = replace(found, timings={"gate": gate, **found.timings})
         self._metrics.count(f"recall_{found.stage}")
         if found.unknown:
@@ -392,7 +381,6 @@ def compile_patterns(language: str, agent_name: str) -> None:
     """Compile the patterns that every turn is matched with; once in a process."""
     from slowcat_memory.core.extraction.stated import compile_rules
 
-    recall_gate.compile_patterns(language)
     grammar.prepare(language, (agent_name,))
     for one in LANGUAGES:  # a turn is searched for orders in every language
         _ = one.orders.compiled

@@ -22,18 +22,8 @@ import lmdb
 from msgspec import Struct
 
 from slowcat_memory.errors import StoreError
+from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.environment import Environment, pages_of
-from slowcat_memory.store.disk.folder import (
-    BACKUPS,
-    DATA,
-    DRAFTS,
-    LAST_BACKUP,
-    append_whole,
-    create,
-    data_file,
-    fresh_folder,
-    sync_dir,
-)
 from slowcat_memory.store.disk.transaction import (
     Run,
     copy_and_swap,
@@ -73,7 +63,7 @@ def backup_name(now: datetime) -> str:
 
 def copy_file(source: Path, to: Path) -> None:
     """Copy a file that nobody writes to a new one, 0600."""
-    os.close(create(to))
+    os.close(folder.create(to))
     shutil.copyfile(source, to)
 
 
@@ -81,11 +71,11 @@ def put_aside(path: Path, name: str, now: datetime) -> Path:
     """Link a store's file into a folder of its own: a rename that follows unlinks it here."""
     aside = Path(mkdtemp(prefix=f"{name}{backup_name(now)}.", dir=path))
     try:
-        os.link(data_file(path), aside / DATA)
+        os.link(folder.data_file(path), aside / folder.DATA)
     except OSError:  # a file system without links
-        copy_file(data_file(path), aside / DATA)
-    sync_dir(aside)
-    sync_dir(path)  # before the switch: its only other name is in the new folder
+        copy_file(folder.data_file(path), aside / folder.DATA)
+    folder.sync_dir(aside)
+    folder.sync_dir(path)  # before the switch: its only other name is in the new folder
     return aside
 
 
@@ -106,8 +96,8 @@ def rewrite(env: Environment, run: Run) -> bool:
         run(partial(transact, env, env.outbox.trim))
     for _ in range(COPIES):
         copied = env.env
-        with fresh_folder(env.path) as fresh:
-            last = copy_out(env, fresh / DATA)
+        with folder.fresh_folder(env.path) as fresh:
+            last = copy_out(env, fresh / folder.DATA)
             if run(partial(_swap, env, fresh, copied, last)):
                 break
     else:
@@ -171,7 +161,7 @@ class Backup(Struct, frozen=True):
 
 def backups_of(path: Path) -> list[Backup]:
     """Return the backups in a store's folder, oldest first."""
-    found = [_described(file) for file in (path / BACKUPS).glob("*.mdb")]
+    found = [_described(file) for file in (path / folder.BACKUPS).glob("*.mdb")]
     return sorted(found, key=lambda one: (one.number, one.file.name))
 
 
@@ -187,7 +177,7 @@ def _described(file: Path) -> Backup:
 def last_backup(path: Path) -> tuple[datetime, Path] | None:
     """Return time and file of the latest backup of a store's folder, if it still exists."""
     try:
-        at, _, made = (path / LAST_BACKUP).read_text().partition(" ")
+        at, _, made = (path / folder.LAST_BACKUP).read_text().partition(" ")
         return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
     except (OSError, ValueError):
         return None
@@ -204,22 +194,22 @@ ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever 
 
 
 @contextmanager
-def noted(folder: Path, draft: Path) -> Iterator[None]:
-    """Record a file that is about to be written, for the store in ``folder``.
+def noted(path: Path, draft: Path) -> Iterator[None]:
+    """Record a file that is about to be written, for the store in ``path``.
 
     Without a note where the folder cannot be written to: there nothing can be forgotten either.
     """
     try:
-        (folder / DRAFTS).mkdir(mode=0o700, exist_ok=True)
-        note = folder / DRAFTS / uuid.uuid4().hex
-        fd = create(note)
+        (path / folder.DRAFTS).mkdir(mode=0o700, exist_ok=True)
+        note = path / folder.DRAFTS / uuid.uuid4().hex
+        fd = folder.create(note)
     except OSError:
         yield
         return
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
-        append_whole(fd, os.fsencode(draft.absolute()))
-        sync_dir(note.parent)
+        folder.append_whole(fd, os.fsencode(draft.absolute()))
+        folder.sync_dir(note.parent)
         yield
     finally:
         note.unlink(missing_ok=True)
@@ -227,7 +217,7 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
 
 
 @contextmanager
-def drafting(folder: Path, snapshots: Snapshots, draft: Path, to: Path) -> Iterator[None]:
+def drafting(path: Path, snapshots: Snapshots, draft: Path, to: Path) -> Iterator[None]:
     """Record a file that is written in the block, and give it its name at the end.
 
     It is deleted when the block fails.
@@ -235,7 +225,7 @@ def drafting(folder: Path, snapshots: Snapshots, draft: Path, to: Path) -> Itera
     Raises:
         StoreError: Something was forgotten meanwhile, which the file could still have.
     """
-    with noted(folder, draft):
+    with noted(path, draft):
         epoch, named = _epoch(snapshots), draft
         try:
             yield
@@ -254,12 +244,12 @@ def _epoch(snapshots: Snapshots) -> int:
         return snapshot.forget_epoch()
 
 
-def remove_drafts(folder: Path, *, running: bool) -> list[Path]:
+def remove_drafts(path: Path, *, running: bool) -> list[Path]:
     """Remove the noted files; return those that are still there.
 
     ``running`` includes the files of writers that still run.
     """
-    notes = sorted((folder / DRAFTS).glob("*"))
+    notes = sorted((path / folder.DRAFTS).glob("*"))
     return [left for note in notes if (left := _remove(note, running))]
 
 

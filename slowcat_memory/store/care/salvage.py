@@ -21,6 +21,7 @@ compared with every tombstone in the file, and what can be made again is left ou
 import errno
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,26 +44,9 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import blocks
 from slowcat_memory.store.blocks import decode_location
-from slowcat_memory.store.disk import codec, keys, state
+from slowcat_memory.store.disk import codec, keys, page_reader, state, tables
 from slowcat_memory.store.disk.envelope import HEADER, intact, trim_to_record
 from slowcat_memory.store.disk.folder import DATA
-from slowcat_memory.store.disk.page_reader import (
-    FREE,
-    UNSEEN,
-    MetaPage,
-    PageMap,
-    PageReader,
-    Row,
-    tables,
-)
-from slowcat_memory.store.disk.tables import (
-    EPOCH,
-    ERASE_DUE,
-    LAST_CALL,
-    LAST_CHANGE,
-    LAST_RUN,
-    NEXT_ID,
-)
 from slowcat_memory.store.disk.transaction import open_alone
 
 # Rows of the other tables are made again from these.
@@ -74,7 +58,7 @@ SALVAGED = (
 # Taken from pages of which it is not known whether they are free.
 WITHOUT_PROOF = ("log", "warm", "cold", "memories", "cursors", "commands")
 NUMBERED = ("log", "places", "warm", "cold", "ledger", "commands", "runs", "calls")
-COUNTERS = (EPOCH, NEXT_ID, LAST_CHANGE, LAST_RUN, LAST_CALL)
+COUNTERS = (tables.EPOCH, tables.NEXT_ID, tables.LAST_CHANGE, tables.LAST_RUN, tables.LAST_CALL)
 MOST_TRIES = 20_000  # of a key for a large value without one; about half a millisecond each
 BATCH = 2000  # rows in one transaction
 DONE, FULL, REFUSED = 0, 3, 4  # exit codes; 1 is Python's own
@@ -97,7 +81,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         lmdb.Error: The disk refuses the copy.
     """
     with (
-        PageReader(file) as reader,
+        closing(page_reader.PageReader(file)) as reader,
         open_alone(into / DATA, max(map_size, 4 * reader.size)) as out,
     ):
         _Salvage(reader, out, state.read_unerased(file.parent)).run()
@@ -107,13 +91,18 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
 class _Salvage:
     """One file's rows on their way into a new store."""
 
-    def __init__(self, reader: PageReader, out: lmdb.Environment, forgotten: list[Row]) -> None:
+    def __init__(
+        self,
+        reader: page_reader.PageReader,
+        out: lmdb.Environment,
+        forgotten: list[page_reader.Row],
+    ) -> None:
         """Start with nothing copied; ``forgotten`` are tombstones whose rows may be in free pages."""
         self._reader = reader
         self._forgotten = forgotten
         self._out = out
         self._tables = {name: out.open_db(name.encode()) for name in SALVAGED}
-        self._pages = PageMap(reader)
+        self._pages = page_reader.PageMap(reader)
         self._live: set[int] = set()  # ids of events that an index of the log has
         self._broken: set[str] = set(SALVAGED)  # tables that may lack rows
         self._metas: list[dict[bytes, bytes]] = []  # versions of the table ``meta``
@@ -142,8 +131,8 @@ class _Salvage:
 
     # ------------------------------------------------------------------- the trees
 
-    def _copy_trees(self, meta: MetaPage) -> None:
-        found, whole = tables(self._reader, self._pages, meta)
+    def _copy_trees(self, meta: page_reader.MetaPage) -> None:
+        found, whole = page_reader.tables(self._reader, self._pages, meta)
         self._broken = set(found if whole else SALVAGED)
         for name, tree in found.items():
             walk = self._pages.walk(tree)
@@ -151,7 +140,7 @@ class _Salvage:
             if walk.whole and sound:
                 self._broken.discard(name)
 
-    def _copy(self, table: str, rows: Iterable[Row]) -> bool:
+    def _copy(self, table: str, rows: Iterable[page_reader.Row]) -> bool:
         """Write the whole rows of a table; return whether all were whole."""
         sound = True
         rows = iter(rows)
@@ -163,19 +152,19 @@ class _Salvage:
                 self._put(table, kept)
         return sound
 
-    def _remember(self, table: str, rows: list[Row]) -> None:
+    def _remember(self, table: str, rows: list[page_reader.Row]) -> None:
         if table in ("log_by_scope", "places"):
             self._live.update(keys.id_of(key) for key, _ in rows)
         elif table == "meta":
             self._metas.append(dict(rows))
 
-    def _put(self, table: str, rows: Iterable[Row]) -> None:
+    def _put(self, table: str, rows: Iterable[page_reader.Row]) -> None:
         with self._out.begin(write=True) as txn:
             txn.cursor(self._tables[table]).putmulti(rows, overwrite=False)
 
     # ------------------------------------------------------------------- beyond the trees
 
-    def _rows(self, state: int) -> Iterator[tuple[Row, Known]]:
+    def _rows(self, state: int) -> Iterator[tuple[page_reader.Row, Known]]:
         """Yield the rows of the leaves in a state, with the table that each belongs to."""
         for _, page in self._pages.leaves(state):
             nodes, _ = self._reader.leaf(page)
@@ -186,20 +175,20 @@ class _Salvage:
     def _copy_unreached(self) -> None:
         """Copy the rows of leaves that no tree reaches."""
         sure = self._pages.free_known
-        rows: dict[str, list[Row]] = {name: [] for name in SALVAGED}
-        for row, known in self._rows(UNSEEN):
+        rows: dict[str, list[page_reader.Row]] = {name: [] for name in SALVAGED}
+        for row, known in self._rows(page_reader.UNSEEN):
             if known.table == "log_by_scope" and sure:
                 self._live.add(known.record)
             elif known.table in self._broken and (sure or self._may_live(row, known)):
                 rows[known.table].append(row)
         if sure:
             self._live.update(keys.id_of(key) for key, _ in rows["places"])
-        self._metas += self._meta_leaves(UNSEEN)
+        self._metas += self._meta_leaves(page_reader.UNSEEN)
         rows["meta"].clear()
         for table, found in rows.items():
             self._put(table, found)
 
-    def _may_live(self, row: Row, known: Known) -> bool:
+    def _may_live(self, row: page_reader.Row, known: Known) -> bool:
         """Return whether a row of a page that may be free can be taken for true."""
         if known.table == "tombstones":
             return True
@@ -213,7 +202,7 @@ class _Salvage:
 
     def _copy_tombstones(self) -> None:
         """Copy the tombstones of every version: what was forgotten once stays forgotten."""
-        for pages in (UNSEEN, FREE):
+        for pages in (page_reader.UNSEEN, page_reader.FREE):
             found = [row for row, known in self._rows(pages) if known.table == "tombstones"]
             self._put("tombstones", found)
 
@@ -221,10 +210,10 @@ class _Salvage:
         """Copy turns of free pages if they are provably live, and their own page is not there."""
         first_new = sys.maxsize
         if len(self._reader.metas) < 2:
-            first_new = self._meta_number(NEXT_ID)
+            first_new = self._meta_number(tables.NEXT_ID)
         found = [
             row
-            for row, known in self._rows(FREE)
+            for row, known in self._rows(page_reader.FREE)
             if known.table == "log"
             and (known.record.id in self._live or known.record.id >= first_new)
         ]
@@ -293,7 +282,7 @@ class _Salvage:
         if "meta" not in self._broken:
             return
         if not self._metas:
-            self._metas += self._meta_leaves(FREE)
+            self._metas += self._meta_leaves(page_reader.FREE)
         for version in sorted(self._metas, key=_age, reverse=True)[:1]:
             self._put("meta", version.items())
 
@@ -322,8 +311,8 @@ def _age(version: dict[bytes, bytes]) -> tuple[int, ...]:
 
     Of two versions after the same forget, the one whose erasure is done is the later one.
     """
-    rows = {name: _value(version, name) for name in (*COUNTERS, ERASE_DUE)}
-    return (*(int(rows[name] or 0) for name in COUNTERS), not rows[ERASE_DUE])
+    rows = {name: _value(version, name) for name in (*COUNTERS, tables.ERASE_DUE)}
+    return (*(int(rows[name] or 0) for name in COUNTERS), not rows[tables.ERASE_DUE])
 
 
 def _value(version: dict[bytes, bytes], name: str) -> Any:
@@ -368,7 +357,7 @@ def _place(key: bytes, value: bytes) -> Known | None:
 
 
 def _block(key: bytes, value: bytes) -> Known | None:
-    head = blocks.split_row(key, value).head
+    head, _ = blocks.split_row(key, value)
     return Known(blocks.WARM if head.codec == blocks.LZ4 else blocks.COLD, head)
 
 

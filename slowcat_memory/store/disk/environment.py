@@ -33,8 +33,12 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk import folder, keys
-from slowcat_memory.store.disk.canary import is_file_damage
-from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
+from slowcat_memory.store.disk.envelope import (
+    FORMAT_KEY,
+    MAX_TABLES,
+    is_file_damage,
+    is_of_another_format,
+)
 from slowcat_memory.store.disk.folder import KnownFolder
 from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
 from slowcat_memory.store.disk.state import RENEW_S, vouch
@@ -196,7 +200,8 @@ class Environment:
             undo.callback(made.close)
             made.handles = self._open_tables(env)
             if self.outbox is not None:
-                self._read_outbox(made, self.outbox)
+                with env.begin() as txn:
+                    self.outbox.read(txn.get(keys.name_key(COPY), db=made.handles["meta"]))
             if not self.readonly:
                 env.reader_check()
             made.files = self._inodes(made)
@@ -233,10 +238,6 @@ class Environment:
         # In one transaction, so that a new store has all of them or none.
         with env.begin(write=True) as txn:
             return {name: env.open_db(name.encode(), txn=txn) for name in names}
-
-    def _read_outbox(self, made: Generation, outbox: Outbox) -> None:
-        with made.env.begin() as txn:
-            outbox.read(txn.get(keys.name_key(COPY), db=made.handles["meta"]))
 
     def _inodes(self, held: Generation) -> tuple[int, int]:
         lock = held.place.with_name(folder.LOCK)

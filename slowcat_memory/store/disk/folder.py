@@ -143,13 +143,9 @@ def filesystem(path: str, mountinfo: str) -> str:
             continue
         point = ESCAPE.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
         # A later mount on the same point hides the earlier one.
-        if _holds(point, path) and len(point) >= len(best):
+        if Path(path).is_relative_to(point) and len(point) >= len(best):
             best, kind = point, after.split()[0]
     return kind
-
-
-def _holds(point: str, path: str) -> bool:
-    return path == point or path.startswith(point.rstrip("/") + "/")
 
 
 def generation(path: Path) -> Path:
@@ -245,22 +241,19 @@ def remove(path: Path) -> bool:
     try:
         if path.is_symlink():
             target = path.resolve()
-            return (target == path or remove(target)) and _unlink(path)
-        if not path.is_dir():
-            return _unlink(path)
-        doomed = path.with_name(f"{DOOMED}{uuid.uuid4().hex}")
-        path.rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
-        return not doomed.exists()
+            if target != path and not remove(target):
+                return False
+        elif path.is_dir():
+            doomed = path.with_name(f"{DOOMED}{uuid.uuid4().hex}")
+            path.rename(doomed)
+            shutil.rmtree(doomed, ignore_errors=True)
+            return not doomed.exists()
+        path.unlink(missing_ok=True)
+        return True
     except FileNotFoundError:
         return True
     except OSError:
         return False
-
-
-def _unlink(path: Path) -> bool:
-    path.unlink(missing_ok=True)
-    return True
 
 
 def sync_dir(path: Path) -> None:

@@ -90,12 +90,6 @@ class PageReader:
     def close(self) -> None:
         self._data.close()
 
-    def __enter__(self) -> "PageReader":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
     def _find_metas(self) -> tuple[int, tuple[MetaPage, ...]]:
         """Return the page size, and the readable meta pages, the newest first."""
         first = self._meta(0, 0)

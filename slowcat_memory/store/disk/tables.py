@@ -1,19 +1,16 @@
 r"""Every table, its keys and values, and how its rows name their sources.
 
-``source`` rows are the log; ``derived`` rows can be made again from it; ``bookkeeping`` rows are
-about the other two. Keys are made in ``keys``; in their layout ``\0`` separates, ``u64`` is 8
+Those up to ``cold`` are the log; those up to ``vectors`` can be made again from it; the others are
+about both. Keys are made in ``keys``; in their layout ``\0`` separates, ``u64`` is 8
 bytes, big-endian. A value is a record in an envelope; ``empty`` is an envelope without a body.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
-
-Role = Literal["source", "derived", "bookkeeping"]
 
 
 class NamedBy(StrEnum):
-    """How a table's rows name their sources; ``rows.forget`` has one rule for each."""
+    """How a table's rows name their sources; ``store.forget`` has one rule for each."""
 
     EVENT = "the key ends with an event's log id"
     PACKED_EVENTS = "the row holds events, or pieces of them"
@@ -36,7 +33,6 @@ class Table:
         name: Its LMDB name.
         key: Layout of its keys.
         value: Content of an envelope.
-        role: Whether it is the log, derived from it, or about it.
         named_by: How its rows name their sources. At least one; with ``NOTHING`` alone, ``reason``
             must say why no row needs deleting.
     """
@@ -44,7 +40,6 @@ class Table:
     name: str
     key: str
     value: str
-    role: Role
     named_by: tuple[NamedBy, ...]
     reason: str = ""
 
@@ -55,35 +50,33 @@ _SESSION, _WORK, _IDS, _SCOPE = NamedBy.SESSION, NamedBy.WORK, NamedBy.IDS, Name
 
 # A forget deletes rows in this order: each table after those whose rows it is about.
 TABLES = (
-    Table("log", "u64 id", "Turn | SessionEdge", "source", (_EVENT,)),
-    Table("places", "u64 id", "u64 number of the block that holds the event", "source", (_EVENT,)),
-    Table("warm", "u64 number", "block of events, LZ4", "source", (_PACKED,)),
-    Table("cold", "u64 number", "block of events, zstd", "source", (_PACKED,)),
-    Table("log_by_scope", r"scope \0 u64 id", "empty", "derived", (_EVENT,)),
-    Table("sessions", "session id", "Session", "derived", (_SESSION,)),
-    Table("memories", r"scope \0 id", "Memory", "derived", (_SELECTION,)),
-    Table("contexts", r"scope \0 memory id", "Context", "derived", (_TURNS, _MEMORY)),
-    Table("keys", r"scope \0 memory id ? name", "Key", "derived", (_TURNS, _MEMORY)),
+    Table("log", "u64 id", "Turn | SessionEdge", (_EVENT,)),
+    Table("places", "u64 id", "u64 number of the block that holds the event", (_EVENT,)),
+    Table("warm", "u64 number", "block of events, LZ4", (_PACKED,)),
+    Table("cold", "u64 number", "block of events, zstd", (_PACKED,)),
+    Table("log_by_scope", r"scope \0 u64 id", "empty", (_EVENT,)),
+    Table("sessions", "session id", "Session", (_SESSION,)),
+    Table("memories", r"scope \0 id", "Memory", (_SELECTION,)),
+    Table("contexts", r"scope \0 memory id", "Context", (_TURNS, _MEMORY)),
+    Table("keys", r"scope \0 memory id ? name", "Key", (_TURNS, _MEMORY)),
     Table(
         "vectors",
         # Of a turn's memory: byte 255, u64 turn, and "?name" of a key.
         r"8-byte hash of a space's key, scope \0 id of a memory or of a key",
         "scale f32, int8… | token_dim u16, codes u8… in a space of tokens",
-        "derived",
         (_SUBJECT,),
     ),
-    Table("ledger", "u64 id of the user's turn", "LedgerEntry", "bookkeeping", (_IDS,)),
-    Table("calls", "u64 id", "CallEntry", "bookkeeping", (_IDS,)),
-    Table("commands", "u64 id", "CommandEntry", "bookkeeping", (_IDS,)),
-    Table("tasks", "task id", "Task", "bookkeeping", (_TURNS, _WORK)),
-    Table("runs", "u64 id", "Run", "bookkeeping", (_WORK,)),
-    Table("manifest", "scope", "Manifest", "bookkeeping", (_SCOPE,)),
-    Table("changes", r"scope \0 u64 number", "ids of memories", "bookkeeping", (_SCOPE,)),
+    Table("ledger", "u64 id of the user's turn", "LedgerEntry", (_IDS,)),
+    Table("calls", "u64 id", "CallEntry", (_IDS,)),
+    Table("commands", "u64 id", "CommandEntry", (_IDS,)),
+    Table("tasks", "task id", "Task", (_TURNS, _WORK)),
+    Table("runs", "u64 id", "Run", (_WORK,)),
+    Table("manifest", "scope", "Manifest", (_SCOPE,)),
+    Table("changes", r"scope \0 u64 number", "ids of memories", (_SCOPE,)),
     Table(
         "cursors",
         "name",
         "Cursor",
-        "bookkeeping",
         (NamedBy.NOTHING,),
         "a job's name, a position and its mark: numbers, hashes, ids of open sessions; no text",
     ),
@@ -91,7 +84,6 @@ TABLES = (
         "tombstones",
         r"t u64 id | n hash | g hash",
         "empty | forget epoch",
-        "bookkeeping",
         (NamedBy.NOTHING,),
         "says what is forgotten: log ids of turns, hashes of memories; no text",
     ),
@@ -99,7 +91,6 @@ TABLES = (
         "meta",
         "name",
         "JSON",
-        "bookkeeping",
         (NamedBy.NOTHING,),
         "counters, clocks, keys of embedders; the list of open sessions follows `sessions`; what is "
         "to be erased is deleted when it is",
@@ -118,7 +109,7 @@ LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_CALL = "last_call"  # int: number of the last row of ``calls``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
-PENDING = "erasure"  # rows.forget.Pending: what is to be erased; missing when nothing is
+PENDING = "erasure"  # forget.Pending: what is to be erased; missing when nothing is
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
 CLOCK = "clock"  # TrustedTime; missing while the wall clock was never doubted
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

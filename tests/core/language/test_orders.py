@@ -3,7 +3,7 @@
 import pytest
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.word_classes import OrderWords
 
 TABLE = OrderWords(
     classes={

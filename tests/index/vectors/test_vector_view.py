@@ -1,13 +1,13 @@
 import tempfile
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.index.vectors import vector_view
-from slowcat_memory.index.vectors.vector_view import FORMS, SealedVectors, VectorView, form, write
+from slowcat_memory.index.vectors import FORMS, SealedVectors, VectorView, form, one_thread, write
 
 DIM = 8
 HALF = 2e-3  # what fp16 may cost a cosine
@@ -97,7 +97,7 @@ def test_vector_view_every_form_finds_what_exact_search_finds(
     place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = [(0, name) for _, name in FORMS][place:]
-    monkeypatch.setattr(vector_view, "FORMS", chosen)
+    monkeypatch.setattr("slowcat_memory.index.vectors.FORMS", chosen)
     rows, queries = many(3000, 1), many(30, 2)
     write(np.arange(len(rows)), rows, tmp_path)
     view = VectorView(64, SealedVectors(tmp_path))
@@ -134,3 +134,36 @@ def test_vector_view_the_tail_grows(count: int) -> None:
     for number, vector in vectors.items():
         view.put(number, vector)
     check_equal(view, vectors, unit(4))
+
+
+# ------------------------------------------------------------------- one thread
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(2)
+    yield
+    faiss.omp_set_num_threads(before)
+
+
+def test_one_thread_during_the_call_and_not_after_it() -> None:
+    assert one_thread()(faiss.omp_get_max_threads)() == 1
+    assert faiss.omp_get_max_threads() == 2
+
+
+def test_one_thread_an_error_restores_the_setting_too() -> None:
+    with pytest.raises(ZeroDivisionError):
+        one_thread()(lambda: 1 / 0)()
+    assert faiss.omp_get_max_threads() == 2
+
+
+def test_one_thread_sealed_vectors_leave_the_callers_setting(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    rows = random.standard_normal((300, 8)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    write(np.arange(300), rows, tmp_path)
+    faiss.omp_set_num_threads(2)
+    view = VectorView(8, SealedVectors(tmp_path))
+    assert 7 in view.nearest(rows[7], 3)
+    assert faiss.omp_get_max_threads() == 2

@@ -1,13 +1,29 @@
 """Recall ahead of the speaker: when it begins, what of it a turn takes, and that nothing stays."""
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from pathlib import Path
 
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.search import build_query
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.choosing import Recall
-from slowcat_memory.runtime.recall.prefetch import KEEP_S, Attempt, Prefetch
+from slowcat_memory.runtime.recall.pipeline import Pipeline
+from slowcat_memory.runtime.recall.prefetch import (
+    KEEP_S,
+    LOST_S,
+    SHARE,
+    Attempt,
+    Prefetch,
+    Warmup,
+)
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 ASKED = "what is my dog called"
@@ -106,3 +122,130 @@ def test_prefetch_a_turn_that_never_comes_is_dropped() -> None:
     assert not ear.attempts[0].recalls[0].abandoned
     ear.time.advance(1)
     assert ear.attempts[0].recalls[0].abandoned and ear.prefetch.take() is None
+
+
+# ------------------------------------------------------------------- kept warm
+
+
+SAID = ("My dog is called Max", "We flew to Lisbon in May")
+
+
+class Rig:
+    """A warm-up whose recalls end at once and cost ``cost_s``."""
+
+    def __init__(self) -> None:
+        self.time, self.cost_s, self.at = Timers(), 0.002, list[float]()
+        self.ends = True
+        self.warmup = Warmup(self.touch, self.time)  # type: ignore[arg-type]
+
+    def touch(self) -> "Future[float] | None":
+        self.at.append(self.time.now)
+        made: Future[float] = Future()
+        if self.ends:
+            made.set_result(self.cost_s)
+        return made
+
+    def during(self, seconds: float) -> int:
+        before = len(self.at)
+        self.time.advance(seconds)
+        return len(self.at) - before
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_warmup_nothing_runs_while_nobody_speaks(rig: Rig) -> None:
+    assert rig.during(1000) == 0
+    rig.warmup.falls_silent()
+    assert rig.during(1000) == 0
+
+
+@pytest.mark.parametrize("cost_s", [0.0005, 0.002, 0.006, 0.05])
+def test_warmup_it_takes_two_percent_of_a_core_at_most(rig: Rig, cost_s: float) -> None:
+    rig.cost_s = cost_s
+    rig.warmup.speaks()
+    rig.during(5)
+    count = 0
+    for _ in range(5):
+        rig.warmup.speaks()
+        count += rig.during(LOST_S / 2)
+    assert 0 < count * cost_s <= 0.02 * 5 * LOST_S / 2
+    if cost_s == 0.002:
+        assert count * cost_s > 0.8 * SHARE * 5 * LOST_S / 2, "it warms less than it may"
+
+
+def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(rig: Rig) -> None:
+    rig.warmup.speaks()
+    rig.warmup.stop()
+    rig.warmup.falls_silent()
+    assert rig.during(1000) == 0 and len(rig.at) == 1
+
+
+def test_warmup_an_error_ends_it_and_reaches_nobody(rig: Rig) -> None:
+    def fails() -> None:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    warmup = Warmup(fails, rig.time)  # type: ignore[arg-type]
+    warmup.speaks()
+    assert not warmup.is_active
+
+
+# ---------------------------------------------------------------- in an engine
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    config = memory_config(tmp_path / "memory", recall={"floor": 0.0, "keep_share": 0.0})
+    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(512))
+    made.prepare("anna")
+    for text in SAID:
+        at = made.clock()
+        made.append(Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at))
+        made.flush(indexed=True)
+    yield made
+    made.close()
+
+
+def touched(engine: MemoryEngine) -> float:
+    query = build_query(engine.clock, "", "anna")
+    running = engine.wiring.retrieval.touch(query)
+    assert running is not None
+    return running.result(30)
+
+
+def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    run = Pipeline.run
+
+    def seen(self, *arguments, **how):
+        found.append(run(self, *arguments, **how))
+        return found[-1]
+
+    monkeypatch.setattr(Pipeline, "run", seen)
+    before, cached = engine.metrics.counts(), engine.wiring.embedding._cached.cache_info()
+    assert touched(engine) > 0
+    assert found[0].stage == "full" and found[0].hits
+    assert engine.metrics.counts() == before
+    assert engine.wiring.embedding._cached.cache_info() == cached
+
+
+def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server, or a model that the application gave, has others to serve."""
+    asked: list[str] = []
+    monkeypatch.setattr(engine.wiring.embedding, "passing", asked.append)
+    touched(engine)
+    assert asked == []
+    monkeypatch.setattr(Embedding, "is_own", True)
+    touched(engine)
+    assert asked == [SAID[1]]
+
+
+def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:
+    assert engine.wiring.retrieval.touch(build_query(engine.clock, "", "ben")) is None
+    assert "ben" not in engine.wiring.namespaces

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.turns import build_query
+from slowcat_memory.engine.search import build_query
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection

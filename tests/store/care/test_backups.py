@@ -5,6 +5,7 @@ from pathlib import Path
 
 from slowcat_memory.store import Store, StoreOptions, backups_of
 from slowcat_memory.store.care.backups import next_backup
+from slowcat_memory.store.care.copy import noted, remove_drafts
 from tests.harness.samples import turn
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -54,3 +55,23 @@ def test_backups_a_copy_is_no_backup(path: Path, tmp_path: Path) -> None:
         store.append(turn(1)).wait()
         store.copy(tmp_path / "copy.mdb")
         assert backups_of(path) == [] and not (path / "last-backup").exists()
+
+
+def test_drafts_a_file_that_is_created_after_a_forget_is_still_known(tmp_path: Path) -> None:
+    folder, draft = tmp_path / "store", tmp_path / "chat.txt.unfinished"
+    folder.mkdir()
+    with noted(folder, draft):
+        remove_drafts(folder, running=True)  # a forget, before the file exists
+        draft.write_text("My dog is called Max.")
+        assert remove_drafts(folder, running=True) == [] and not draft.exists()  # the next forget
+        draft.write_text("My dog is called Max.")
+    assert draft.exists(), "its writer has finished"
+
+
+def test_drafts_a_living_writer_keeps_its_file_at_an_opening(tmp_path: Path) -> None:
+    folder, draft = tmp_path / "store", tmp_path / "chat.txt.unfinished"
+    folder.mkdir()
+    with noted(folder, draft):
+        draft.write_text("My dog is called Max.")
+        remove_drafts(folder, running=False)
+        assert draft.exists()

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from slowcat_memory.records import Forget, Manifest, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, backups_of, data_file
+from slowcat_memory.store import Store, StoreOptions, backups_of, data_file, drafting, forget
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows import forget
 from tests.harness.samples import memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
@@ -339,11 +338,14 @@ def test_erasure_an_export_that_runs_at_the_time_is_not_completed(
 ) -> None:
     draft, to = tmp_path / ".export.unfinished", tmp_path / "export"
     with filled(path, 3) as store:
-        with pytest.raises(Exception, match="forgotten meanwhile"), store.drafting(draft, to):
+        with (
+            pytest.raises(Exception, match="forgotten meanwhile"),
+            drafting(path, store.snapshot, draft, to),
+        ):
             draft.write_text(token(1))
             store.forget(Forget(turns=(1,)))
         assert not draft.exists() and not to.exists()
-        with store.drafting(draft, to):
+        with drafting(path, store.snapshot, draft, to):
             draft.write_text("all that is left")
         assert to.read_text() == "all that is left"
 

@@ -3,7 +3,7 @@
 import random
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,8 @@ from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, data_file
-from slowcat_memory.store.care import canary_process, salvage
-from slowcat_memory.store.disk import canary, keys
+from slowcat_memory.store.care import health, salvage
+from slowcat_memory.store.disk import envelope, keys
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     LEAF,
@@ -66,7 +66,7 @@ def rows(data: Path, into: Path) -> dict[str, int]:
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()
     salvage.salvage(data, into, 1 << 26)
-    with PageReader(into / "data.mdb") as reader:
+    with closing(PageReader(into / "data.mdb")) as reader:
         found, _ = tables(reader, PageMap(reader), reader.metas[0])
     return {name: tree.entries for name, tree in found.items()}
 
@@ -79,7 +79,7 @@ def zero(data: Path, *pages: int) -> None:
 
 
 def root_of(data: Path, table: str) -> int:
-    with PageReader(data) as reader:
+    with closing(PageReader(data)) as reader:
         if table == "main":
             return reader.metas[0].main.root
         if table == "free":
@@ -132,7 +132,7 @@ def test_salvage_without_its_roots_it_costs_every_turn_control(kept: Path, tmp_p
     data = tmp_path / "data.mdb"
     shutil.copy(kept / "data.mdb", data)
     zero(data, root_of(data, "log"))
-    with PageReader(data) as reader:
+    with closing(PageReader(data)) as reader:
         pages = PageMap(reader)
         found, _ = tables(reader, pages, reader.metas[0])
         assert list(pages.walk(found["log"])) == []
@@ -156,7 +156,7 @@ def test_salvage_a_cut_file_gives_every_whole_page(
 def turns_in_leaves(data: Path, upto: int) -> set[int]:
     """Return the turns whose records are nodes of the leaves in use before a page."""
     found = set()
-    with PageReader(data) as reader:
+    with closing(PageReader(data)) as reader:
         pages = PageMap(reader)
         pages.read_free_tree(reader.metas[0])
         for number, page in pages.leaves(UNSEEN):
@@ -243,7 +243,7 @@ def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store: Store, path: P
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
     data = data_file(killed)
-    with PageReader(data) as reader:
+    with closing(PageReader(data)) as reader:
         pages = PageMap(reader)
         found, _ = tables(reader, pages, reader.metas[0])
         assert [*pages.walk(found["warm"]), *pages.walk(found["cold"])]
@@ -265,8 +265,8 @@ def test_salvage_no_damage_stops_the_reader(kept: Path, tmp_path: Path) -> None:
         for _ in range(rng.randrange(1, 9)):
             with suppress(ValueError):  # cut to nothing
                 damage(data, WAYS[rng.randrange(3)], rng)
-        canary_process.check_pages(data)
-        with PageReader(data) as reader:
+        health.check_pages(data)
+        with closing(PageReader(data)) as reader:
             pages = PageMap(reader)
             for state in (UNSEEN, FREE):
                 for _, page in pages.leaves(state):
@@ -280,9 +280,9 @@ def test_salvage_without_another_process_damage_is_still_found(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "")
-    assert canary_process.is_whole(data_file(copy))
+    assert health.is_whole(data_file(copy))
     zero(data_file(copy), root_of(data_file(copy), "log"))
-    assert not canary_process.is_whole(data_file(copy))
+    assert not health.is_whole(data_file(copy))
     with Store.open(copy, options=SMALL) as store:
         assert store.opened.trouble
         assert len(here(store)) == TURNS - 1
@@ -291,13 +291,11 @@ def test_salvage_without_another_process_damage_is_still_found(
 def test_salvage_both_judges_agree(kept: Path, tmp_path: Path) -> None:
     whole = (kept / "data.mdb").read_bytes()
     data, rng = tmp_path / "data.mdb", random.Random(11)
-    assert canary_process.check_pages(kept / "data.mdb") == canary.WHOLE
+    assert health.check_pages(kept / "data.mdb") == envelope.WHOLE
     for page in rng.sample(range(len(whole) // PAGE), 12):
         data.write_bytes(whole)
         zero(data, page)
-        assert (canary_process.check_pages(data) == canary.WHOLE) == canary_process.is_whole(
-            data
-        ), page
+        assert (health.check_pages(data) == envelope.WHOLE) == health.is_whole(data), page
 
 
 def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(
@@ -307,7 +305,7 @@ def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(
     zero(data, root_of(data, "log"))
     before = data.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(canary_process, "_run", _full_at_salvage(canary_process._run))
+        patched.setattr(health, "_run", _full_at_salvage(health._run))
         with pytest.raises(StoreFullError):
             Store.open(copy, options=SMALL)
     assert data.read_bytes() == before
@@ -332,33 +330,6 @@ def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy: Path)
         (copy / "running").touch(mode=0o600)
         Store.open(copy, options=SMALL, now=lambda: samples.at()).close()
     assert len(list(copy.glob("corrupt-*"))) == 2
-
-
-def test_salvage_a_page_says_which_it_is(kept: Path) -> None:
-    with PageReader(kept / "data.mdb") as reader:
-        root = tables(reader, PageMap(reader), reader.metas[0])[0]["memories"].root
-        page = reader.page(root)
-        assert reader.flags(page, root) == LEAF
-        assert reader.flags(page, root + 1) == 0
-
-
-def test_salvage_a_backup_that_is_restored_forgets_what_was_forgotten_since(
-    store: Store, path: Path
-) -> None:
-    for n in range(1, 40):
-        store.append(turn(n))
-    store.apply("j", WriteBatch(memories=(memory("note/1"), memory("note/2")))).wait(30)
-    store.backup()
-    what = [Forget(turns=(7,)), Forget(scope="anna", memories=("note/2",))]
-    store.forget(what, erase=False)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
-    (data_file(killed)).write_bytes(bytes(50_000))
-    with Store.open(killed, options=SMALL) as again:
-        assert again.opened.restored_from
-        assert set(here(again)) == {*range(1, 40)} - {7}
-        with again.snapshot() as snapshot:
-            assert [one.id for one in snapshot.memories("anna")] == ["note/1"]
 
 
 @pytest.mark.parametrize("lost", ["meta", "main", "log", "whole file"])
@@ -392,7 +363,7 @@ def test_salvage_what_is_forgotten_and_not_erased_yet_does_not_come_back(
 
 
 def pages_with(data: Path, key: bytes) -> list[int]:
-    with PageReader(data) as reader:
+    with closing(PageReader(data)) as reader:
         leaves = [n for n in range(reader.pages) if reader.flags(reader.page(n), n) == LEAF]
         return [n for n in leaves if any(x.key == key for x in reader.leaf(reader.page(n))[0])]
 

@@ -72,9 +72,6 @@ def test_locks_a_thread_that_knows_less_takes_back_nothing_that_was_confirmed(pa
 def test_locks_lock_a_second_writer_in_this_process_too(store, path):
     with pytest.raises(StoreBusyError, match="in this process"):
         Store.open(path)
-
-
-def test_locks_lock_one_process_shares_one_store(store, path):
     with pytest.raises(StoreBusyError, match="already open"):
         Store.open(path, readonly=True)
 

@@ -1,17 +1,13 @@
 """English: sentences in ``sentences.toml``, words in ``words.toml``, patterns in the modules."""
 
-from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.english import (
-    gate,
-    patterns,
-    statements,
-    talk,
-    tense,
-    time,
-)
-from slowcat_memory.core.language.extracts import read_extracts
-from slowcat_memory.core.language.facts import read_persons
-from slowcat_memory.core.language.table import Language, read_sentences
+from msgspec.structs import asdict
+
+from slowcat_memory.core.language.data import filled, read_toml, read_words
+from slowcat_memory.core.language.english import gate, patterns, statements, talk, time
+from slowcat_memory.core.language.facts import PersonWords
+from slowcat_memory.core.language.table import ExtractWords, Language, Sentences
+
+_WORDS = read_words(__name__)
 
 LANGUAGE = Language(
     name="english",
@@ -20,21 +16,21 @@ LANGUAGE = Language(
     other_names=("eng",),
     commands=patterns.COMMANDS,
     gate=gate.GATE,
-    tense=tense.TENSE,
+    tense=time.TENSE,
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
-    persons=read_persons(__name__),
+    persons=read_toml(__name__, "persons.toml", PersonWords),
     names=statements.NAMES,
     reactions=patterns.REACTIONS,
-    tones=read_words(__name__)["tones"],
+    tones=_WORDS["tones"],
     overview=patterns.OVERVIEW,
     orders=patterns.ORDERS,
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,
-    extracts=read_extracts(read_words(__name__)),
+    extracts=filled(ExtractWords, _WORDS["extracts"]),
     noted=patterns.NOTED,
     talk=talk.TALK,
-    **read_sentences(__name__),
+    **asdict(read_toml(__name__, "sentences.toml", Sentences)),
 )

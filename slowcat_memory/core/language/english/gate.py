@@ -1,6 +1,6 @@
 """English patterns of the recall gate; its lists are in ``words.toml``."""
 
-from slowcat_memory.core.language.data import LazyPattern, read_words
+from slowcat_memory.core.language.data import lazy_pattern, read_words
 from slowcat_memory.core.language.gate import begin_or_within, gate_words
 
 _NUM = (
@@ -40,7 +40,7 @@ _ADJ = (
     r"odd|crazy|enough|right|true|correct|wrong|super|clever|smart|fair|impressive|neat|grand|better|"
     r"much better|all right|alright|okay|ok|clear|annoying|cute|ridiculous|a shame|a pity|a relief|fun)"
 )
-_CHATTER = LazyPattern(
+_CHATTER = lazy_pattern(
     r"^(?:oh |ok |okay |well |yes |no |great |right |ah |lovely |perfect |brilliant )*(?:thanks|thank you|"
     r"cheers|ta)\b(?: (?:for|that|that's|this|the|help|helping|your|so|very|really|much|a|lot|letting|me|know|reminding|"
     r"everything|again|anyway|indeed|million|bunch|telling|asking|you|you've|you're|been|great|lovely|kind|of|it|"
@@ -72,7 +72,7 @@ _CHATTER = LazyPattern(
     r"(?:sleep|dream|sing|dance|laugh|feel|think|breathe|eat|hear me|speak \w+|like (?:music|humans|me|jokes|"
     r"people))$|^(?:who|when were you|what) (?:made|built|created|programmed) you$|^how does your day",
 )
-_SUMS = LazyPattern(
+_SUMS = lazy_pattern(
     rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|times|divided by|multiplied by|percent|per cent|squared|"
     rf"cubed|over|to the power of|modulo|take away|less|add(?:ed to)?) ?(?:of )?{_NUMS}",
     rf"\b(?:add|subtract|take|multiply|divide|split|share) {_NUMS} ?(?:{_UNIT} )?(?:and|from|by|with|to|"
@@ -182,7 +182,7 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"^(?:at )?what temperature (?:do you|does one|should you|does)\b|^how long (?:do you|should "
     rf"you|does) (?:{_COOKING}|an?|the egg|pasta|rice)\b",
 )
-_PERSONAL = LazyPattern(
+_PERSONAL = lazy_pattern(
     r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|we'd|we'll|our|ours|us|me|myself|ourselves)\b",
     r"\b(?:he|she|him|her|his|hers|they|them|their|he's|she's|they're)\b",
     r"\b(?:mum|mom|dad|mummy|daddy|mama|papa|gran|granny|grandma|grandpa|grandad|nan|auntie|uncle|aunt|"
@@ -192,7 +192,7 @@ _PERSONAL = LazyPattern(
     r"other day|earlier|before|planned|decided|agreed|promised|mentioned|said|told|appointment|birthday|"
     r"anniversary)\b",
 )
-_ASIDES = LazyPattern(
+_ASIDES = lazy_pattern(
     r"\b(?:tell|give|show|read|teach|sing|explain to|play|spell|get|help|find) (?:me|us)(?: (?:with|again))?\b",
     r"\bfor (?:me|us)\b|\bto (?:me|us)\b|\blet me (?:know|hear)\b|\blike i'm five\b",
     r"\b(?:i'd like to know|i want to know|i wonder|i was wondering|i'm curious|do you know|can you tell)\b",
@@ -203,12 +203,12 @@ _ASIDES = LazyPattern(
 
 GATE = gate_words(
     read_words(__package__)["gate"],
-    about_now=LazyPattern(
+    about_now=lazy_pattern(
         r"\b(?:today|tomorrow|tonight|this (?:week|weekend|month|year|morning|afternoon|evening)|"
         r"next (?:week|weekend|month|year)|how long (?:ago|until|till|is it|has it been|since)|"
         r"how many (?:hours|days|weeks|months|years)\b.*\b(?:until|till|left|ago|since|to))\b"
     ),
-    memory=LazyPattern(
+    memory=lazy_pattern(
         r"\b(?:do|did|don't|didn't|can|can't|could|would) you (?:still |even |ever )?"
         r"(?:remember|recall|know (?:my|our|what i|who i|who my|where i|where my|when i|when my"
         r"|how i|how old my|which of my|about my|anything about|me\b))",
@@ -233,7 +233,7 @@ GATE = gate_words(
         r"(?:i|my|we|our)\b",
         r"\babout me\b|\bknow me\b|\bremember me\b|\bmy name\b|\bwho am i\b|\bi'm called\b",
     ),
-    advice=LazyPattern(
+    advice=lazy_pattern(
         r"(?:what|how|where|which|when|who)?(?: \w+){0,2} ?\b(?:can|could|should|shall|may|must|"
         r"would|might) (?:i|we)\b",
         r"how (?:do|to)\b(?! (?:i|we) know)",
@@ -241,7 +241,7 @@ GATE = gate_words(
         r"explain|translate|show|find|search|make|book|order|call|give|set|turn|add|recommend|"
         r"suggest|please)\b",
     ),
-    general=LazyPattern(
+    general=lazy_pattern(
         r"\bhow (?:tall|high|far|big|deep|heavy|large|fast|hot|cold|wide|many people|many "
         r"kilometres|many miles)\b",
         r"\b(?:capital|population|president|prime minister|currency|weather|forecast|distance|"
@@ -253,7 +253,7 @@ GATE = gate_words(
         r"\b(?:tell|sing|read) (?:me|us) (?:a|another|some) ",
         r"\b(?:weather|the news|the forecast)\b",
     ),
-    named=LazyPattern(
+    named=lazy_pattern(
         r"(?i:\b(?:did|does|do|has|have|had|is|are|was|were|would|will|can|could|might|should|"
         r"isn't|doesn't|didn't|hasn't|where's|who's|what's)\s+)(?=[^\W\d_a-z])(?!I\b)|"
         r"(?<=\s)(?=[^\W\d_a-z][^\W\d_]+['’]s?\b)|(?i:\b(?:[^\W_]{2,}(?:[^s\W]s|ed)|that|who|made|"
@@ -261,7 +261,7 @@ GATE = gate_words(
         r"good for|reason for|help for|shared by|made by|written by|given by|organized by|chosen "
         r"by)\s+)(?=[^\W\d_a-z])(?!I\b)|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
-    leads=LazyPattern(
+    leads=lazy_pattern(
         r"(?:(?:(?:can|could|would|will) you (?:please |just |quickly |maybe )*(?:tell|explain|remind|show|give|"
         r"read|teach)(?: to)? (?:me|us)|(?:please )?(?:tell|explain to|show|teach) (?:me|us)|do you (?:happen to )?"
         r"know|any idea|i wonder|i was (?:just )?wondering|i'm (?:just )?curious|out of curiosity|quick question|"

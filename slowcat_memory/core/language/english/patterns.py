@@ -1,17 +1,16 @@
 """English patterns: voice commands, reactions, overview questions, open threads."""
 
-from slowcat_memory.core.language.data import phrase_list, read_words, word_set
-from slowcat_memory.core.language.intents import read_intent_words
-from slowcat_memory.core.language.note_words import NotedWords
-from slowcat_memory.core.language.orders import read_orders
+from slowcat_memory.core.language.data import filled, read_toml, read_words
 from slowcat_memory.core.language.table import (
     CommandRule,
     CommandWords,
+    NotedWords,
     OverviewWords,
     ProactiveWords,
     ReactionWords,
     SummaryWords,
 )
+from slowcat_memory.core.language.word_classes import IntentWords, OrderWords
 
 _WORDS = read_words(__package__)
 _FINE = "fine|okay|ok|good|great|all|alright|not necessary|enough|nothing"
@@ -94,7 +93,7 @@ OVERVIEW = OverviewWords(
 )
 
 
-ORDERS = read_orders(__package__)
+ORDERS = read_toml(__package__, "orders.toml", OrderWords)
 
 # Words from the requirements; the weights are our choice and add up to less than a pin.
 IMPORTANCE = (
@@ -167,8 +166,9 @@ PROACTIVE = ProactiveWords(
     ),
 )
 
-SUMMARY = SummaryWords(
-    clause=word_set(_WORDS["summary"]["clause"]),
+SUMMARY = filled(
+    SummaryWords,
+    _WORDS["summary"],
     points_back=(
         r"he|she|it|they|his|her|its|their|this|that|these|those|there"  # not "he is the one who"
     ),
@@ -183,15 +183,11 @@ SUMMARY = SummaryWords(
         "book|pack|drink|eat|put|set|talk to|tell (?!me)|read|avoid|remember to|do not|don't (?!worry|mention)|give (?!me)|wear|rest|send|"
         "order|plan|make (?!yourself)|use|photograph|compare|measure|ring|schedule|apply|save|stretch|breathe"
     ),
-    denials=word_set(_WORDS["summary"]["denials"]),
-    eased=word_set(_WORDS["summary"]["eased"]),
     feels=r"\b(?:i'm|im|i am|i feel|i'm feeling|i am feeling|i've been|i have been|my|the(?= (?:anxiety|worry|panic) (?:is|has)))\b",
     unreal=(
         r"\b(?:if|unless|when|whenever|would|wouldn't|might|says?|said|thinks?|thought|called|"
         r"joking|supposed|used to|pretend\w*|play(?:s|ed|ing)?|read(?:s|ing)?)\b"
     ),
-    degrees=word_set(_WORDS["summary"]["degrees"]),
-    polite=word_set(_WORDS["summary"]["polite"]),
 )
 
 NOTED = NotedWords(
@@ -234,10 +230,9 @@ _TOLD = (
     "were|was|had|did|could|thought|promised|agreed|discussed"
 )
 
-COMMANDS = CommandWords(
-    before=phrase_list(_WORDS["commands"]["before"]),
-    after=phrase_list(_WORDS["commands"]["after"]),
-    after_plain=phrase_list(_WORDS["commands"]["after_plain"]),
+COMMANDS = filled(
+    CommandWords,
+    _WORDS["commands"],
     parts={
         "keep": "remember|keep in mind|bear in mind|make a note|note|note down|don't forget|"
         "do not forget|store|save|memorize|memorise",
@@ -340,7 +335,7 @@ COMMANDS = CommandWords(
             "(?:thing|one|command|change|order)))?",
         ),
     ),
-    intents=read_intent_words(__package__),
+    intents=read_toml(__package__, "intents.toml", IntentWords),
     statement=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,5}}(?:{_BE})\\b",
     no_order=(
         "(?:is|are|am|was|were|did|have|has) (?:this|that|it|we|you|i|my|the memory|everything|all)\\b"
@@ -374,6 +369,4 @@ COMMANDS = CommandWords(
     spelt=r" (?:(?:spelt|spelled|written) )?with (?:an? )?\w\b.*$",
     right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their|to)\b(?!['’]?s? name)",
     own="i|i'm|im|i've|my|mine|we|we're|our",
-    everything=word_set(_WORDS["commands"]["everything"]),
-    leading=word_set(_WORDS["commands"]["leading"]),
 )

@@ -4,8 +4,8 @@ A rule matches the words behind the subject ("live in Oslo"), or "'s" and a noun
 ("'s birthday is ..."); contractions are written out and light adverbs removed before.
 """
 
+from slowcat_memory.core.language.data import any_of, read_classes
 from slowcat_memory.core.language.facts import StatementRule as Rule
-from slowcat_memory.core.language.life import any_of, read_classes
 
 CLASSES = read_classes(__package__)
 _C = CLASSES

@@ -1,6 +1,6 @@
 """The English grammar of facts that people state, and words on facts and names."""
 
-from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.data import any_of, filled, read_classes, read_words
 from slowcat_memory.core.language.english.statement_rules import (
     CONDITION,
     CONTACT,
@@ -14,7 +14,6 @@ from slowcat_memory.core.language.english.statement_rules import (
 )
 from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
 from slowcat_memory.core.language.facts import StatementRule as Rule
-from slowcat_memory.core.language.life import any_of, read_classes
 
 _C = read_classes(__package__)
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b(?!'s)"
@@ -333,7 +332,9 @@ STATEMENTS = StatementWords(
     ) for word in _C[name]),
 )  # fmt: skip
 
-FACTS = FactWords(
+FACTS = filled(
+    FactWords,
+    _WORDS["facts"],
     reported=(
         r"ask(?:ed|s) (?:\w+ )?(?:about|after|if|whether|what|how|why|who|when|where|which|(?:a|the|some) questions?)\b|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|requested|"
         "greeted|thanked|said (?:hello|goodbye)|the (?:assistant|agent|bot|ai)|"
@@ -367,13 +368,6 @@ FACTS = FactWords(
         r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"
     ),
     before_date="since|in|on|at|from|back|ago|the|a|about",
-    pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
-    regimes=word_set(_WORDS["facts"]["regimes"]),
-    single=word_set(_WORDS["facts"]["single"]),
-    moved=word_set(_WORDS["facts"]["moved"]),
-    consuming=word_set(_WORDS["facts"]["consuming"]),
-    joining=word_set(_WORDS["facts"]["joining"]),
-    weighty=word_set(_WORDS["facts"]["weighty"]),
     roles=_WORDS["related"],
     renewed=r"(?:my|our|an?) (?:brand[- ])?new (?P<kind>car|phone|mobile|laptop|computer|bike)\b",
 )

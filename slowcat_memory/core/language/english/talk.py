@@ -1,7 +1,7 @@
 """English talk that says nothing by itself."""
 
 from slowcat_memory.core.language.data import lazy_pattern, word_set
-from slowcat_memory.core.language.talk import TalkWords
+from slowcat_memory.core.language.table import TalkWords
 
 _BE = r"(?:is|are|was|were|am|isn't|aren't|wasn't|weren't)"
 _DO = (

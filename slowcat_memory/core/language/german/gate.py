@@ -1,6 +1,6 @@
 """German patterns of the recall gate; its lists are in ``words.toml``."""
 
-from slowcat_memory.core.language.data import LazyPattern, read_words
+from slowcat_memory.core.language.data import lazy_pattern, read_words
 from slowcat_memory.core.language.gate import begin_or_within, gate_words
 
 _DIGIT = (
@@ -35,7 +35,7 @@ _ADJ = (
     r"seltsam|schade|traurig|schlimm|fein|richtig|falsch|wahr|klar|cool|spannend|hilfreich|schlau|klug|"
     r"genug|ärgerlich|verrückt|stark|süss|freundlich|herrlich|grossartig|fantastisch|besser|okay|ok|logisch)"
 )
-_CHATTER = LazyPattern(
+_CHATTER = lazy_pattern(
     r"^(?:(?:oh|ok|okay|na|ja|nein|gut|super|prima|ach|ah|toll|perfekt|alles klar|also) )*(?:danke\w*|(?:vielen|"
     r"lieben|herzlichen|besten|tausend|schönen)(?: \w+)? dank|ich danke)\b(?: (?:für|das|die|den|deine|ihre|hilfe|"
     r"auskunft|info|tipp|alles|dir|ihnen|ist|war|sehr|nett|lieb|von|so|echt|wirklich|und|gute|nacht|auch|noch|mal|schön|"
@@ -63,7 +63,7 @@ _CHATTER = LazyPattern(
     r"musik|singen|tanzen|lachen|denken|menschen|witze|auch|eigentlich)?(?: (?:gut|noch|auch|eigentlich|denn))*$|^wer hat dich (?:gebaut|gemacht|programmiert|"
     r"erfunden|entwickelt)$|^was ist (?:deine|dein) lieblings\w+$",
 )
-_SUMS = LazyPattern(
+_SUMS = lazy_pattern(
     rf"\b(?:das )?(?:doppelte|dreifache|hälfte|ein (?:drittel|viertel|fünftel|zehntel)|zwei drittel|drei viertel|durchschnitt|"
     rf"mittelwert|summe|produkt|differenz) (?:von|aus|zwischen) {_NUMS}",
     rf"\b(?:plus|minus|geteilt durch|multipliziert mit|hoch) {_NUMS}",
@@ -136,7 +136,7 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
     r"^wie lange? (?:braucht|muss|brauchen|kocht|dauert es)(?: \w+){0,3}(?: \w+)?$",
 )
-_PERSONAL = LazyPattern(
+_PERSONAL = lazy_pattern(
     r"\b(?:ich|wir|mir|mich|uns|mein\w*|unser\w*|unsre\w*)\b",
     r"\b(?:er|ihm|ihn|ihnen|ihr|ihre\w*|seine\w*|ihrem)\b",
     r"\b(?:mama|mami|mutti|mutter|papa|papi|vati|vater|oma|opa|tante|onkel|chef\w*|vermieter\w*|frau|mann|kinder|"
@@ -145,7 +145,7 @@ _PERSONAL = LazyPattern(
     r"\b(?:erinner\w*|nochmal|noch mal|letztes mal|neulich|immer|lieblings\w*|gestern|vorhin|vorher|geplant|"
     r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
 )
-_ASIDES = LazyPattern(
+_ASIDES = lazy_pattern(
     r"\b(?:von|mit) (?:dir|ihnen)\b|\bkönntest du ausrechnen\b",
     r"\b(?:erklär\w*|sag\w*|erzähl\w*|gib|zeig\w*|lies|les|sing\w*|nenn\w*|hilf|kannst du|könntest du|"
     r"würdest du) (?:mir|uns)\b|\bwie (?:koche|backe|entferne|reinige|schäle|schneide|pflanze|falte|binde|brate|grille|"
@@ -154,12 +154,12 @@ _ASIDES = LazyPattern(
 
 GATE = gate_words(
     read_words(__package__)["gate"],
-    about_now=LazyPattern(
+    about_now=lazy_pattern(
         r"\b(?:heute|morgen|übermorgen|diese[nrs]? (?:woche|wochenende|monat|jahr)|"
         r"nächste[nrs]? (?:woche|wochenende|monat|jahr)|wie lange\b.*\b(?:her|noch|seit|bis)|"
         r"wie viele (?:stunden|tage|wochen|monate|jahre)\b.*\b(?:bis|noch|her|seit))\b"
     ),
-    memory=LazyPattern(
+    memory=lazy_pattern(
         r"\b(?:erinnerst|entsinnst) du dich\b|\bkannst du dich erinnern\b|\bdich (?:noch "
         r")?erinnern\b",
         r"\bweisst du (?:noch|wie|wo|was|wer|wann|welche\w*|ob|etwas über)?\b.*"
@@ -179,13 +179,13 @@ GATE = gate_words(
         r"neulich|gestern|vorgestern|damals|vor \w+ (?:tag\w*|woche\w*|monat\w*|jahr\w*))\b",
         r"\büber mich\b|\bvon mir\b|\bwer bin ich\b|\bmein name\b",
     ),
-    advice=LazyPattern(
+    advice=lazy_pattern(
         r"(?:wie|was|wo|wann|wen|wem|womit|welche\w*)?(?: \w+){0,2} ?\b(?:kann|könnte|soll|sollte|"
         r"muss|müsste|darf|dürfte) (?:ich|wir|man)\b(?! (?:dir|dich))",
         r"(?:kannst|könntest|würdest) du (?:mir |uns |bitte )*(?:helfen|ein\w*|etwas|sagen wie "
         r"man)\b",
     ),
-    general=LazyPattern(
+    general=lazy_pattern(
         r"\bwie (?:hoch|weit|gross|tief|schwer|schnell|heiss|lang|viele menschen) (?:ist|sind|"
         r"war)\b",
         r"\b(?:hauptstadt|einwohner|präsident\w*|kanzler\w*|könig\w*|währung|wetter|entfernung|"
@@ -198,12 +198,12 @@ GATE = gate_words(
         r"geschichte|lied)",
         r"\b(?:wetter|nachrichten)\b",
     ),
-    named=LazyPattern(
+    named=lazy_pattern(
         r"(?i:\b(?:hat|hatte|ist|war|wird|wurde|will|wollte|kann|konnte|mag|heißt|wohnt|arbeitet|"
         r"macht|kommt|geht|ging|kam|sagte|isst|trinkt|findet|"
         r"fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b(?!\s+(?:von|in|der|des)\b))"
     ),
-    leads=LazyPattern(
+    leads=lazy_pattern(
         r"(?:(?:(?:kannst|könntest|würdest|magst) du (?:mir |uns )?(?:bitte |mal |kurz |schnell |vielleicht |eben )*"
         r"(?:sagen|erklären|verraten|erzählen|zeigen|ausrechnen)|(?:sag|erklär|erkläre|verrat|zeig|erzähl)(?: mir| uns)?"
         r"(?: bitte| mal| doch| kurz| eben| schnell)*|weisst du(?: eigentlich| zufällig| vielleicht)*|"

@@ -1,17 +1,16 @@
 """German patterns: voice commands, reactions, overview questions, open threads."""
 
-from slowcat_memory.core.language.data import phrase_list, read_words, word_set
-from slowcat_memory.core.language.intents import read_intent_words
-from slowcat_memory.core.language.note_words import NotedWords
-from slowcat_memory.core.language.orders import read_orders
+from slowcat_memory.core.language.data import filled, read_toml, read_words
 from slowcat_memory.core.language.table import (
     CommandRule,
     CommandWords,
+    NotedWords,
     OverviewWords,
     ProactiveWords,
     ReactionWords,
     SummaryWords,
 )
+from slowcat_memory.core.language.word_classes import IntentWords, OrderWords
 
 _WORDS = read_words(__package__)
 _FINE = "gut|okay|ok|alles|nichts|schön|schon gut|nicht nötig"
@@ -68,7 +67,7 @@ OVERVIEW = OverviewWords(
     ),
 )
 
-ORDERS = read_orders(__package__)
+ORDERS = read_toml(__package__, "orders.toml", OrderWords)
 
 # As in English.
 IMPORTANCE = (
@@ -124,21 +123,18 @@ PROACTIVE = ProactiveWords(
     ),
 )
 
-SUMMARY = SummaryWords(
-    clause=word_set(_WORDS["summary"]["clause"]),
+SUMMARY = filled(
+    SummaryWords,
+    _WORDS["summary"],
     points_back="er|sie|es|das|dies",
     own="ich|mein|meine|wir|unser",
     advice=r"ich (?:würde|empfehle|rate)|(?:du|sie) (?:könntest|solltest|könnten|sollten)|versuch(?:e|s)?|am besten (?:du|machst|nimmst|fragst)",
     advice_begins="mach|nimm|frag|ruf|prüf|schreib|trink|iss|lies|achte|vermeide|denk daran|pack|buche?|plane?|gönn dir",
-    denials=word_set(_WORDS["summary"]["denials"]),
-    eased=word_set(_WORDS["summary"]["eased"]),
     feels=r"\b(?:ich (?:bin|fühle? mich|habe?|mache? mir)|bin ich|meine?|die(?= (?:angst|sorge) (?:ist|hat)))\b",
     unreal=(
         r"\b(?:wenn|falls|ob|wäre|würde|hätte|könnte|sagt(?:e|en)?|meint(?:e|en)?|hieß|heißt|"
         r"liest|las|spielt(?:e)?|angeblich)\b"
     ),
-    degrees=word_set(_WORDS["summary"]["degrees"]),
-    polite=word_set(_WORDS["summary"]["polite"]),
 )
 
 NOTED = NotedWords(
@@ -155,10 +151,9 @@ _IS = (
 )
 _WHO = "ich|meine?|mein|wir|unsere?|unser|er|sie|es|seine?|ihre?|der|die|das"
 
-COMMANDS = CommandWords(
-    before=phrase_list(_WORDS["commands"]["before"]),
-    after=phrase_list(_WORDS["commands"]["after"]),
-    after_plain=phrase_list(_WORDS["commands"]["after_plain"]),
+COMMANDS = filled(
+    CommandWords,
+    _WORDS["commands"],
     parts={
         "keep": "(?:merk|merke|merkt) (?:es )?dir|(?:denk|denke) (?:daran|dran)|"
         "(?:erinner|erinnere) dich(?: daran)?|(?:behalt|behalte)(?: im kopf)?|"
@@ -211,7 +206,7 @@ COMMANDS = CommandWords(
         ),
         CommandRule(kind="undo", says="rückgängig(?: machen)?"),
     ),
-    intents=read_intent_words(__package__),
+    intents=read_toml(__package__, "intents.toml", IntentWords),
     statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+$",
     no_order=(
         "(?:ist|sind|war|bin|bist|bleibt) (?:das|dies|wir|es|alles|du|ich)\\b|"
@@ -243,6 +238,4 @@ COMMANDS = CommandWords(
     spelt=r" (?:(?:geschrieben|geschrieben wird) )?mit (?:einem |'nem )?\w\b.*$",
     right_vague=r"(?:es|er|sie|das|dies|ihn|ihm|ihr|sein|seine|ihre)\b",
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
-    everything=word_set(_WORDS["commands"]["everything"]),
-    leading=word_set(_WORDS["commands"]["leading"]),
 )

@@ -2,18 +2,17 @@
 
 import re
 
-from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.data import any_of, filled, read_words
 from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
-from slowcat_memory.core.language.german.event_rules import EVENT_RULES
 from slowcat_memory.core.language.german.statement_rules import (
     CLASSES,
     ENDINGS,
+    EVENT_RULES,
     KIN,
     OVER,
     PET,
     RULES,
 )
-from slowcat_memory.core.language.life import any_of
 
 ASKS = re.compile(
     r"(?:und|ach|du|sag mal|sag|also|äh|hey)?,?\s*(?:"
@@ -151,7 +150,6 @@ STATEMENTS = StatementWords(
         r"jungs|mädels|enkel)(?:,| heißen| namens|:)* (?P<o>\S+(?:, \S+)* und \S+)"
     ),
     for_whom=r"(?:für|mit|über|an|und|heißt|namens)",
-    capital_nouns=True,
     oblique=r"(?:mein|unser)e[mr]\b",
     no_name=r"\w+(?:t|en|te|st|nd|rn|ln)",
     first=r"ich|wir",
@@ -260,7 +258,9 @@ STATEMENTS = StatementWords(
     ordinary=frozenset(word for name, words in _C.items() for word in words),
 )  # fmt: skip
 
-FACTS = FactWords(
+FACTS = filled(
+    FactWords,
+    _WORDS["facts"],
     reported=r"fragte? (?:\w+ )?(?:nach|ob|was|wie|warum|wer|wann|wo|welche\w*)\b|bedankte|begrüßte|der assistent",
     passing="gerade|im moment|heute",
     one_off=(
@@ -278,13 +278,6 @@ FACTS = FactWords(
         r"ich hab(?:e|['’]?s)? (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
     ),
     before_date="seit|im|am",
-    pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
-    regimes=word_set(_WORDS["facts"]["regimes"]),
-    single=word_set(_WORDS["facts"]["single"]),
-    moved=word_set(_WORDS["facts"]["moved"]),
-    consuming=word_set(_WORDS["facts"]["consuming"]),
-    joining=word_set(_WORDS["facts"]["joining"]),
-    weighty=word_set(_WORDS["facts"]["weighty"]),
     roles=_WORDS["related"],
     renewed=r"(?:mein|unser|ein)\w* (?:nagel)?neue\w* (?P<kind>auto|wagen|handy|telefon|smartphone|laptop|computer|fahrrad)\b",
 )

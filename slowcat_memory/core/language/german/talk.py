@@ -1,7 +1,7 @@
 """German talk that says nothing by itself. "ss" stands for "ß": sentences are folded."""
 
 from slowcat_memory.core.language.data import lazy_pattern, word_set
-from slowcat_memory.core.language.talk import TalkWords
+from slowcat_memory.core.language.table import TalkWords
 
 _ASKS = (
     r"(?:was|wer|wen|wem|wessen|welche[rsnm]?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|"
@@ -120,7 +120,6 @@ TALK = TalkWords(
         r"vergessen|habe ich vergessen|schwer zu sagen|wer weiss)(?: (?:nicht|leider|nicht mehr|gerade|"
         r"auch|noch|sicher|mehr|so genau|genau|das|mehr))*"
     ),
-    capital_nouns=True,
     change=lazy_pattern(
         r"\b(?:jetzt|nun|stattdessen|statt|doch|inzwischen|mittlerweile|verschoben|verlegt|umgezogen|"
         r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|getauscht|ersetzt|erst (?:am|im|um)|anders|"

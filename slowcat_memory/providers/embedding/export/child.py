@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -155,12 +154,7 @@ def fetch(model: str) -> Path:
 
 
 def _fill(
-    work: Path,
-    name: str,
-    source: Path,
-    target: Path,
-    say: Callable[[str], None],
-    threads: int,
+    work: Path, name: str, source: Path, target: Path, say: Callable[[str], None], threads: int
 ) -> None:
     """Write all files of an export; ``target`` may have an earlier one."""
     exact, small = work / model_files.EXACT, work / model_files.MODEL
@@ -168,19 +162,15 @@ def _fill(
     tokenizer, max_tokens = _graph(source, exact, threads)
     query_prompt, doc_prompt = _prompts(source)
     model = OnnxModel(exact, threads, tokens=graph.STATES)
-    sample = _sample(model, tokenizer, doc_prompt)
-    dim = sample.vectors.shape[1]
+    rows, vectors = _sample(model, tokenizer, doc_prompt)
+    dim = vectors.shape[1]
     key = model_files.space_key(name, model_files.weights_hash(source), dim)
     space: TokenSpace | None = None
     if graph.STATES in model.outputs:
         say("fitting the token projection")
-        space = TokenSpace.read(target, key) or _fit_space(
-            lambda ids: model.run(ids, True)[1],  # type: ignore[arg-type,return-value]
-            tokenizer,
-            key,
-        )
+        space = TokenSpace.read(target, key) or _fit_space(model, tokenizer, key)
     say("quantising to int8")
-    cosine = _quantise(exact, small, sample)
+    cosine = _quantise(exact, small, rows, vectors)
     int8 = cosine >= GOOD_ENOUGH
     if not int8:
         shutil.copyfile(exact, small)
@@ -232,20 +222,20 @@ def _graph(source: Path, out: Path, threads: int) -> tuple[Tokenizer, int]:
     return traced.trace(source, out, threads)
 
 
-class _Sample(NamedTuple):
-    """A few sentences: their token ids, and the vectors of the model in fp32."""
-
-    rows: list[list[int]]
-    vectors: np.ndarray  # shape (len(rows), dim), unit length
-
-
-def _sample(model: OnnxModel, tokenizer: Tokenizer, prompt: str) -> _Sample:
+def _sample(
+    model: OnnxModel, tokenizer: Tokenizer, prompt: str
+) -> tuple[list[list[int]], np.ndarray]:
+    """Return the token ids of a few sentences, and their unit vectors, (len(rows), dim)."""
     rows = [tokenizer.encode(prompt + text).ids for text in SENTENCES]
-    return _Sample(rows, np.stack([model.run(ids)[0] for ids in rows]))
+    return rows, np.stack([model.run(ids)[0] for ids in rows])
 
 
-def _quantise(exact: Path, out: Path, sample: _Sample) -> float:
-    """Write the graph with int8 weights; return the mean cosine of its vectors, 0 if it fails."""
+def _quantise(exact: Path, out: Path, rows: list[list[int]], vectors: np.ndarray) -> float:
+    """Write the graph with int8 weights; return the mean cosine of its vectors, 0 if it fails.
+
+    Args:
+        vectors: Those of the rows in fp32.
+    """
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     try:
@@ -257,8 +247,8 @@ def _quantise(exact: Path, out: Path, sample: _Sample) -> float:
             extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
         )
         model = OnnxModel(out)
-        ours = np.stack([model.run(ids)[0] for ids in sample.rows])
-        return float((ours * sample.vectors).sum(axis=1).mean())
+        ours = np.stack([model.run(ids)[0] for ids in rows])
+        return float((ours * vectors).sum(axis=1).mean())
     except Exception:  # of onnx and onnxruntime, each its own
         return 0.0
 
@@ -296,23 +286,19 @@ def _prompts(source: Path) -> tuple[str, str]:
     return first(_QUERY_PROMPTS), first(_DOC_PROMPTS)
 
 
-def _fit_space(
-    states_of: Callable[[list[int]], np.ndarray], tokenizer: Tokenizer, model_key: str
-) -> TokenSpace:
+def _fit_space(model: OnnxModel, tokenizer: Tokenizer, model_key: str) -> TokenSpace:
     """Fit the space of a model; deterministic.
 
     The directions kept are the principal ones (not centred, so that cosines are kept) over two
     kinds of sentences: random words of the model's own vocabulary, whatever its languages, and
     sentences from the word lists above. Half of each kept cosines better than either (see
     docs/decisions/0012).
-
-    Args:
-        states_of: Returns the last hidden states of token ids, shape (len(ids), hidden).
     """
     counts = _countable(tokenizer)
     texts = [*_random_sentences(tokenizer), *_own_sentences()]
     rows = [tokenizer.encode(text).ids for text in texts]
-    states = [states_of(ids)[counts[ids]] for ids in rows]
+    outputs = [(ids, model.run(ids, with_tokens=True)[1]) for ids in rows]
+    states = [last[counts[ids]] for ids, last in outputs if last is not None]
     seen = unit(np.concatenate(states)).astype(np.float64)
     _, directions = np.linalg.eigh(seen.T @ seen)
     best = directions[:, ::-1][:, :TOKEN_DIM]
