@@ -582,6 +582,9 @@ def _print_seen(seen: dict[str, Any], tenant: str) -> None:
             f"{count(seen['purged'], 'memory')}. "
             "Run `slowcat-memory fleet housekeeping --full` at a quiet hour."
         )
+    if seen["version"] < seen["newest"]:
+        versions = f"version {seen['version']} of {seen['newest']}"
+        warn(f"The tables have {versions}: run `slowcat-memory fleet init`.")
 
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:

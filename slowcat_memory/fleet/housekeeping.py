@@ -14,7 +14,7 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, StoreError
-from slowcat_memory.fleet import copies, hydration, leases, person_log, tasks, unsent
+from slowcat_memory.fleet import copies, hydration, leases, person_log, schema, tasks, unsent
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.fleet.holding import Holding
@@ -168,6 +168,7 @@ class Copy(Struct, frozen=True):
 async def look(connection: Connection, tenant: str) -> dict[str, Any]:
     """Return what the database has of a tenant, without a word of a memory.
 
+    ``version`` is that of the tables, ``newest`` the one that this package makes.
     Bytes are compressed, without what the database adds. ``purged`` counts people of whom something
     was forgotten whose deleted rows are in the files of the tables yet, until VACUUM FULL. ``held``
     are the leases that were not released, with the seconds until others may take over. ``tasks``
@@ -179,7 +180,7 @@ async def look(connection: Connection, tenant: str) -> dict[str, Any]:
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         found = await connection.fetchrow(
-            "SELECT (SELECT max(version) FROM slowcat.migration) AS version,"
+            "SELECT (SELECT coalesce(max(version), 0) FROM slowcat.migration) AS version,"
             f" {_SIZES.format('log')}, {_SIZES.format('snapshot')},"
             " count(*) FILTER (WHERE last_seq > 0) AS people,"
             f" count(*) FILTER (WHERE purged_in && {person_log.FILES}) AS purged"
@@ -213,7 +214,7 @@ async def look(connection: Connection, tenant: str) -> dict[str, Any]:
             tasks.MOST_ATTEMPTS,
         )
     lists = {"held": [*map(dict, held)], "failed": [*map(dict, failed)]}
-    return {**found, "tasks": dict(work), **lists}
+    return {**found, "newest": schema.VERSION, "tasks": dict(work), **lists}
 
 
 _SIZES = (
