@@ -15,9 +15,9 @@ from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.extraction.grounding import Ground, held
+from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import neutralise
-from slowcat_memory.core.text.reply_names import Aliases
 
 VERSION = 2  # of the prompt; raise it with any change
 LINE_CHARS = 240

@@ -14,10 +14,10 @@ from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine
 from slowcat_memory.core.extraction.grounding import ENGLISH
 from slowcat_memory.core.language.english.vocabulary import MONTHS, STOP_WORDS
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.render.repeats import Said, said_of, split
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.text.rare_words import is_common
 
 # Share of a line's words, without names, that one statement must have.
 SHARES = {HUMAN: 0.4, RELATIONSHIP: 0.4, SELF: 0.2, PERSONA: 0.1}
@@ -155,4 +155,4 @@ def _names(line: str) -> frozenset[str]:
 
 def _ordinary(word: str, place: int) -> bool:
     lowered = word.lower()
-    return lowered in STOP_WORDS or lowered in MONTHS or (place == 0 and is_common(lowered))
+    return lowered in STOP_WORDS or lowered in MONTHS or (place == 0 and is_ordinary(lowered))

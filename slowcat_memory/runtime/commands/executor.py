@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.commands.corrections import replaced_value
+from slowcat_memory.core.commands.corrections import mentions, replaced_value
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.commands.replies import (
     count_things,
     describe_known,
