@@ -486,6 +486,12 @@ class Language(Struct, frozen=True, kw_only=True):
     capital_nouns: bool = False
 
 
+# Mappings whose keys are words, not names that code looks up.
+_OF_WORDS = re.compile(
+    r"(?:commands|gate|time|names|orders|persons|talk|statements)\.|dates\.parts"
+)
+
+
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
     """Yield the dotted paths of required fields and keys that a table lacks.
 
@@ -498,22 +504,7 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
             yield from missing(value, other, name)
         elif field.required and not getattr(value, "pattern", value):
             yield name
-        elif isinstance(value, Mapping) and isinstance(other, Mapping) and _same_keys(name):
+        elif (
+            isinstance(value, Mapping) and isinstance(other, Mapping) and not _OF_WORDS.match(name)
+        ):
             yield from (f"{name}[{key!r}]" for key in other if not value.get(key))
-
-
-def _same_keys(name: str) -> bool:
-    """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(
-        (
-            "commands.",
-            "gate.",
-            "time.",
-            "dates.parts",
-            "names.",
-            "orders.",
-            "persons.",
-            "talk.",
-            "statements.",
-        )
-    )

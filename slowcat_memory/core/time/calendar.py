@@ -59,6 +59,10 @@ class Span(Struct, frozen=True):
     exact: bool = False
     near: datetime | None = None
 
+    def moved(self, count: int) -> "Span":
+        """Return it some days later, or earlier."""
+        return Span(self.start + timedelta(count), self.end + timedelta(count))
+
 
 class Anchor(Struct, frozen=True):
     """The local time that expressions are relative to.

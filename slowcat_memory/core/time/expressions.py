@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from re import compile
 
 from msgspec import Struct
@@ -41,37 +41,29 @@ class Tenses(Struct, frozen=True, dict=True):
     words: TenseWords
 
     def ahead(self, start: int, end: int) -> bool | None:
-        """Return whether a day named at ``text[start:end]`` lies ahead; None if that is unknown."""
-        bounds = self._bounds
-        place = bisect_right(bounds, start) - 1
-        left, right = (
-            bounds[place],
-            bounds[place + 1] if place + 1 < len(bounds) else len(self.text),
-        )
-        found = self._within(left, right, start, end)
-        if found:
-            return self._decide(found, left, start, end)
+        """Return whether a day named at ``text[start:end]`` lies ahead; None if that is unknown.
+
+        Its clause decides, else the nearest clause before it in the sentence that has a verb, else
+        the first behind it.
+        """
+        place = self._place(start)
         first, last = self._sentence(start)
-        for other in (*self._backward(place, first), *self._forward(place, last)):
-            found = self._within(*other, start, end)
-            if found:
-                return self._decide(found, left, start, end)
+        before = [one for one in reversed(self._clauses[:place]) if one[0] >= first]
+        after = [one for one in self._clauses[place + 1 :] if one[1] <= last]
+        for clause in (self._clauses[place], *before, *after):
+            if found := self._within(*clause, start, end):
+                return self._decide(found, self._clauses[place][0], start, end)
         # The past is a closed list of verbs, and the ending -ed: another verb is in the present.
         whole = self.words.begins.match(self.text, first, max(first, start))
         return True if whole or self.words.arranges.search(self.text, first, last) else None
 
     def clause(self, place: int) -> str:
         """Return the clause around an offset."""
-        bounds = [*self._bounds, len(self.text)]
-        n = min(bisect_right(bounds, place), len(bounds) - 1)
-        return self.text[bounds[n - 1] : bounds[n]]
+        return self.text[slice(*self._clauses[self._place(place)])]
 
     def returns(self, start: int) -> bool:
         """Return whether the clause around a day says that it returns, or is always so."""
-        place = bisect_right(self._bounds, start) - 1
-        left = self._bounds[place]
-        right = self._bounds[place + 1] if place + 1 < len(self._bounds) else len(self.text)
-        return self.words.returns.search(self.text, left, right) is not None
+        return self.words.returns.search(self.text, *self._clauses[self._place(start)]) is not None
 
     def arranged(self, start: int) -> bool:
         """Return whether the sentence of a day names what is arranged beforehand."""
@@ -79,8 +71,7 @@ class Tenses(Struct, frozen=True, dict=True):
 
     def moved(self, start: int) -> bool:
         """Return whether the sentence of a day says that something is moved to another."""
-        first, last = self._sentence(start)
-        return self.words.moves.search(self.text, first, last) is not None
+        return self.words.moves.search(self.text, *self._sentence(start)) is not None
 
     def _decide(self, found: list[Verb], left: int, start: int, end: int) -> bool | None:
         strong = [verb for verb in found if not verb.weak] or found
@@ -99,37 +90,24 @@ class Tenses(Struct, frozen=True, dict=True):
         ]
 
     def _sentence(self, start: int) -> tuple[int, int]:
-        ends = [match.end() for match in _SENTENCE_ENDS.finditer(self.text)]
-        place = bisect_right(ends, start)
-        first = ends[place - 1] if place else 0
-        return first, ends[place] if place < len(ends) else len(self.text)
+        ends = [0, *(match.end() for match in _SENTENCE_ENDS.finditer(self.text)), len(self.text)]
+        place = bisect_right(ends, start, hi=len(ends) - 1)
+        return ends[place - 1], ends[place]
 
-    def _backward(self, place: int, first: int) -> list[tuple[int, int]]:
-        bounds = self._bounds
-        return [(bounds[n], bounds[n + 1]) for n in range(place - 1, -1, -1) if bounds[n] >= first]
-
-    def _forward(self, place: int, last: int) -> list[tuple[int, int]]:
-        bounds = [*self._bounds, len(self.text)]
-        return [
-            (bounds[n], bounds[n + 1])
-            for n in range(place + 1, len(bounds) - 1)
-            if bounds[n + 1] <= last
-        ]
+    def _place(self, start: int) -> int:
+        """Return which clause an offset is in."""
+        return bisect_right(self._clauses, start, key=lambda clause: clause[0]) - 1
 
     @cached_property
-    def _bounds(self) -> list[int]:
-        return [0, *(match.end() for match in self.words.clauses.finditer(self.text))]
+    def _clauses(self) -> list[tuple[int, int]]:
+        bounds = [0, *(match.end() for match in self.words.clauses.finditer(self.text))]
+        return list(pairwise([*bounds, len(self.text)]))
 
     @cached_property
     def _verbs(self) -> list[Verb]:
         kinds = {"ahead": True, "back": False, "weak": True, "neither": None}
         return [
-            Verb(
-                match.start(),
-                match.end(),
-                kinds[match.lastgroup or "weak"],
-                match.lastgroup == "weak",
-            )
+            Verb(*match.span(), kinds[match.lastgroup or "weak"], match.lastgroup == "weak")
             for match in self.words.verbs.finditer(self.text)
         ]
 

@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
-from slowcat_memory.core.time.grammar import EXPRESSION, TO_SPAN
+from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, TO_SPAN, Piece
 from slowcat_memory.core.time.lexer import Token
-from slowcat_memory.core.time.pieces import FIRST_YEAR, LAST_YEAR, Piece
 
 BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
