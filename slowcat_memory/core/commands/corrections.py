@@ -102,7 +102,8 @@ def find_corrected(
         return _first_of_best(scores)
     if not parts.is_value:
         return "unclear" if parts.is_vague else "new"
-    return "own" if _says_something(kinds, right, answer, question) else "unclear"
+    by_itself = answer.of(kinds) - right.closed if kinds else answer.words - question.words
+    return "own" if by_itself else "unclear"
 
 
 def _alike(
@@ -217,15 +218,6 @@ def _sounds(word: str, text: str) -> bool:
         for other in _WORD.findall(text)
         if len(other) > 3
     )
-
-
-def _says_something(
-    kinds: frozenset[str], right: _Values, answer: _Values, question: _Values
-) -> bool:
-    """Return whether an answer has a value of a kind by itself."""
-    if kinds:
-        return bool(answer.of(kinds) - right.closed)
-    return bool(answer.words - question.words)
 
 
 def _parts(correction: str, language: Language) -> _Correction:

@@ -17,11 +17,12 @@ another number, day or month ("my locker is 81", "my locker is 114").
 
 import re
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
 from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary, is_word
@@ -195,8 +196,8 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     line = line[begins.start() :]
     if coming := _asked_ahead(line, language):
         return coming
-    for pattern, predicates in _rules(language):
-        if match := pattern.search(line):
+    for pattern, predicates in talk.asked:
+        if match := compiled(pattern).search(line):
             things = [thing for thing in match.groups() if thing]
             thing = things[0] if things else ""
             names = frozenset(predicates.replace("!", "").format(thing=thing).split())
@@ -221,8 +222,8 @@ def asked_about(query: str, name: str, language: str) -> AskedFact | None:
     """
     said = _with_person(fold(query.replace("’", "'")), name)
     line = said
-    for pattern, own in _others(language):
-        line = pattern.sub(own, line)
+    for pattern, own in language_of(language).talk.others:
+        line = compiled(pattern.replace("{name}", _PERSON)).sub(own, line)
     asked = asked_fact(line, language) if line != said else None
     return asked if asked and not asked.ahead else None
 
@@ -235,12 +236,6 @@ def _with_person(line: str, name: str) -> str:
         _PERSON + word[len(name) :] if found else word
         for word, found in zip(words, named, strict=True)
     )
-
-
-@cache
-def _others(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    patterns = language_of(language).talk.others
-    return tuple((re.compile(one.replace("{name}", _PERSON)), own) for one, own in patterns)
 
 
 def _asked_ahead(line: str, language: str) -> AskedFact | None:
@@ -264,12 +259,6 @@ def _kind_of(thing: str, language: str) -> list[str]:
     kinds = (kind.split() for kind in language_of(language).talk.synonyms)
     same = (word for kind in kinds if thing in kind for word in kind)
     return list(dict.fromkeys((thing, *same))) if thing else []
-
-
-@cache
-def _rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    talk = language_of(language).talk
-    return tuple((re.compile(pattern), names) for pattern, names in talk.asked)
 
 
 # ------------------------------------------------------------------- names and values

@@ -140,7 +140,9 @@ def capitalised_names(text: str) -> Iterator[str]:
     """Yield the names of a text; none of a text in a language that capitalises names alone."""
     words = [(match["word"], match["begins"] is not None) for match in _BEGUN_WORD.finditer(text)]
     lower = [word.lower() for word, _ in words]
-    language = next((one for one in _languages() if _is_written_in(lower, one)), None)
+    least = LEAST_SHARE * len(lower)
+    found = (one for one in _languages() if sum(word in one.common for word in lower) >= least > 0)
+    language = next(found, None)
     if language is None:
         return
     before, first = "", False  # the word before, and whether it begins a sentence
@@ -150,15 +152,11 @@ def capitalised_names(text: str) -> Iterator[str]:
             and len(word) > 1
             and bare not in language.common | language.before_names
         ):
-            if _is_noun_a_name(bare, before, begins, language) or (
-                first and _is_surname_behind(before, language)
-            ):
+            # Any noun behind a sentence's first word may be a surname: "Sabine Fischer".
+            surname = first and (_is_given(before) or before in language.titles)
+            if surname or _is_noun_a_name(bare, before, begins, language):
                 yield word
         before, first = bare, begins
-
-
-def _is_written_in(words: list[str], language: _Capitals) -> bool:
-    return sum(word in language.common for word in words) >= LEAST_SHARE * len(words) > 0
 
 
 def _is_noun_a_name(word: str, before: str, begins: bool, language: _Capitals) -> bool:
@@ -168,23 +166,13 @@ def _is_noun_a_name(word: str, before: str, begins: bool, language: _Capitals) -
         return False
     if word in _places() or before in language.before_names:
         return True
-    return (begins or before in language.bare) and not _looks_ordinary(word, language)
-
-
-def _is_surname_behind(before: str, language: _Capitals) -> bool:
-    """Return whether any noun behind a sentence's first word is a surname: "Sabine Fischer"."""
-    return _is_given(before) or before in language.titles
+    if not (begins or before in language.bare) or word.endswith(language.endings):
+        return False
+    return not any(is_german(word[cut:]) for cut in range(2, len(word) - _LEAST_PART + 1))
 
 
 def _is_given(word: str) -> bool:
     return is_given_name(word) and not is_word(word)
-
-
-def _looks_ordinary(word: str, language: _Capitals) -> bool:
-    """Return whether a word ends like a noun, or as a known one."""
-    if word.endswith(language.endings):
-        return True
-    return any(is_german(word[cut:]) for cut in range(2, len(word) - _LEAST_PART + 1))
 
 
 @cache

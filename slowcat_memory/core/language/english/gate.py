@@ -76,7 +76,7 @@ _SUMS = lazy_pattern(
     rf"cubed|over|to the power of|modulo|take away|less|add(?:ed to)?) ?(?:of )?{_NUMS}",
     rf"\b(?:add|subtract|take|multiply|divide|split|share) {_NUMS} ?(?:{_UNIT} )?(?:and|from|by|with|to|"
     rf"between|among|into|equally)? ?{_NUMS}",
-    rf"\b(?:square|cube) root of {_NUMS}",
+    rf"\b(?:square|cube) root of {_NUMS}|\bhalf of {_NUMS}$",
     rf"\b{_NUMS} ?{_UNIT}(?: (?:and )?{_NUMS} ?{_UNIT}?)?(?: of \w+)? (?:in|to|into|is how many|equals?) "
     rf"(?:how many )?{_UNIT}",
     rf"\bhow (?:many|much) {_UNIT} is {_NUMS}",

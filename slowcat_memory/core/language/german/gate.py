@@ -67,6 +67,7 @@ _SUMS = lazy_pattern(
     rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen)\b",
     rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|mal|geteilt durch|durch|prozent von|hoch|weniger|und|"
     rf"multipliziert mit|dividiert durch|von) {_NUMS}(?: {_UNIT})?(?:$| sind| ist| macht| ergibt| abzieht| rechnet)",
+    rf"\bprozent (?:von|auf) {_NUMS}",
     r"\b(?:quadratwurzel|wurzel|primzahl|primzahlen|bruch|dezimalzahl|römische zahl)\b",
     rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen in|macht) (?:es )?(?:denn )?"
     rf"(?:in )?(?:{_NUMS} ?)?(?:{_UNIT}|ein\w* \w+)",
@@ -106,7 +107,7 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"\bunterschied zwischen (?:ein\w* )?\w+ und (?:ein\w* )?\w+$",
     # Wörter
     r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
-    r"\b(?:anderes|anderen|schöneres|besseres) wort für\b",
+    r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b",
     r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
     rf"\bübersetz\w*\b|\bauf {_TONGUE}$|\bwie nennen die\b",
     # Wetter, Uhrzeit, Unterhaltung
