@@ -1,7 +1,7 @@
 """English patterns of the recall gate; its lists are in ``words.toml``."""
 
 from slowcat_memory.core.language.data import lazy_pattern, read_words
-from slowcat_memory.core.language.gate import begin_or_within, gate_words
+from slowcat_memory.core.language.gate import gate_words
 
 _NUM = (
     r"(?:\d+|a half|half|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
@@ -86,15 +86,7 @@ _SUMS = lazy_pattern(
     rf"\b{_NUMS}(?:{_UNIT} )?each\b",
     rf"\bhow (?:many|much) {_UNIT} (?:are |is |do |does )?(?:there )?(?:are |is )?(?:in|to|make|go into|equal)\b",
 )
-_WORLD_BEGINS, _WORLD = begin_or_within(
-    r"\b(?:flip|toss) a coin|\broll (?:a|the|two|some) (?:dice|die)",
-    # the world
-    r"\b(?:what's|what is|what are|which is|tell me|name|give me) the (?:\w+ )?(?:capital|population|"
-    r"currency|official language|languages|flag|anthem|president|prime minister|chemical symbol|chemical "
-    r"formula|boiling point|freezing point|melting point|atomic number|speed|distance|diameter|"
-    r"circumference|longest|tallest|highest|largest|biggest|smallest|deepest|fastest|hottest|coldest|"
-    r"oldest|nearest star|national) .*\b(?:of|in|from|for|between|river|mountain|country|planet|ocean|"
-    r"animal|building|continent|city|lake|desert|bird|fish|dish)\b",
+_WORLD_BEGINS = lazy_pattern(
     r"^(?:and )?(?:how|what) (?:tall|high|deep|long|big|far|heavy|fast|hot|old|wide|large) (?:is|are|was) (?:the|"
     r"mount|lake) (?:eiffel|moon|sun|earth|universe|nile|amazon|everest|equator|great wall|empire|tower|"
     r"statue|atlantic|pacific|milky|speed|mont|kilimanjaro|matterhorn|blue whale|colosseum|pyramids?|"
@@ -119,13 +111,6 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"vitamin|language|languages|currency|instrument|organ|bone|fruit|colou?rs?|shape|century|ingredients|"
     r"scientist|composer|painter|author|emperor|mountain|desert|island|blood type|side of the road) (?:is|are|do|does|did|"
     r"has|have|was|were|flows?|lives?|contains?|runs?|make|makes|go|can|belongs?|comes?|gave|wrote|spoke|in)\b",
-    r"\b(?:world war|moon landing|mona lisa|everest|eiffel tower|roman empire|berlin wall|revolution|titanic|"
-    r"shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|newton|darwin|picasso|van gogh|da vinci|caesar|"
-    r"cleopatra|dinosaurs?|planets?|solar system|universe|galaxy|milky way|ozone|photosynthesis|gravity|equator|"
-    r"north pole|south pole|antarctica|speed of (?:light|sound)|periodic table|black holes?|big bang|ice age|"
-    r"middle ages|renaissance|great wall|pyramids?|vikings|romans|speed limit|light year|human body|eclipse|full "
-    r"moon|solstice|equinox|leap year|sunset|sunrise|sun (?:rise|set|go down|come up)s?|mother's day|father's day|"
-    r"pancake day|olympics|world cup)\b",
     r"^how (?:does|do) (?:an? )?(?!you|we|they|i|the|these|those|his|her|their|this|it)\w+(?: \w+){0,2} (?:work|fly|"
     r"float|form|happen|taste|move|live|breathe|communicate|see|hear|sleep|grow|swim|reproduce|know|survive|"
     r"made|get)\b",
@@ -138,18 +123,10 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"reptile|vegan|mammals|insects|dangerous|edible)\b",
     r"^(?:do|can|does) (?:an? )?(?!you|we|they|i|the|he|she|it|these|those|this|that|your|people)\w+s? (?:have|eat|sleep|fly|swim|"
     r"see|hear|lay|sting|bite|dream|float|sink|freeze|burn|talk|jump|smell|feel)\b",
-    r"\b(?:number|letter|word) (?:between|after|before|that|beginning with|starting with)\b",
     r"^(?:please |can you |could you )*(?:play|put on) (?:me |us )?(?:some|something|any|a bit of)(?: (?!please)\w+){1,2}$",
     rf"^(?:and )?what(?:'s| is| will be) the (?:date|day|time|year){_WHEN}$",
-    r"\b(?:know|have|got) any (?:good |funny |other |more |new |silly )*(?:jokes?|riddles?|stories|songs?|facts?|puns?)\b",
-    # words
-    rf"\b{_TONGUE} (?:word|words|name|term|translation|expression) (?:for|of)\b",
-    r"\b(?:opposite|synonyms?|antonyms?|plural|definition|meaning|past tense|etymology|pronunciation|"
-    r"abbreviation|spelling) (?:of|for)\b|\b(?:another|different|other|fancy|better) words? for\b",
-    r"\b(?:rhymes? with|rhyming with)\b|^(?:please )?(?:how do you |how is |can you |could you )?spell(?:ed)? \w+",
-    rf"^translate\b|\bin {_TONGUE}$",
-    r"\bwhat (?:does|do) (?!he|she|they|it|that|this|you|we|i|the)(?:the word )?[\w' ]+ (?:mean|stand for)$",
-    # weather, time, entertainment
+    r"^(?:please )?(?:how do you |how is |can you |could you )?spell(?:ed)? \w+",
+    r"^translate\b",
     rf"^(?:what's|what is|how's|how is) (?:the )?(?:weather|forecast|temperature){_WHEN}{_PLACE}{_WHEN}$",
     rf"^how (?:cold|hot|warm|windy|humid|wet|sunny) (?:is it|will it be|is it going to be){_WHEN}{_PLACE}{_WHEN}$",
     rf"^(?:is it|will it|is it going to|does it look like)(?: be)? (?:rain(?:ing|y)?|snow(?:ing|y)?|"
@@ -160,10 +137,33 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"dad| bedtime| scary| little| quick| knock knock| christmas| fun| random| interesting)* ?(?:joke|jokes|"
     r"riddle|story|poem|song|limerick|fact|tongue twister|lullaby|fairy tale|haiku|silly|funny|impression|pun)\b"
     r"(?: (?:about|with|for) (?:an? |the )?\w+(?: \w+)?)?$",
-    # how things are done
     rf"^how (?:long|much time) does it take to \w+|^(?:how (?:do|can|would|should) (?:you|i|we)|how to|how does "
     rf"one|(?:what's|what is) the (?:best|easiest|quickest|right) way to) {_COOKING} ",
     rf"^how long (?:do you|should you|does) (?:{_COOKING}|an?|the egg|pasta|rice)\b",
+)
+_WORLD = lazy_pattern(
+    r"\b(?:flip|toss) a coin|\broll (?:a|the|two|some) (?:dice|die)",
+    r"\b(?:what's|what is|what are|which is|tell me|name|give me) the (?:\w+ )?(?:capital|population|"
+    r"currency|official language|languages|flag|anthem|president|prime minister|chemical symbol|chemical "
+    r"formula|boiling point|freezing point|melting point|atomic number|speed|distance|diameter|"
+    r"circumference|longest|tallest|highest|largest|biggest|smallest|deepest|fastest|hottest|coldest|"
+    r"oldest|nearest star|national) .*\b(?:of|in|from|for|between|river|mountain|country|planet|ocean|"
+    r"animal|building|continent|city|lake|desert|bird|fish|dish)\b",
+    r"\b(?:world war|moon landing|mona lisa|everest|eiffel tower|roman empire|berlin wall|revolution|titanic|"
+    r"shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|newton|darwin|picasso|van gogh|da vinci|caesar|"
+    r"cleopatra|dinosaurs?|planets?|solar system|universe|galaxy|milky way|ozone|photosynthesis|gravity|equator|"
+    r"north pole|south pole|antarctica|speed of (?:light|sound)|periodic table|black holes?|big bang|ice age|"
+    r"middle ages|renaissance|great wall|pyramids?|vikings|romans|speed limit|light year|human body|eclipse|full "
+    r"moon|solstice|equinox|leap year|sunset|sunrise|sun (?:rise|set|go down|come up)s?|mother's day|father's day|"
+    r"pancake day|olympics|world cup)\b",
+    r"\b(?:number|letter|word) (?:between|after|before|that|beginning with|starting with)\b",
+    r"\b(?:know|have|got) any (?:good |funny |other |more |new |silly )*(?:jokes?|riddles?|stories|songs?|facts?|puns?)\b",
+    rf"\b{_TONGUE} (?:word|words|name|term|translation|expression) (?:for|of)\b",
+    r"\b(?:opposite|synonyms?|antonyms?|plural|definition|meaning|past tense|etymology|pronunciation|"
+    r"abbreviation|spelling) (?:of|for)\b|\b(?:another|different|other|fancy|better) words? for\b",
+    r"\b(?:rhymes? with|rhyming with)\b",
+    rf"\bin {_TONGUE}$",
+    r"\bwhat (?:does|do) (?!he|she|they|it|that|this|you|we|i|the)(?:the word )?[\w' ]+ (?:mean|stand for)$",
 )
 _PERSONAL = lazy_pattern(
     r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|we'd|we'll|our|ours|us|me|myself|ourselves)\b",

@@ -1,7 +1,7 @@
 """German patterns of the recall gate; its lists are in ``words.toml``."""
 
 from slowcat_memory.core.language.data import lazy_pattern, read_words
-from slowcat_memory.core.language.gate import begin_or_within, gate_words
+from slowcat_memory.core.language.gate import gate_words
 
 _DIGIT = (
     r"(?:null|ein(?:s|e|en|em|er)?|zwei|zwo|drei|vier|fünf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf|"
@@ -74,10 +74,7 @@ _SUMS = lazy_pattern(
     rf"\b{_NUMS} ?{_UNIT} (?:in|zu) {_UNIT}",
     r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)",
 )
-_WORLD_BEGINS, _WORLD = begin_or_within(
-    r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
-    r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
-    r"in|der|des|für)\b",
+_WORLD_BEGINS = lazy_pattern(
     r"^(?:und )?wie (?:hoch|tief|lang|gross|weit|alt|schwer|schnell) (?:ist|sind|war) (?:denn )?(?:eigentlich )?(?:der|die|das) "
     r"(?:bodensee|zugspitze|mond|sonne|erde|rhein|donau|elbe|nil|eiffelturm|kölner dom|matterhorn|mount|everest|"
     r"äquator|atlantik|pazifik|nordsee|ostsee|titanic|chinesische|freiheitsstatue|universum|licht|schall|"
@@ -91,6 +88,24 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"farben?|form|jahrhundert|zutaten|bundesländer|einwohner|beine|zähne|herzen|tasten|saiten|zeitzonen|"
     r"buchstaben|silben|menschen|spieler|monde|augen|ecken|kanten|seiten|kalorien) (?:ist|sind|hat|haben|war|waren|fliesst|liegt|lebt|"
     r"leben|enthält|gibt|spricht|kommt|gehört|entsteht|ergibt|ergeben|in|wohnen|stecken)\b",
+    r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
+    r"dein\w*)\w+(?: \w+){0,4}$",
+    r"^was (?:passiert|geschieht|verursacht|macht) (?:wenn|mit|einen?|das wasser|eis|man)\b",
+    r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
+    r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
+    rf"^(?:wie (?:ist|wird|bleibt)|was macht) (?:denn )?(?:eigentlich )?das wetter{_WHEN}{_PLACE}{_WHEN}$",
+    rf"^wie (?:kalt|warm|heiss|windig|nass) (?:ist|wird|soll) es{_WHEN}{_PLACE}{_WHEN}(?: werden)?$",
+    rf"^(?:regnet|schneit|stürmt|gewittert|hagelt|friert) es{_WHEN}{_PLACE}{_WHEN}$",
+    rf"^(?:wie spät|wie viel uhr|wieviel uhr) ist es(?: (?:jetzt|gerade))?{_WHEN}{_PLACE}{_WHEN}$",
+    r"^(?:bitte )?(?:lies|les|erzähl\w*|sing\w*) (?:mir |uns )?(?:bitte )?(?:mal )?(?:noch )?(?:ein\w*|was|etwas|irgendwas)\b"
+    r"(?: (?:lied|märchen|geschichte|gutenachtgeschichte|gedicht|schlaflied|schönes|lustiges))?(?: (?:mit|von|über|für) "
+    r"(?:ein\w* )?\w+)?(?: vor)?$",
+    r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
+)
+_WORLD = lazy_pattern(
+    r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
+    r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
+    r"in|der|des|für)\b",
     r"\b(?:\w*weltkrieg\w*|mondlandung|mona lisa|everest|eiffelturm|römische\w* reich|berliner mauer|mauerfall|revolution|"
     r"titanic|shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|schiller|newton|darwin|picasso|cäsar|"
     r"kleopatra|dinosaurier\w*|planeten?|sonnensystem\w*|universum\w*|galaxie\w*|milchstrasse|photosynthese|fotosynthese|"
@@ -99,30 +114,14 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"römer\w*|lichtjahr\w*|sonnenfinsternis|mondfinsternis|vollmond|neumond|schaltjahr\w*|sonnenuntergang|"
     r"sonnenaufgang|sonne (?:auf|unter)|muttertag|vatertag|olympi\w+|weltmeisterschaft|zeitumstellung|treibhauseffekt|"
     r"klimawandel)\b",
-    r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
-    r"dein\w*)\w+(?: \w+){0,4}$",
-    r"^was (?:passiert|geschieht|verursacht|macht) (?:wenn|mit|einen?|das wasser|eis|man)\b",
     r"\b(?:zahl|buchstabe|wort) (?:zwischen|nach|vor|das mit|mit)\b",
-    r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
     r"\bunterschied zwischen (?:ein\w* )?\w+ und (?:ein\w* )?\w+$",
-    # Wörter
     r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
     r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b",
-    r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
     rf"\bübersetz\w*\b|\bauf {_TONGUE}$|\bwie nennen die\b",
-    # Wetter, Uhrzeit, Unterhaltung
-    rf"^(?:wie (?:ist|wird|bleibt)|was macht) (?:denn )?(?:eigentlich )?das wetter{_WHEN}{_PLACE}{_WHEN}$",
-    rf"^wie (?:kalt|warm|heiss|windig|nass) (?:ist|wird|soll) es{_WHEN}{_PLACE}{_WHEN}(?: werden)?$",
-    rf"^(?:regnet|schneit|stürmt|gewittert|hagelt|friert) es{_WHEN}{_PLACE}{_WHEN}$",
-    rf"^(?:wie spät|wie viel uhr|wieviel uhr) ist es(?: (?:jetzt|gerade))?{_WHEN}{_PLACE}{_WHEN}$",
     r"\b(?:kennst du|hast du|erzähl\w*|sag\w*|mach\w*) (?:mir |uns )?(?:mal )?(?:bitte )?(?:noch )?(?:ein\w*|was|etwas) (?:guten? |schlechten? |kurz\w+ |"
     r"lustig\w* |neuen? |schön\w* )*(?:\w*witz\w*|rätsel|zungenbrecher|märchen|gedicht|geschichte|scherzfrage|"
     r"lustiges|reim|fakt)\b",
-    r"^(?:bitte )?(?:lies|les|erzähl\w*|sing\w*) (?:mir |uns )?(?:bitte )?(?:mal )?(?:noch )?(?:ein\w*|was|etwas|irgendwas)\b"
-    r"(?: (?:lied|märchen|geschichte|gutenachtgeschichte|gedicht|schlaflied|schönes|lustiges))?(?: (?:mit|von|über|für) "
-    r"(?:ein\w* )?\w+)?(?: vor)?$",
-    # wie man etwas macht
-    r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
 )
 _PERSONAL = lazy_pattern(
     r"\b(?:ich|wir|mir|mich|uns|mein\w*|unser\w*|unsre\w*)\b",
