@@ -6,12 +6,14 @@ its modules. Patterns are regular expressions without flags; most are compiled t
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import asdict, fields
 
+from slowcat_memory.core.language.data import filled, read_toml, read_words
 from slowcat_memory.core.language.facts import FactWords, NameWords, PersonWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.time import TenseWords, TimeWords
@@ -484,6 +486,30 @@ class Language(Struct, frozen=True, kw_only=True):
     noted: NotedWords
     talk: TalkWords
     capital_nouns: bool = False
+
+
+def language_of_tables(package: str, modules: Iterable[ModuleType], **names: Any) -> Language:
+    """Return the language of a package.
+
+    Args:
+        modules: They have a table for each field in a constant of its name: ``GATE``, ``TALK``.
+        names: The fields that are no tables.
+    """
+    words = read_words(package)
+    tables = {
+        field.name: getattr(module, constant)
+        for module in modules
+        for field in fields(Language)
+        if hasattr(module, constant := field.name.upper())
+    }
+    return Language(
+        **names,
+        **tables,
+        persons=read_toml(package, "persons.toml", PersonWords),
+        tones=words["tones"],
+        extracts=filled(ExtractWords, words["extracts"]),
+        **asdict(read_toml(package, "sentences.toml", Sentences)),
+    )
 
 
 # Mappings whose keys are words, not names that code looks up.
