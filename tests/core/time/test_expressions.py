@@ -1,14 +1,20 @@
 """Times in words. The week of the examples: Wednesday 13 May 2026, 10:00, in Lisbon."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.cli.shell import when
+from slowcat_memory.core.blocks.lasting import ProfileField, profile_facets
+from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until
+from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.core.time.expressions import (
     WhenOptions,
     asked_about,
+    statement_times,
     times,
 )
 from tests.support.rows import each_row, listed
@@ -73,3 +79,37 @@ def test_times_end_at_the_last_year() -> None:
 def test_asked_about_keeps_past_certain_times_of_questions(text, words) -> None:
     kept = asked_about(text, times(text, NOW, LISBON), NOW)
     assert ", ".join(interval.words for interval in kept) == words
+
+
+AT = datetime(2026, 11, 4, 18, tzinfo=UTC)
+
+
+def way(text: str) -> str:
+    found = [one for one in statement_times(text, AT, UTC) if not one.vague]
+    if not found:
+        return "none"
+    return "ahead" if found[0].start > AT else "back"
+
+
+@each_row(("expected", "text"), listed("times/direction"))
+@each_row("form", [str, str.lower, lambda text: text.replace("'", "’")])
+def test_statement_times_follow_the_tense_of_their_clause(text, expected, form) -> None:
+    assert way(form(text)) == expected
+
+
+EVER, FOR_EVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+ZONES = [ZoneInfo("Europe/Dublin"), ZoneInfo("America/Los_Angeles"), ZoneInfo("Asia/Tokyo"),
+         timezone(timedelta(hours=-12)), UTC]  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ZONES, ids=str)
+@pytest.mark.parametrize("at", [EVER, FOR_EVER], ids=["ever", "for ever"])
+def test_every_date_in_words_bears_the_first_and_the_last_moment(
+    zone: tzinfo, at: datetime
+) -> None:
+    assert in_zone(at, zone).year == at.year
+    assert full_date(at, zone).endswith(f" {at.year}")
+    assert spoken_date(at, NOON, zone) and spoken_until(at, NOON, zone)
+    assert when(at, zone)[:4] == f"{at.year:04}"
+    assert profile_facets({"city": ProfileField(name="city", value="Cork", at=in_zone(at, zone))})
