@@ -26,7 +26,7 @@ from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
 from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary, is_word
-from slowcat_memory.core.text.normalize import content_words, fold
+from slowcat_memory.core.text.normalize import WORD, content_words, fold
 from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
@@ -155,7 +155,6 @@ MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a val
 BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded
 STEM = 5  # letters by which the thing that is counted is the same
 _PERSON = "qpersonq"  # stands for the name of somebody else
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
@@ -320,7 +319,7 @@ def names_in(text: str, language: str = "english") -> list[str]:
     if table.capital_nouns or text.isupper() or text.islower():
         return _uncased_names(text, table.talk.name_places)
     found = []
-    for match in _WORD.finditer(text):
+    for match in WORD.finditer(text):
         if not match[0][0].isupper():
             continue
         bare = _POSSESSIVE.sub("", match[0])
@@ -334,7 +333,7 @@ def names_in(text: str, language: str = "english") -> list[str]:
 
 def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
     found, before = [], ""
-    for match in _WORD.findall(text):
+    for match in WORD.findall(text):
         folded = match.casefold()
         owned = folded.endswith(_OWNED)
         word = _POSSESSIVE.sub("", match) if owned else match

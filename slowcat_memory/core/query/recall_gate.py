@@ -85,7 +85,7 @@ MOST_REACTION = 9  # words of a remark without content
 MOST_CHARS = 300  # of a question, that are examined
 MOST_READ = 3000  # of an utterance, from its end, that are examined: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
+SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _LAUGHTER = re.compile(
     r"(?:ha|he|hi|ho|hah|heh){2,}h?|lo+l|h+m+|m+h+m+|m{2,}|u+h+|u+m+|a+h+|o+h+|e+h+m*"
 )
@@ -204,7 +204,7 @@ def _without_words(text: str, count: int) -> str:
 
 def _all_without_memory(text: str, read: _Read, table: GateWords) -> bool:
     """Return whether no sentence of an utterance can be helped by a memory."""
-    sentences = _SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
+    sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
     return bool(sentences) and all(_needs_none(one, read, table) for one in sentences)
 
 
@@ -315,7 +315,7 @@ def _names_somebody(
 
 def _asked(query: str, read: _Read, table: GateWords) -> Need:
     asks = memory = somebody = time = False
-    for sentence in _SENTENCE.findall(query[-MOST_READ:]):
+    for sentence in SENTENCE.findall(query[-MOST_READ:]):
         if not _asks(sentence, read, table):
             continue
         line = _line(sentence, read)

@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from slowcat_memory.core.commands.corrections import mentions, replaced_value
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.commands.replies import (
-    count_things,
+    counted,
     describe_known,
     describe_sources,
     describe_statements,
     describe_topic,
-    minutes,
     quote,
     say,
 )
@@ -240,7 +239,7 @@ class CommandExecutor:
     ) -> Outcome:
         """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
         entry = self._engine.undo_log.hide("forget_about", context.scope, *what, context.turn, None)
-        many = count_things(self._language, len(what[0]))
+        many = counted(self._language, len(what[0]), "thing")
         return self._outcome(command, reply, entry=entry, things=many, about=words)
 
     def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
@@ -263,8 +262,8 @@ class CommandExecutor:
             command,
             name,
             entry=entry,
-            minutes=minutes(self._language, self._options.undo_s),
-            things=count_things(self._language, len(entry.hidden)),
+            minutes=counted(self._language, max(1, int(self._options.undo_s // 60)), "minute"),
+            things=counted(self._language, len(entry.hidden), "thing"),
         )
         hidden = (id_ for _, id_ in entry.all_hidden)
         return replace(outcome, turns=entry.turns, memories=(*hidden, *entry.made))
@@ -355,7 +354,7 @@ class CommandExecutor:
         if memories:
             for memory in memories:
                 keep(context.scope, memory)
-            things, about = count_things(self._language, len(memories)), quote(command.argument)
+            things, about = counted(self._language, len(memories), "thing"), quote(command.argument)
             outcome = self._outcome(command, "local_about", things=things, about=about)
         else:
             with self._engine.store.snapshot() as snapshot:
