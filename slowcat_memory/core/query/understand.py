@@ -32,7 +32,7 @@ from slowcat_memory.core.query.recall_gate import SENTENCE, judge
 from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words, fold
 from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text_caches import text_cache
-from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
+from slowcat_memory.core.time.expressions import Interval, asked_about, times
 from slowcat_memory.records import Memory
 
 OTHER_QUESTION = 0.3  # weight of the words of a question that is not about the people here
@@ -205,7 +205,7 @@ def parse_query(
         text = with_context(text, dialogue, now)
     found: tuple[Interval, ...] = ()
     if options.times and asking(text):  # times in statements do not help
-        found = asked_about(text, times(text, now, zone, WhenOptions(language=language)), now)
+        found = asked_about(text, times(text, now, zone, language), now)
     about_talk = asks_about_talk(text, language)
     also = tuple((one.name, options.sounds_weight * one.confidence) for one in heard)
     corrected = _with_heard_names(text, heard)

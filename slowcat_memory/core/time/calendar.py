@@ -67,13 +67,11 @@ class Span(Struct, frozen=True):
 class Anchor(Struct, frozen=True):
     """The local time that expressions are relative to.
 
-    ``ahead`` marks texts about plans: "on Monday" is then the coming Monday. ``southern`` is
-    whether summer begins in December.
+    ``ahead`` marks texts about plans: "on Monday" is then the coming Monday.
     """
 
     now: datetime
     ahead: bool = False
-    southern: bool = False
 
     @property
     def day(self) -> datetime:

@@ -126,18 +126,6 @@ _NUMERIC = re.compile(
 )
 
 
-class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How time expressions are parsed.
-
-    Attributes:
-        language: Language of the text, as in ``language_of``.
-        southern_hemisphere: Whether summer begins in December.
-    """
-
-    language: str = "english"
-    southern_hemisphere: bool = False
-
-
 class Interval(Struct, frozen=True):
     """A time span in UTC and its expression; ``end`` is the first moment after it.
 
@@ -154,7 +142,7 @@ class Interval(Struct, frozen=True):
 
 
 def times(
-    text: str, now: datetime, zone: tzinfo, options: WhenOptions | None = None
+    text: str, now: datetime, zone: tzinfo, language: str = "english"
 ) -> tuple[Interval, ...]:
     """Return the intervals that a query, or the text of a memory, mentions.
 
@@ -165,27 +153,27 @@ def times(
     Args:
         text: A query, or the text of a memory. Only its first ``MAX_CHARS`` characters count.
         now: When it was said, aware.
+        language: Of the text, as in ``language_of``.
 
     Returns:
         Intervals in text order, none empty, within ``BEGINNING`` and ``END``; () for most texts.
     """
-    options = options or WhenOptions()
-    language = language_of(options.language).time
+    words = language_of(language).time
     text = text[:MAX_CHARS]
     heard = _WORDS.findall(text.lower())
     local = _local(now, zone)
-    if local is None or _has_none(text, heard, language):
+    if local is None or _has_none(text, heard, words):
         return ()
     if not asking(text) or _TAG.search(text):
-        return _stated(text, now, zone, options, by_default=False)
-    ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
-    tokens = list(tokens_of(text, language))
-    found = parse(tokens, Anchor(local, ahead, options.southern_hemisphere))
+        return _stated(text, now, zone, language_of(language), by_default=False)
+    ahead = not words.future.isdisjoint(heard) and words.past.isdisjoint(heard)
+    tokens = list(tokens_of(text, words))
+    found = parse(tokens, Anchor(local, ahead))
     return _intervals(text, tokens, found, now, local, zone)
 
 
 def statement_times(
-    text: str, at: datetime, zone: tzinfo, options: WhenOptions | None = None
+    text: str, at: datetime, zone: tzinfo, language: str = ""
 ) -> tuple[Interval, ...]:
     """Return the intervals that a statement mentions; the tense of each clause directs them.
 
@@ -196,15 +184,14 @@ def statement_times(
     Args:
         text: What was said; only its first ``MAX_CHARS`` characters count.
         at: When it was said, aware.
-        options: None for the language that the text's words are of.
+        language: As in ``language_of``; "" for the one that the text's words are of.
 
     Returns:
         As ``times``.
     """
     text = text[:MAX_CHARS]
-    if options is None:
-        options = WhenOptions(language=_language_of(_WORDS.findall(text.lower())).name)
-    return _stated(text, at, zone, options)
+    table = language_of(language) if language else _language_of(_WORDS.findall(text.lower()))
+    return _stated(text, at, zone, table)
 
 
 def clause_around(text: str, place: int) -> str:
@@ -242,18 +229,17 @@ def _distance(one: Interval, at: datetime) -> timedelta:
 
 
 def _stated(
-    text: str, at: datetime, zone: tzinfo, options: WhenOptions, by_default: bool | None = None
+    text: str, at: datetime, zone: tzinfo, language: Language, by_default: bool | None = None
 ) -> tuple[Interval, ...]:
     """Read a statement; ``by_default`` is the direction where none is known, None for no date."""
-    language, local = language_of(options.language), _local(at, zone)
-    southern = options.southern_hemisphere
+    local = _local(at, zone)
     if local is None or _has_none(text, _WORDS.findall(text.lower()), language.time):
         return ()
     tokens = list(tokens_of(text, language.time))
     tenses = Tenses(text, language.tense)
     moved = any(tenses.moved(token.start) for token in tokens if token.kind == "F")
     back, ahead = (
-        {(a.start, a.end): a for a in parse(tokens, Anchor(local, way, southern), not moved)}
+        {(a.start, a.end): a for a in parse(tokens, Anchor(local, way), not moved)}
         for way in (False, True)
     )
     directed = (

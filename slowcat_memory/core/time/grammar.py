@@ -121,8 +121,7 @@ def month(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def season(piece: Piece, anchor: Anchor) -> Span | None:
-    first = (piece.get("s") + (5 if anchor.southern else -1)) % 12 + 1
-    return _yearly(piece, anchor, lambda year: calendar.month(year, first, 3))
+    return _yearly(piece, anchor, lambda year: calendar.month(year, piece.get("s"), 3))
 
 
 def feast(piece: Piece, anchor: Anchor) -> Span | None:
@@ -298,7 +297,7 @@ def second(piece: Piece, anchor: Anchor) -> Span | None:
     make = {"s": season, "H": feast}.get(kind, month)
     first_ = make(once, anchor)
     edge = first_ and (first_.end if ahead else first_.start)
-    return make(once, Anchor(edge, southern=anchor.southern)) if edge else None
+    return make(once, Anchor(edge)) if edge else None
 
 
 def _second_unit(name: str, anchor: Anchor, step: int) -> Span | None:

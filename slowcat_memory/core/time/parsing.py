@@ -134,7 +134,7 @@ def _range(atom: Atom, other: Atom, tokens: Sequence[Token], anchor: Anchor) -> 
         later = _span(other.rule, tokens[other.start : other.end], Anchor(first.start, ahead=True))
         last = later or last
     if first.floating:  # "between May and July 2023": both of 2023
-        near = Anchor(last.end - timedelta(microseconds=1), southern=anchor.southern)
+        near = Anchor(last.end - timedelta(microseconds=1))
         moved = _span(atom.rule, tokens[atom.start : atom.end], near)
         first = moved or first
     if not first.start < last.end:

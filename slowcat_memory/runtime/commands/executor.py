@@ -23,7 +23,7 @@ from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.expressions import WhenOptions, times
+from slowcat_memory.core.time.expressions import times
 from slowcat_memory.records import CommandEntry, Disclosed, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import (
@@ -220,7 +220,7 @@ class CommandExecutor:
 
     def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
         now, words = self._engine.clock(), command.argument
-        asked = times(words, now, self._engine.zone, WhenOptions(language=self._language.name))
+        asked = times(words, now, self._engine.zone, self._language.name)
         if not asked:
             return self._outcome(command, "which_time", done=False, span=quote(words))
         with self._engine.store.snapshot() as snapshot:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import ICEBREAKER, family, turn_of
-from slowcat_memory.core.time.expressions import WhenOptions, times
+from slowcat_memory.core.time.expressions import times
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
 from slowcat_memory.store.rows.bookkeeping import fold_session
@@ -43,7 +43,7 @@ def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> UtcSpan 
     begin, end = _day(first, zone), _day(last or first, zone)
     if begin and end:
         return UtcSpan(begin.start, end.end) if begin.start < end.end else None
-    found = times(text, now, zone, WhenOptions(language=language))
+    found = times(text, now, zone, language)
     return UtcSpan(found[0].start, found[0].end) if found else None
 
 
