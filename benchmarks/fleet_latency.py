@@ -7,9 +7,8 @@ A real PostgreSQL, and workers of this process with caches of their own; a made-
   recall in full (``full``). *cold*: the worker never had the person; *warm*: it had, and has the
   copy still. Of it, ``held``: taking the lease and making the copy or bringing it up to date;
   ``engine``: until the engine is in use.
-- *append*: from ``append`` until the receipt: the turn is committed in the database. *talk*: with
-  ``TALK_S`` between two turns; *back to back*: each as soon as the receipt before it has come.
-  Their vectors are made and sent meanwhile.
+- *append*: from ``append`` until the receipt: the turn is committed in the database; ``TALK_S``
+  lie between two turns, whose vectors are made and sent meanwhile.
 - *turn*: what a user's turn waits in a real pipeline (see ``benchmarks.turn``), embedded and as a
   worker of a fleet, turn by turn in changing order, over copies of one store. *inline*: recall
   begins with the turn; *ahead*: while the user speaks. ``ratio``: fleet over embedded, of the p50.
@@ -88,7 +87,7 @@ def main() -> None:
     parser.add_argument("--dsn", default="", help="an empty database; default: one of our own")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--readies", type=int, default=24)
-    parser.add_argument("--appends", type=int, default=1000)
+    parser.add_argument("--appends", type=int, default=500)
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--cache", type=Path, help="keep the built store in this folder")
     given = parser.parse_args()
@@ -180,19 +179,16 @@ def append(bench: Bench, count: int) -> dict[str, Any]:
     with Fleet(bench.config("append", SLOW)) as fleet:
         member = _started(fleet, bench.push("append").person)
         try:
-            said = iter(_turns(2 * count + WARM_UP))
-            _appended(member, said, WARM_UP, 0.0)
-            talk = _appended(member, said, count, TALK_S)
-            close = _appended(member, said, count, 0.0)
+            said = iter(_turns(count + WARM_UP))
+            _appended(member, said, WARM_UP)
+            took = _appended(member, said, count)
             member.flush(WAIT_S, indexed=True)
         finally:
             member.close()
-    return {"talk": percentiles(talk), "back to back": percentiles(close)}
+    return percentiles(took)
 
 
-def _appended(
-    member: SharedMember, said: Iterator[Turn], count: int, pause_s: float
-) -> list[float]:
+def _appended(member: SharedMember, said: Iterator[Turn], count: int) -> list[float]:
     took = list[float]()
     for _ in range(count):
         turn, began, done = next(said), time.perf_counter(), list[float]()
@@ -200,7 +196,7 @@ def _appended(
         ack.future.add_done_callback(lambda _, done=done: done.append(time.perf_counter()))
         ack.wait(WAIT_S)
         took.append((done[0] - began) * 1e3)
-        time.sleep(pause_s)
+        time.sleep(TALK_S)
     return took
 
 

@@ -1,9 +1,10 @@
 """How does it grow? The same figures at 1,000 to a million memories.
 
 At each size, on a made-up store: recall embedded inline and ahead, its stages, what a fresh process
-takes to open and to hold, and the disk. A million is measured where the cache has such a store.
+takes to open and to hold, and the disk. To make a store of a million takes most of an hour.
 
     python -m benchmarks.growth --cache CACHE
+    python -m benchmarks.growth --cache CACHE --sizes 1000000
 
 The JSON: ``results``, one a size: ``memories``, ``inline``, ``ahead``,
 ``stages`` by name (n, p50, p95, p99, max), ``cold`` (``lexical``, ``full``), ``rss_mb``,
@@ -21,7 +22,7 @@ from benchmarks.common import percentiles
 from benchmarks.tables import table
 from slowcat_memory.engine import MemoryEngine
 
-SIZES, LARGEST = (1000, 10_000, 100_000), 1_000_000
+SIZES = (1000, 10_000, 100_000)
 
 STAGES = ("parse", "lexical", "embed", "dense", "fuse", "tokens", "fetch", "pack", "hop")
 RECALLS = {"recall, embedded inline": "inline", "recall, embedded ahead": "ahead"}
@@ -29,21 +30,15 @@ RECALLS = {"recall, embedded inline": "inline", "recall, embedded ahead": "ahead
 
 def main() -> None:
     parser = common.arguments(__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", help="memories (default: see above)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="memories")
     parser.add_argument("--queries", type=int, default=200, help="for each figure (default 200)")
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
     options = parser.parse_args()
     results = []
-    for size in options.sizes or sizes(options.cache):
+    for size in options.sizes:
         results.append(measure(size, options.queries, options.cache))
         common.write_json(options.json, {"results": results})
     print(report({"results": results}))
-
-
-def sizes(cache: Path | None) -> list[int]:
-    """Return the sizes to measure: the largest one only where it need not be made."""
-    kept = cache is not None and stores.is_kept(cache, LARGEST, latency.TAIL)
-    return [*SIZES, *([LARGEST] if kept else [])]
 
 
 def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any]:

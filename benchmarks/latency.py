@@ -6,10 +6,10 @@ At each size, on a made-up store (a sealed index, and a tail of the last few hun
   were never asked before, so that each is embedded while the turn waits;
 - *ahead*: the same with the vector at hand, as when it was embedded while the person still spoke;
 - *stages*: where that time goes; "hop" is the way to the worker thread and back;
-- *loop_lag*: how late the event loop wakes from a sleep of 1 ms: idle, with four exchanges a second
-  (recalled, stored, embedded), and with a flood of them, as fast as can be;
+- *loop_lag*: how late the event loop wakes from a sleep of 1 ms: idle, and with four exchanges a
+  second (recalled, stored, embedded);
 - *store*: how long ``engine.append`` holds the caller (accept) and when the turn is on disk (durable),
-  at the pace of talk and in a burst;
+  at the pace of talk;
 - *beside_busy*: as inline, while another process keeps a core busy;
 - *during_build*: as inline, while a child process builds the sealed index anew;
 - *cpu*: milliseconds of all threads a recall, inline, and ``cpu_ratio``, processor time over waits;
@@ -29,7 +29,7 @@ show for it: compare runs only where ``reference`` is the same.
 
 The JSON: ``results``, one a size: ``memories``, ``queries``, ``index``,
 ``inline``, ``ahead``, ``but_embedding``, ``cpu``, ``beside_busy``, ``during_build``, ``stages`` by
-name, ``loop_lag`` by pace, ``store`` by pace and by what (each of these figures n, p50, p95, p99,
+name, ``loop_lag`` by pace, ``store`` by what (each of these figures n, p50, p95, p99,
 max); ``cpu_ratio``, ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by name
 (a figure, and ``found``, the share of questions whose turn is among the hits); ``cold`` (``lexical``,
 ``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``.
@@ -67,7 +67,7 @@ WARM_UP = 50
 TAIL = 300  # turns since the last seal
 PAUSE_S = 0.1  # between two halves of an exchange: people take seconds
 TICK_S = 0.001
-TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
+TALK_S = 0.25  # between two exchanges; people take many seconds
 BESIDE = {
     "beside_busy": "the first, beside a busy core",
     "during_build": "the first, while the index is built anew",
@@ -148,10 +148,10 @@ def other_questions(count: int) -> list[str]:
 async def _conversation(
     engine: MemoryEngine, queries: int, size: int, exchanges: int, idle_s: float, rounds: int
 ) -> dict[str, Any]:
-    texts = iter(corpus.questions(4 * queries + 2 * exchanges + WARM_UP, common.SEED))
-    warm, first, second, third, fourth, fifth, sixth = (
+    texts = iter(corpus.questions(4 * queries + exchanges + WARM_UP, common.SEED))
+    warm, first, second, third, fourth, fifth = (
         list(islice(texts, count))
-        for count in (WARM_UP, queries, queries, exchanges // 3, exchanges, queries, queries)
+        for count in (WARM_UP, queries, queries, exchanges // 3, queries, queries)
     )
     await ask(engine, warm)
     used = time.process_time()
@@ -161,11 +161,10 @@ async def _conversation(
     paused = await rhythms.after_pauses(engine, other_questions(rhythms.A_ROUND * rounds))
     ahead, _ = await ask(engine, second, embed(engine, second))
     idle = await lag(asyncio.sleep(idle_s))
-    talk = await lag(_work(engine, third, size, TALK_S))
-    flood = await lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
+    talk = await lag(_work(engine, third, size))
     await asyncio.to_thread(engine.flush, indexed=True)
-    busy = await _beside_busy(engine, fifth)
-    building = await _during_build(engine, sixth)
+    busy = await _beside_busy(engine, fourth)
+    building = await _during_build(engine, fifth)
     waits = {
         "during_build": building,
         "beside_busy": busy,
@@ -174,14 +173,13 @@ async def _conversation(
         "cpu": cpu,
         "ahead": ahead,
     }
-    late = {"idle": idle, "talk": talk, "flood": flood}
     return {
         **_all_percentiles(waits),
         "cpu_ratio": round(used / sum(inline), 3),
-        "pauses": paused | {"reading": rhythms.reading()},
+        "pauses": paused,
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "stages": _all_percentiles(stages),
-        "loop_lag": _all_percentiles(late),
+        "loop_lag": _all_percentiles({"idle": idle, "talk": talk}),
         "store": await stored(engine, exchanges, after=size + 4 * exchanges),
     }
 
@@ -212,14 +210,14 @@ async def ask(
     return totals, parts
 
 
-async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s: float) -> None:
+async def _work(engine: MemoryEngine, texts: Sequence[str], after: int) -> None:
     """Hold a conversation, faster than people do: recall, then store both halves."""
     fresh = exchanges(len(texts), after)
     for text, exchange in zip(texts, fresh, strict=True):
         await rhythms.timed(engine, text)
         for turn in exchange:
             engine.append(turn)
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(TALK_S)
 
 
 def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded]:
@@ -290,23 +288,17 @@ async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float
 
 
 async def stored(engine: MemoryEngine, count: int, after: int) -> dict[str, Any]:
-    """Store exchanges, at the pace of talk and then as fast as they can be handed over.
+    """Store exchanges at the pace of talk.
 
     Args:
         engine: Open for writing.
-        count: How many exchanges, each way.
+        count: How many exchanges.
         after: How many turns were made before.
 
     Returns:
-        By pace ("talk", "burst"): ``accept``, how long ``engine.append`` holds its caller, and
-        ``durable``, from that call until the turn is on disk.
+        ``accept``, how long ``engine.append`` holds its caller, and ``durable``, from that call
+        until the turn is on disk.
     """
-    talk = await _store(engine, count, after, PAUSE_S)
-    burst = await _store(engine, count, after + 2 * count, 0.0)
-    return {"talk": talk, "burst": burst}
-
-
-async def _store(engine: MemoryEngine, count: int, after: int, pause_s: float) -> dict[str, Any]:
     accept: list[float] = []
     durable: list[float] = []
     acks = []
@@ -319,7 +311,7 @@ async def _store(engine: MemoryEngine, count: int, after: int, pause_s: float) -
                 lambda _, began=began: durable.append((time.perf_counter() - began) * 1e3)
             )
             acks.append(ack)
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(PAUSE_S)
     await asyncio.gather(*(asyncio.wrap_future(ack.future) for ack in acks))
     await asyncio.to_thread(engine.flush, indexed=True)
     return {"accept": percentiles(accept), "durable": percentiles(durable)}
@@ -459,14 +451,10 @@ def report(written: Mapping[str, Any]) -> str:
             *_rhythms(result),
             *((f"· {name}", values) for name, values in result["stages"].items()),
             *((f"event loop late, {name}", ms) for name, ms in result["loop_lag"].items()),
-            *(
-                (f"store a turn: {what}, {pace}", result["store"][pace][what])
-                for what in ("accept", "durable")
-                for pace in ("talk", "burst")
-            ),
+            *((f"store a turn: {name}", ms) for name, ms in result["store"].items()),
         ]
         cold, after = result["cold"], result["pauses"]["ratio"]["300"]
-        beside, reading = result["beside_idle"], result["pauses"]["reading"]
+        beside = result["beside_idle"]
         parts += [
             f"**{result['memories']:,} memories** ({result['queries']} questions), milliseconds:",
             table(
@@ -479,8 +467,7 @@ def report(written: Mapping[str, Any]) -> str:
             f"imports. {result['over_deadline']} of {result['queries']} recalls took longer than "
             f"the deadline of 10 ms. Processor time over wait, inline: {result['cpu_ratio']:.2f}. "
             "After a pause of 300 ms, over the median back to back: "
-            f"{after['p50']:.2f} (p50), {after['p95']:.2f} (p95); reading 20 MB: "
-            f"{reading['300']:.1f} ms after it, {reading['0']:.1f} ms back to back. Beside idle "
+            f"{after['p50']:.2f} (p50), {after['p95']:.2f} (p95). Beside idle "
             f"work, over the same without it: {beside['ratio']['p50']:.2f} (p50), "
             f"{beside['ratio']['p95']:.2f} (p95); it took {percent(beside['idle_share'])} % of a "
             "core before these recalls.",

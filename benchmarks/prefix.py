@@ -17,9 +17,8 @@ The conversation has fifty turns; a longer one goes through them again in slight
 less and less is left to recall that is not visible yet.
 
 The JSON: ``results``, one a length: ``turns``, and ``arms`` by placement, in tokens:
-``new``, ``new_words`` and ``block`` (mean and max over the turns), ``broken`` (turns that changed what
-a server held), ``prompt`` and ``first_prompt`` (the last and the first one's size), and
-``difference_percent``, of ``new_words`` to no memory.
+``new``, ``new_words`` and ``block`` (means over the turns), ``max`` (of ``new``), ``broken`` (turns that
+changed what a server held) and ``prompt`` (the last one's size).
 """
 
 import asyncio
@@ -136,12 +135,8 @@ def main() -> None:
                 with common.console.status(f"{turns} turns, {name}"):
                     shutil.copytree(folder / "past", folder / f"{turns} {name}")
                     requests = asyncio.run(_talk(folder / f"{turns} {name}", arm, turns))
-                first = estimate_tokens(render(requests[0]))
-                arms[name] = {
-                    **summarise(steps(requests, talk(turns))),
-                    "first_prompt": first,
-                }
-            results.append({"turns": turns, "arms": _compared(arms)})
+                arms[name] = summarise(list(steps(requests, talk(turns))))
+            results.append({"turns": turns, "arms": arms})
     print(report({"results": results}))
     common.write_json(options.json, {"results": results})
 
@@ -192,40 +187,11 @@ def _outside(prompt: str, start: int) -> Iterator[str]:
     yield prompt[start:]
 
 
-def summarise(taken: Iterator[Step]) -> dict[str, Any]:
-    """Sum a conversation up.
-
-    Args:
-        taken: Its steps, at least one.
-
-    Returns:
-        Plain values: ``new`` and ``new_words`` tokens a turn (mean and max), ``block`` tokens a turn
-        (mean, and mean of the turns that have one), ``broken`` times, the last ``prompt``.
-    """
-    every = list(taken)
-    blocks = [step.block for step in every if step.block]
-    return {
-        "new": {"mean": mean(s.new for s in every), "max": max(s.new for s in every)},
-        "new_words": {
-            "mean": mean(s.new_words for s in every),
-            "max": max(s.new_words for s in every),
-        },
-        "block": {
-            "mean": sum(blocks) / len(every),
-            "mean_when_any": mean(blocks) if blocks else 0.0,
-            "turns": len(blocks),
-        },
-        "broken": sum(s.broken for s in every),
-        "prompt": every[-1].prompt,
-    }
-
-
-def _compared(arms: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    base = arms["no memory"]["new_words"]["mean"]
-    return {
-        name: {**arm, "difference_percent": 100 * (arm["new_words"]["mean"] / base - 1)}
-        for name, arm in arms.items()
-    }
+def summarise(taken: Sequence[Step]) -> dict[str, float]:
+    """Sum a conversation of at least one step up; see the module."""
+    means = {name: mean(getattr(s, name) for s in taken) for name in ("new", "new_words", "block")}
+    broken = sum(step.broken for step in taken)
+    return {**means, "max": max(s.new for s in taken), "broken": broken, "prompt": taken[-1].prompt}
 
 
 def talk(turns: int) -> list[tuple[str, str]]:
@@ -303,21 +269,17 @@ def report(written: Mapping[str, Any]) -> str:
         "new a turn",
         "max",
         "without blocks",
-        "against none",
         "block a turn",
-        "when any",
         "prefix broken",
         "last prompt",
     )
     rows = [
         (
             f"{result['turns']}: {name}",
-            arm["new"]["mean"],
-            arm["new"]["max"],
-            arm["new_words"]["mean"],
-            f"{arm['difference_percent']:+.0f} %",
-            arm["block"]["mean"],
-            arm["block"]["mean_when_any"],
+            arm["new"],
+            arm["max"],
+            arm["new_words"],
+            arm["block"],
             f"{arm['broken']} times",
             arm["prompt"],
         )

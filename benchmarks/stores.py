@@ -24,15 +24,16 @@ from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.index.build.generation import Build
 from slowcat_memory.index.format import FORMAT
+from slowcat_memory.index.generation import Build
 from slowcat_memory.providers import (
     Embedded,
     TokenEmbedder,
     token_key_of,
 )
 from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
-from slowcat_memory.runtime.namespaces import loading, sealing
+from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT as STORE_FORMAT
 from slowcat_memory.store.disk.folder import index_folder
@@ -72,11 +73,6 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
     return config
 
 
-def is_kept(cache: Path, size: int, tail: int) -> bool:
-    """Return whether a cache has such a store already; building a million takes most of an hour."""
-    return _kept(cache, size, tail, common.configuration(cache)).is_dir()
-
-
 def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
     return cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}"
 
@@ -94,11 +90,10 @@ def _build(config: Config, size: int, tail: int) -> None:
     embedder = common.embedder_of(config)
     with Store.open(config.folder) as store:
         fill(store, embedder, size - tail)  # waits until it is saved
-        order = loading.SealOrder(
+        order = sealing.SealOrder(
             store=str(store.path),
             scope=corpus.SCOPE,
-            embedder=embedder.key,
-            dim=embedder.dim,
+            space=Space(embedder.key, embedder.dim),
             zone=config.memory.time_zone,
             language=config.memory.language,
             options=config.index,

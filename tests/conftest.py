@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from slowcat_memory.config import Config
-from slowcat_memory.index.build.generation import Build
+from slowcat_memory.index.generation import Build
 from slowcat_memory.providers import EmbedderOptions, export_model, open_llm, open_query_embedder
 from tests.support.stores import build_in_a_fork, configured
 

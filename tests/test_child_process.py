@@ -126,7 +126,7 @@ def test_children_of_a_program_without_an_interpreter_are_refused(
 ) -> None:
     monkeypatch.setattr("sys.executable", "")
     with pytest.raises(OSError, match="no Python interpreter"):
-        python_command("slowcat_memory.cli")
+        python_command("slowcat_memory")
 
 
 def test_children_are_started_by_python_command_alone() -> None:
@@ -153,15 +153,10 @@ def test_children_started_otherwise_are_caught(line: str) -> None:
 # ------------------------------------------------------------------- the command line
 
 
-@pytest.mark.parametrize(
-    ("program", "arguments"), [("slowcat_memory", "facts"), ("slowcat_memory.cli", "config show")]
-)
-def test_commands_import_nothing_from_the_working_directory(
-    planted: Path, program: str, arguments: str
-) -> None:
+@pytest.mark.parametrize("arguments", ["facts", "config show"])
+def test_commands_import_nothing_from_the_working_directory(planted: Path, arguments: str) -> None:
     store = ("--path", str(planted.parent / "store"))
-    command = [sys.executable, "-m", program, *store, *arguments.split()]
-    done = start(command)
+    done = start([sys.executable, "-m", "slowcat_memory", *store, *arguments.split()])
     assert ran(planted) == []
     assert "Traceback" not in done.stderr
 

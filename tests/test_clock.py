@@ -52,7 +52,7 @@ READERS = {
     "idle/scheduler/loop.py": "default of a loop that is used alone",
     "core/time/calendar.py": "the system's time zone",
     "transfer/import_.py": "the date of an import without dates",
-    "index/build/generation.py": "whether a file's time is old enough to tell a change by it",
+    "index/generation.py": "whether a file's time is old enough to tell a change by it",
     "processor/turn.py": "the begin and end of a trace span",
     "providers/llm/server.py": "a server's Retry-After date; capped",
     "providers/embedding/export/child.py": "drafts of killed exports, that are made again",

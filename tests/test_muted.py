@@ -154,8 +154,7 @@ def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> N
     mute(mind, [turn.id])
     mind.engine.edit("anna", note.id, muted=True)
     file = tmp_path / "memory.jsonl"
-    with mind.engine.snapshot() as snapshot:
-        rows = [*transfer.export(snapshot)]
+    rows = [*transfer.export(mind.engine.snapshot)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     other = Mind(tmp_path / "other")
     try:

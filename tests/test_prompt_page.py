@@ -16,8 +16,8 @@ from msgspec import Struct
 
 import slowcat_memory
 from slowcat_memory.core.blocks import prompt as blocks
+from slowcat_memory.core.blocks.prompt import Support
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of
-from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.extraction.known import Known, KnownLine, ground_with, known_lines
 from slowcat_memory.core.extraction.prompt_record import fenced

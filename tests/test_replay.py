@@ -308,8 +308,7 @@ def test_replay_odd_utterances_are_kept_as_far_as_they_can_be(
 
 def exported(engine: MemoryEngine) -> list[dict[str, Any]]:
     engine.store.flush()
-    with engine.store.snapshot() as snapshot:
-        return list(transfer.export(snapshot))
+    return list(transfer.export(engine.store.snapshot))
 
 
 def test_replay_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> None:

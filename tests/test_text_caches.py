@@ -12,11 +12,10 @@ from tests.support.sources import tree
 ROOT = Path(slowcat_memory.__file__).parent
 # Keyed by the configuration, a language, a pattern of ours, a type, a size: by nothing that is said.
 KEYED_BY_NOTHING_SAID = {
-    "checks.quoted._of_language", "commands.grammar._before",
+    "commands.grammar._before",
     "commands.grammar._rules", "commands.intent_model.read_model", "disk.codec._decoder",
-    "extraction.clause_facts._compiled", "extraction.clause_subjects._compiled",
-    "extraction.clauses._compiled", "extraction.complements._compiled",
-    "graph.known_names._function_words", "language.__init__.language_of", "language.data.compiled",
+    "extraction.clauses.pattern_of", "extraction.clauses.signs_of",
+    "language.__init__.language_of", "language.data.compiled",
     "language.data.read_words", "llm.server.schema_of", "llm.server.schema_text",
     "llm.reply_fields.shape_of", "processor.activity._effect", "processor.conversation._handler",
     "query.asked_facts._others", "query.asked_facts._rules",

@@ -91,8 +91,7 @@ def test_tiers_a_turn_is_answered_in_full_from_cold_memories(opened, monkeypatch
 
 
 def exported(engine: MemoryEngine) -> list[dict]:
-    with engine.store.snapshot() as snapshot:
-        return list(transfer.export(snapshot, "anna"))
+    return list(transfer.export(engine.store.snapshot, "anna"))
 
 
 def test_tiers_export_and_forget_reach_into_blocks(opened) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
 from benchmarks.written.shown import Line, Reader, Shown, Spot, likeness, overlap
-from slowcat_memory.core.extraction.predicates import sentence
+from slowcat_memory.core.extraction.slots import sentence
 from slowcat_memory.core.text.normalize import fingerprint
 
 FEW_WORDS = {"en": "{} talks to {}.", "de": "{} spricht mit {}."}

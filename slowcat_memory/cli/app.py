@@ -10,7 +10,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from slowcat_memory import __version__
-from slowcat_memory.cli import change, facts, files, look, serve, setup
+from slowcat_memory.cli import facts, files, look, serve, setup
 from slowcat_memory.cli.shell import (
     CODES,
     DONE,
@@ -155,7 +155,7 @@ for panel, commands in {
     TRY: (serve.demo, serve.chat),
     LOOK: (look.search, serve.ui, look.show, facts.facts, facts.people, facts.timeline, facts.as_of)
     + (look.why, look.replay, files.export),
-    CHANGE: (files.import_, change.remember, change.mark, change.forget, change.undo),
+    CHANGE: (files.import_, facts.remember, facts.mark, facts.forget, facts.undo),
     CARE: (
         setup.init,
         serve.mcp,

@@ -459,7 +459,7 @@ def export(known: Settings, *, to: Path | None = None, facts: Path | None = None
                 written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
             return warn(f"{count(written, 'fact')} in {facts}")
         with _sink(to, engine) as sink:
-            rows = transfer.export_in_parts(engine.snapshot, only, but=guest)
+            rows = transfer.export(engine.snapshot, only, but=guest)
             lines = (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
             written = sum(map(bool, map(sink.write, lines)))
     if to:

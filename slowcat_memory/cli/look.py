@@ -346,7 +346,7 @@ def _one(
 
 def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None:
     """Print the waiting and failed tasks, and the last runs; no texts of memories."""
-    from slowcat_memory.idle.forecast import forecast
+    from slowcat_memory.idle.scheduler.task_queue import forecast
 
     tasks, runs, zone = snapshot.tasks(), snapshot.runs(RUNS), engine.zone
     if known.as_json:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -44,10 +44,9 @@ if TYPE_CHECKING:
 
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.fleet import Fleet
-    from slowcat_memory.fleet.housekeeping import Copy, Seen
+    from slowcat_memory.fleet.housekeeping import Copy
     from slowcat_memory.fleet.idle_worker import Worked
-    from slowcat_memory.idle.forecast import Forecast
-    from slowcat_memory.idle.scheduler.task_queue import Wait
+    from slowcat_memory.idle.scheduler.task_queue import Forecast, Wait
     from slowcat_memory.web import PageServer
 
 
@@ -159,7 +158,7 @@ def _retry(engine: "MemoryEngine") -> None:
 
 
 def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
-    from slowcat_memory.idle.forecast import forecast
+    from slowcat_memory.idle.scheduler.task_queue import forecast
 
     try:
         with _progress(engine) as show:
@@ -556,37 +555,35 @@ def _status(known: Settings) -> None:
         raise error
 
 
-def _print_seen(seen: "Seen", tenant: str) -> None:
+def _print_seen(seen: dict[str, Any], tenant: str) -> None:
     """Print what the database has of a tenant."""
-    people = "1 person" if seen.people == 1 else f"{seen.people:,} people"
-    log, snapshots = count(seen.log_rows, "row"), count(seen.snapshot_rows, "row")
+    people = "1 person" if seen["people"] == 1 else f"{seen['people']:,} people"
+    log, snapshots = count(seen["log_rows"], "row"), count(seen["snapshot_rows"], "row")
+    held, failed = seen["held"], seen["failed"]
     lines = [
-        f"The tenant {tenant} has {people}: {log} of log ({size(seen.log_bytes)}), {snapshots} of"
-        f" snapshots ({size(seen.snapshot_bytes)}).",
-        f"Idle work: {', '.join(f'{n:,} {state}' for state, n in seen.tasks.items())}.",
-        f"{count(len(seen.held), 'memory')} held." if seen.held else "Nobody is held.",
+        f"The tenant {tenant} has {people}: {log} of log ({size(seen['log_bytes'])}), {snapshots} of"
+        f" snapshots ({size(seen['snapshot_bytes'])}).",
+        f"Idle work: {', '.join(f'{n:,} {state}' for state, n in seen['tasks'].items())}.",
+        f"{count(len(held), 'memory')} held." if held else "Nobody is held.",
     ]
     for line in lines:
         out().print(line, markup=False)
     rows = []
-    for held in seen.held[:SHOWN]:
-        left = f"{duration(held.left_s)} left" if held.left_s > 0 else "run out"
-        rows.append((held.person, dots(held.purpose, held.holder, left)))
-    for failed in seen.failed[:SHOWN]:
-        again = "given up" if failed.again_s is None else f"again in {duration(failed.again_s)}"
-        tried = f"failed {failed.attempts} times"
-        rows.append((failed.person, dots(tried, failed.error, again)))
+    for one in held[:SHOWN]:
+        left = f"{duration(one['left_s'])} left" if one["left_s"] > 0 else "run out"
+        rows.append((one["person"], dots(one["purpose"], one["holder"], left)))
+    for one in failed[:SHOWN]:
+        again = "given up" if one["again_s"] is None else f"again in {duration(one['again_s'])}"
+        rows.append((one["person"], dots(f"failed {one['attempts']} times", one["error"], again)))
     print_entries(rows)
-    if (more := len(seen.held) + len(seen.failed) - len(rows)) > 0:
+    if (more := len(held) + len(failed) - len(rows)) > 0:
         out().print(f"… and {more:,} more: --json lists them all.", style="dim")
-    if seen.purged:
+    if seen["purged"]:
         warn(
-            f"Forgotten, and in the tables' files yet: something of {count(seen.purged, 'memory')}. "
+            "Forgotten, and in the tables' files yet: something of "
+            f"{count(seen['purged'], 'memory')}. "
             "Run `slowcat-memory fleet housekeeping --full` at a quiet hour."
         )
-    if seen.version < seen.newest:
-        versions = f"version {seen.version} of {seen.newest}"
-        warn(f"The tables have {versions}: run `slowcat-memory fleet init`.")
 
 
 def _print_copies(here: "list[Copy]", cache: Path) -> None:

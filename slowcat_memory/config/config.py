@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, field
 
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.session_head import HeadOptions
-from slowcat_memory.core.facts.options import MergeOptions
+from slowcat_memory.core.extraction.options import MergeOptions, TopicsOptions
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.proactive.policy import BringUpOptions, IcebreakerOptions
 from slowcat_memory.core.query.recall_gate import GateOptions
@@ -21,7 +21,6 @@ from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.core.render.memory_block import ExtractOptions, PackOptions
 from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
-from slowcat_memory.core.summaries.options import TopicsOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import ConfigError

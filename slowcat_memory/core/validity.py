@@ -8,10 +8,12 @@ May?" and "what did we think in May?" both have an answer. Which statements excl
 decided by ``core.extraction.slots``, which of them hold by ``core.facts.holding``.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.time.expressions import Interval
@@ -22,6 +24,29 @@ ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # start, where it is unknown
 # A start this long before a conflicting statement belongs to the past: "I moved to Rome in 2019".
 # One that is nearer is news: the later statement holds from when it was said.
 NEWS = timedelta(days=60)
+_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
+
+
+class Written(Struct, frozen=True):
+    """A day, month or year in digits: "2026-05-12", "2026-05", "2026"; its first and last day."""
+
+    text: str
+    first: date
+    last: date
+
+
+def written_day(text: str) -> Written | None:
+    """Return the day, month or year that a text begins with; None for none in the calendar."""
+    match = _DAY.match(text.strip())
+    if match is None:
+        return None
+    year, month, day = (int(part) if part else 0 for part in match.groups())
+    try:
+        first = date(year, month or 1, day or 1)
+    except ValueError:
+        return None
+    following = date(year + (month or 12) // 12, (month or 12) % 12 + 1, 1)
+    return Written(match[0], first, first if day else following - timedelta(days=1))
 
 
 def is_believed(memory: Memory, at: datetime | None = None) -> bool:

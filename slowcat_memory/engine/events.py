@@ -25,7 +25,7 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.conversation.user_names import UserNames
+from slowcat_memory.runtime.conversation.audience import UserNames
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -254,7 +254,7 @@ class OtherProcesses:
         self._forget_queries()
         loads = []
         for namespace in self._namespaces:
-            ids = [id_ for id_, _ in namespace.searcher.items()]
+            ids = [id_ for id_, _ in namespace.searcher.table.items()]
             if gone := snapshot.missing(namespace.scope, ids):
                 self._namespaces.forget(namespace.scope, gone)
                 self._tell("forgotten", namespace.scope, tuple(sorted(gone)))

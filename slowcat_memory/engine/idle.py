@@ -22,11 +22,11 @@ from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
-from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.task_queue import Forecast, forecast
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
@@ -91,7 +91,7 @@ class IdleWork:
         """All jobs; imports them."""
         from slowcat_memory.idle.registry import BUILT_IN, find_jobs
 
-        return find_jobs(BUILT_IN if self._own_jobs is None else self._own_jobs).jobs
+        return find_jobs(BUILT_IN if self._own_jobs is None else self._own_jobs)
 
     def start(self) -> None:
         """Start to work whenever the gate is open; without an LLM, by rules.

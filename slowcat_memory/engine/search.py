@@ -24,7 +24,7 @@ from slowcat_memory.core.disclosure import (
     local_only_ids,
     may_read,
 )
-from slowcat_memory.core.extraction.predicates import with_entities
+from slowcat_memory.core.extraction.slots import with_entities
 from slowcat_memory.core.facts.fact import is_fact, key_id
 from slowcat_memory.core.memory import (
     ENTITY,
@@ -48,11 +48,10 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.providers import sends_texts_away
 from slowcat_memory.records import Disclosed, Hit, Hotword, Memory, Session, Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
-from slowcat_memory.runtime.recall import scan
+from slowcat_memory.runtime.recall import time_travel
 from slowcat_memory.runtime.recall.choosing import with_endings
 from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.recall.time_travel import store_before
-from slowcat_memory.runtime.session.head import SLACK
+from slowcat_memory.runtime.session_head import SLACK
 from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class Search:
         wiring, speaker = self._wiring, how.get("speaker", "")
         since, until, at = how.get("since"), how.get("until"), how.get("at")
         is_filtered = bool(speaker or since or until or at)
-        within = scan.within(speaker, since, until)
+        within = time_travel.within(speaker, since, until)
         query = Query(
             text=text,
             scope=scope,
@@ -152,9 +151,9 @@ class Search:
         reader = wiring.reader(scope, local=query.local)
         with wiring.store.snapshot() as snapshot:
             few = len(hits) < k
-            said = scan.said_between(snapshot, scope, since, until or at) if few else ()
+            said = time_travel.said_between(snapshot, scope, since, until or at) if few else ()
             # The index no longer holds what was retired since then.
-            retired = () if at is None else scan.retired(snapshot, scope, at)
+            retired = () if at is None else time_travel.retired(snapshot, scope, at)
             read = (
                 shown
                 for memory in chain(retired, said)
@@ -162,9 +161,9 @@ class Search:
                 and matches(memory)
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             )
-            more = scan.scan(read, found.words, wiring.tokenizer, k)
+            more = time_travel.scan(read, found.words, wiring.tokenizer, k)
         more = with_endings(more, wiring.namespaces, scope, query.now)
-        return replace(found, hits=scan.merged(hits, more, k))
+        return replace(found, hits=time_travel.merged(hits, more, k))
 
     def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
         kinds, local = kinds_of(how["kinds"]), how.get("local", False)
@@ -173,7 +172,7 @@ class Search:
         turns = wiring.retrieval.search(
             Query(text=text, scope=scope, now=now, k=TURNS, floor=0.0, keep_share=0.0, local=local)
         )
-        within = scan.within("", how.get("since"), how.get("until"))
+        within = time_travel.within("", how.get("since"), how.get("until"))
         reader = wiring.reader(scope, local=local)
         words, total = turns.words, sum(turns.words.values()) or 1.0
         likely = {hit.memory.id: hit.probability for hit in turns.hits}
@@ -252,7 +251,9 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     needs an engine in the same process.
     """
     wiring = engine.wiring
-    store = cast(Store, store_before(wiring.store, turn))  # has everything that a namespace reads
+    store = cast(
+        Store, time_travel.store_before(wiring.store, turn)
+    )  # has everything that a namespace reads
     options, namespaces = retrieval_options(wiring.config), wiring.namespaces_of(store)
     for scope in dict.fromkeys((query.scope, *query.also)):
         if not namespaces.is_guests(scope):

@@ -22,16 +22,15 @@ from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog
-from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
-from slowcat_memory.runtime.conversation.user_names import UserNames
+from slowcat_memory.runtime.conversation.audience import UserNames, guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
+from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.query import RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.runtime.session.head import Heads
-from slowcat_memory.runtime.session.icebreakers import Icebreakers
+from slowcat_memory.runtime.session_head import Heads, Icebreakers
 from slowcat_memory.store import Snapshot, Store
 
 RECALL = "recall"  # the activity of a recall
@@ -134,13 +133,14 @@ class EngineWiring:
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""
+        memory, options = self.config.memory, self.config.index
         return Namespaces(
             store,
+            lambda scope: SealOrder(
+                scope, self.embedding.space, memory.time_zone, self.tokenizer.language, options
+            ),
             self.tokenizer,
-            self.config.index,
-            self.config.memory.hot_cache_size,
-            lambda: self.embedding.space,
-            self.config.memory.time_zone,
+            memory.hot_cache_size,
             self.guest_scope,
             self._give_way,
         )

@@ -24,7 +24,7 @@ from loguru import logger
 
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import replica
-from slowcat_memory.store.care.canary_process import is_whole
+from slowcat_memory.store.care.health import is_whole
 from slowcat_memory.store.care.open import is_trusted
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent

@@ -8,12 +8,13 @@ lies here, so that a forgetting elsewhere can name it. ``look`` shows an operato
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, StoreError
-from slowcat_memory.fleet import copies, hydration, leases, person_log, schema, tasks, unsent
+from slowcat_memory.fleet import copies, hydration, leases, person_log, tasks, unsent
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.fleet.holding import Holding
@@ -149,57 +150,6 @@ async def kept(connection: Connection, worker: Worker, name: str = "") -> list[s
 # ------------------------------------------------------------------- what an operator sees
 
 
-class Held(Struct, frozen=True, kw_only=True):
-    """A lease that was not released.
-
-    Attributes:
-        left_s: Seconds until it runs out; negative once others may take over.
-    """
-
-    person: str
-    holder: str
-    purpose: str
-    left_s: float
-
-
-class Failed(Struct, frozen=True, kw_only=True):
-    """A task that failed, without a word of a memory.
-
-    Attributes:
-        again_s: Seconds until it is tried again; None when it was given up.
-    """
-
-    person: str
-    attempts: int
-    error: str
-    again_s: float | None
-
-
-class Seen(Struct, frozen=True, kw_only=True):
-    """One tenant of a database.
-
-    Attributes:
-        version: Of the tables.
-        log_bytes: Compressed, without what the database adds; as ``snapshot_bytes``.
-        tasks: How many are ``due``, wait for ``later``, are ``running``, ``failed`` and are tried
-            again, or were ``given up``.
-        purged: People of whom something was forgotten whose deleted rows are in the files of the
-            tables yet, until VACUUM FULL.
-    """
-
-    version: int
-    newest: int
-    people: int
-    log_rows: int
-    log_bytes: int
-    snapshot_rows: int
-    snapshot_bytes: int
-    held: list[Held]
-    tasks: dict[str, int]
-    failed: list[Failed]
-    purged: int
-
-
 class Copy(Struct, frozen=True, kw_only=True):
     """A copy in this machine's cache.
 
@@ -215,16 +165,22 @@ class Copy(Struct, frozen=True, kw_only=True):
     unsent: int | None
 
 
-async def look(connection: Connection, tenant: str) -> Seen:
-    """Return what the database has of a tenant.
+async def look(connection: Connection, tenant: str) -> dict[str, Any]:
+    """Return what the database has of a tenant, without a word of a memory.
+
+    Bytes are compressed, without what the database adds. ``purged`` counts people of whom something
+    was forgotten whose deleted rows are in the files of the tables yet, until VACUUM FULL. ``held``
+    are the leases that were not released, with the seconds until others may take over. ``tasks``
+    counts those that are due, wait for later, are running, failed and are tried again, or were given
+    up; ``failed`` has the seconds until the next try, None for those given up.
 
     Raises:
         FleetError: It has no tables of ours.
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        version = await connection.fetchval("SELECT max(version) FROM slowcat.migration")
-        sizes = await connection.fetchrow(
-            f"SELECT {_SIZES.format('log')}, {_SIZES.format('snapshot')},"
+        found = await connection.fetchrow(
+            "SELECT (SELECT max(version) FROM slowcat.migration) AS version,"
+            f" {_SIZES.format('log')}, {_SIZES.format('snapshot')},"
             " count(*) FILTER (WHERE last_seq > 0) AS people,"
             f" count(*) FILTER (WHERE purged_in && {person_log.FILES}) AS purged"
             " FROM slowcat.owner WHERE tenant = $1",
@@ -256,14 +212,8 @@ async def look(connection: Connection, tenant: str) -> Seen:
             tenant,
             tasks.MOST_ATTEMPTS,
         )
-    return Seen(
-        version=version or 0,
-        newest=schema.VERSION,
-        **sizes,
-        held=[Held(**row) for row in held],
-        tasks=dict(work),
-        failed=[Failed(**row) for row in failed],
-    )
+    lists = {"held": [*map(dict, held)], "failed": [*map(dict, failed)]}
+    return {**found, "tasks": dict(work), **lists}
 
 
 _SIZES = (

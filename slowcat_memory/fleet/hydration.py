@@ -19,7 +19,7 @@ from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import COMMAND_S, Connection, Database
 from slowcat_memory.fleet.leases import Lease, Worker
 from slowcat_memory.store import StoreOptions, replica
-from slowcat_memory.store.care.canary_process import is_whole
+from slowcat_memory.store.care.health import is_whole
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent

@@ -21,12 +21,11 @@ from slowcat_memory.fleet import tasks
 from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet, of_copy
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.tasks import Claimed
-from slowcat_memory.idle.forecast import Forecast
+from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.records import Run, WriteBatch
 from slowcat_memory.runtime.conversation.audience import guest_scope
 
 POLL_S = 3.0  # between looks for a task
-SWEEP_S = 60.0  # between looks for people whose worker died
 MOST_S = 300.0  # for one person, before the next has a turn
 PATIENCE_S = 5.0  # with work that cannot be done now
 LEFT_S = 600.0  # until such work is tried again
@@ -70,21 +69,15 @@ class IdleWorker:
         *,
         on_worked: Callable[[Worked], object] = lambda worked: None,
         most_s: float = MOST_S,
-        seconds: Callable[[], float] = time.monotonic,
-        **engine: Any,
     ) -> None:
         """Set up; nothing is claimed yet.
 
         Args:
             on_worked: Called after each task.
             most_s: How long the work on one person may take before the next has a turn.
-            seconds: Returns the time by a clock that nobody sets.
-            **engine: More arguments for the engines.
         """
-        self._fleet, self._on_worked, self._how = fleet, on_worked, engine
-        self._most_s, self._seconds = most_s, seconds
+        self._fleet, self._on_worked, self._most_s = fleet, on_worked, most_s
         self._owed: list[tuple[Any, ...]] = []  # what the database could not be sent
-        self._sweep_at = float("-inf")
 
     def run(self, stop: threading.Event, *, until_done: bool = False) -> None:
         """Work until ``stop`` is set, or until nothing is due.
@@ -122,9 +115,6 @@ class IdleWorker:
         while self._owed:
             run(*self._owed[-1])
             self._owed.pop()
-        if self._seconds() >= self._sweep_at:
-            run(tasks.schedule_abandoned, worker.tenant)
-            self._sweep_at = self._seconds() + SWEEP_S
         if (claimed := run(tasks.claim, worker)) is None:
             return None
         worked = self._work(claimed, stop)
@@ -135,7 +125,7 @@ class IdleWorker:
     # ---------------------------------------------------------------- one person
 
     def _work(self, claimed: Claimed, stop: threading.Event) -> Worked:
-        began, trouble, engine = self._seconds(), list[StoreError](), None
+        began, trouble, engine = time.monotonic(), list[StoreError](), None
         try:
             engine = self._open(claimed, trouble)
             again_s = self._do(engine, claimed, partial(self._check, stop, trouble, began))
@@ -147,7 +137,7 @@ class IdleWorker:
                 engine.close()
 
     def _worked(self, claimed: Claimed, outcome: Outcome, began: float, **how: Any) -> Worked:
-        seconds = self._seconds() - began
+        seconds = time.monotonic() - began
         return Worked(person=claimed.lease.person, outcome=outcome, seconds=seconds, **how)
 
     def _open(self, claimed: Claimed, trouble: list[StoreError]) -> CopyEngine:
@@ -164,13 +154,13 @@ class IdleWorker:
         config = of_copy(fleet.config, holding.folder, claimed.lease.person)
         idle = replace(config.idle, enabled=False, grace_s=0.0)  # nobody speaks; done below
         config = replace(config, idle=idle)
-        return CopyEngine(config, holding, metrics=fleet.metrics, **self._how)
+        return CopyEngine(config, holding, metrics=fleet.metrics)
 
     def _do(
         self, engine: CopyEngine, claimed: Claimed, check: Callable[[Any], None]
     ) -> float | None:
         """Do all that is due, and end the task; return in how many seconds it is due again."""
-        began, from_s = engine.clock(), self._seconds()
+        began, from_s = engine.clock(), time.monotonic()
         engine.append_unsent()
         try:
             left = engine.idle.until_done(None, check, PATIENCE_S)
@@ -181,7 +171,7 @@ class IdleWorker:
             task="fleet/think",
             job="think",
             at=began,
-            ms=round((self._seconds() - from_s) * 1e3, 1),
+            ms=round((time.monotonic() - from_s) * 1e3, 1),
             outcome="done",
         )
         engine.holding.shipper.send_last(
@@ -198,7 +188,7 @@ class IdleWorker:
             raise trouble[0]
         if stop.is_set():
             raise _Interrupted("this worker ends")
-        if self._seconds() - began > self._most_s:
+        if time.monotonic() - began > self._most_s:
             raise _OutOfTime
 
     def _not_done(self, claimed: Claimed, error: Exception, began: float) -> Worked:

@@ -71,12 +71,7 @@ async def allow(connection: Connection, tenant: str, role: str) -> str:
     return role
 
 
-async def bypasses_policies(connection: Connection, role: str = "") -> bool:
-    """Return whether row-level security does not bind a role; "" for this connection's."""
-    return bool(
-        await connection.fetchval(
-            "SELECT rolsuper OR rolbypassrls FROM pg_roles"
-            " WHERE rolname = coalesce(nullif($1, ''), current_user)",
-            role,
-        )
-    )
+async def bypasses_policies(connection: Connection, role: str) -> bool:
+    """Return whether row-level security does not bind a role."""
+    query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1"
+    return bool(await connection.fetchval(query, role))

@@ -66,24 +66,20 @@ async def schedule(connection: Connection, tenant: str, person: str, after_s: fl
         )
 
 
-async def schedule_abandoned(connection: Connection, tenant: str) -> None:
-    """Schedule idle work for people whose workers died."""
-    await connection.execute(
-        "INSERT INTO slowcat.task (tenant, person, not_before)"
-        " SELECT tenant, person, clock_timestamp() + make_interval(secs => $2)"
-        " FROM slowcat.owner WHERE tenant = $1 AND NOT released AND until < clock_timestamp()"
-        " ON CONFLICT DO NOTHING",
-        tenant,
-        ABANDONED_S,
-    )
-
-
 async def claim(connection: Connection, worker: Worker) -> Claimed | None:
     """Take the task that has been due longest, with its person's lease; None if there is none.
 
-    A task whose worker vanished counts that as a failure.
+    A task whose worker vanished counts that as a failure. People whose workers died get one.
     """
     async with connection.transaction():
+        await connection.execute(
+            "INSERT INTO slowcat.task (tenant, person, not_before)"
+            " SELECT tenant, person, clock_timestamp() + make_interval(secs => $2)"
+            " FROM slowcat.owner WHERE tenant = $1 AND NOT released AND until < clock_timestamp()"
+            " ON CONFLICT DO NOTHING",
+            worker.tenant,
+            ABANDONED_S,
+        )
         # Without statistics (a new or restored database) these would read every person.
         await connection.execute(
             "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"

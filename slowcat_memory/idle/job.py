@@ -32,7 +32,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.idle.options import Budget, IdleOptions, Model
 from slowcat_memory.idle.options import JobOptions as JobOptions
-from slowcat_memory.idle.working_set import V, WorkingSet
+from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.records import Cursor, Task, WriteBatch
 from slowcat_memory.store import Snapshot, Store
@@ -57,6 +57,9 @@ class OverBudgetError(ProviderError):
     def __init__(self, message: str, model: Model) -> None:
         super().__init__(message)
         self.model = model
+
+
+AWAY = (EndpointError, EndpointRefusedError, OverBudgetError)  # what a later try may not meet
 
 
 class RuleStandsInError(BadAnswerError):
@@ -304,6 +307,9 @@ class JobContext:
         zone: The user's time zone.
         language: Name of the language that is written by rule.
         upkeep: Maintenance of indexes and files.
+        scopes: Returns the scopes that jobs may read: never those of guests.
+        view: Returns a view of a scope's memories that all steps share; see ``WorkingSet.view``.
+            Only read it, and not across an ``await``.
         options: The job's own options.
         llm: The LLM; None if none is configured, or the job needs "nothing". Its ``complete``
             counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
@@ -318,9 +324,10 @@ class JobContext:
         budget: Budget,
         closing: threading.Event,
     ) -> None:
-        self._deps, self._pool, self._views, self._budget = deps, pool, views, budget
+        self._deps, self._pool, self._budget = deps, pool, budget
         self._interrupted, self._closing = threading.Event(), closing
         self.zone, self.language, self.upkeep = deps.zone, deps.language, deps.upkeep
+        self.scopes, self.view = deps.scopes, views.view
         self.options: Any = deps.options.get(job.name)
         if self.options is None:
             self.options = job.Options()
@@ -348,17 +355,6 @@ class JobContext:
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
         return self._deps.store.snapshot(self._check)
-
-    def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
-        """Return a view of a scope's memories that all steps share; see ``WorkingSet.view``.
-
-        Only read it, and not across an ``await``.
-        """
-        return self._views.view(make, snapshot, scope, *of)
-
-    def scopes(self) -> Sequence[str]:
-        """Return the scopes that jobs may read: never those of guests."""
-        return self._deps.scopes()
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Embed texts, in small slices on another thread; a step ends between two of them.

@@ -138,28 +138,18 @@ GROUP = "slowcat_memory.jobs"
 RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slash
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """The usable jobs, built-in ones first, and the problems of broken ones by entry point."""
-
-    jobs: tuple[Job, ...]
-    broken: dict[str, str]
-
-
 def find_jobs(
     built_in: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | None = None
-) -> Found:
-    """Return all jobs, of the installed entry points if ``points`` is None.
+) -> tuple[Job, ...]:
+    """Return all jobs, of the installed entry points if ``points`` is None; built-in ones first.
 
     A broken job, or one with a duplicate name, is logged and skipped.
     """
     jobs = {job.name: job for job in built_in}
-    broken: dict[str, str] = {}
     for point in entry_points(group=GROUP) if points is None else points:
-        problem = _add(point, jobs)
-        if problem:
-            broken[point.name] = problem
+        if problem := _add(point, jobs):
             logger.warning(f"The idle job {point.name} ({point.value}) is left out: {problem}")
-    return Found(jobs=tuple(jobs.values()), broken=broken)
+    return tuple(jobs.values())
 
 
 def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
@@ -172,7 +162,7 @@ def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
         ConfigError: There is no job of a name (the hint lists the names), or another job makes its
             tasks, so that it has no schedule.
     """
-    found = {job.name: job for job in find_jobs().jobs}
+    found = {job.name: job for job in find_jobs()}
     known = sorted(found)
     if unknown := sorted(set(jobs) - set(known)):
         near = difflib.get_close_matches(unknown[0], known, n=1)

@@ -71,14 +71,11 @@ class _Current:
         last = snapshot.last_change()
         if last != self._changes:
             for id in snapshot.changed(self._scope, self._changes):
-                if id.startswith(self.view.beginnings):
-                    self._update(id, snapshot)
+                if not id.startswith(self.view.beginnings):
+                    continue
+                if memory := snapshot.memory(self._scope, id):
+                    self.view.put(memory, snapshot)
+                else:
+                    self.view.drop(id)
         self._changes = last
         return True
-
-    def _update(self, id: str, snapshot: Snapshot) -> None:
-        memory = snapshot.memory(self._scope, id)
-        if memory is None:
-            self.view.drop(id)
-        else:
-            self.view.put(memory, snapshot)

@@ -1,6 +1,6 @@
 """Which memory ids answer a query: derived, rebuildable, one index per namespace."""
 
-from slowcat_memory.index.build.builder import Builder
+from slowcat_memory.index.builder import Builder
 from slowcat_memory.index.format import Document, IndexOptions, Pointer
 from slowcat_memory.index.searcher import Lexical, Searcher
 

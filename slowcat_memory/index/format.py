@@ -51,6 +51,7 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 # ------------------------------------------------------------------- documents
 
 NO_TIME = (float("nan"), float("nan"))
+_OWN = ("at", "importance", "pinned", "substance", "asks", "agent", "words", "local")
 KEYS, ASKED = "keys", "asked"
 KEY_VIEWS = (KEYS, ASKED)
 """The two views of keys: texts that an LLM wrote, and real queries that were judged."""
@@ -123,20 +124,9 @@ class Document(Struct, frozen=True, kw_only=True):
 
     def columns(self, speaker: int) -> dict[str, float]:
         """Return its columns, without its place in a session; ``speaker`` is the speaker's number."""
-        about = self.about or NO_TIME
-        return {
-            "at": self.at,
-            "importance": self.importance,
-            "pinned": self.pinned,
-            "substance": self.substance,
-            "asks": self.asks,
-            "agent": self.agent,
-            "words": self.words,
-            "local": self.local,
-            "speaker": speaker,
-            "about_from": about[0],
-            "about_until": about[1],
-        }
+        about_from, about_until = self.about or NO_TIME
+        own = {name: getattr(self, name) for name in _OWN}
+        return own | {"speaker": speaker, "about_from": about_from, "about_until": about_until}
 
 
 # ------------------------------------------------------------------- a sealed index
@@ -190,10 +180,6 @@ class Header(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def embedded(self) -> int:
         return self.vectors + sum(self.keys.values())
-
-
-def write_header(header: Header, folder: Path) -> None:
-    (folder / HEADER).write_bytes(msgspec.json.encode(header))
 
 
 def read_header(folder: Path, options: IndexOptions) -> Header:

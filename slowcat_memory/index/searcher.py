@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.ranking.score import Candidates, Row
-from slowcat_memory.core.ranking.vector_bytes import as_kept
+from slowcat_memory.core.ranking.token_codes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text.rare_words import MAX_CHARS
@@ -23,12 +23,10 @@ from slowcat_memory.index.format import (
     read_header,
     split_key_id,
 )
-from slowcat_memory.index.lexical.name_lexicon import NameLexicon
-from slowcat_memory.index.lexical.windows import Counts, Windows
-from slowcat_memory.index.neighbours import Links
-from slowcat_memory.index.table import DocumentTable
-from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.vector_view import VECTORS, SealedVectors, VectorView
+from slowcat_memory.index.name_lexicon import NameLexicon
+from slowcat_memory.index.table import Column, DocumentTable
+from slowcat_memory.index.vectors import VECTORS, KeyView, SealedVectors, VectorView
+from slowcat_memory.index.windows import Counts, Windows
 from slowcat_memory.records import Hotword
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -111,9 +109,6 @@ class Searcher:
     def __contains__(self, memory_id: object) -> bool:
         return isinstance(memory_id, str) and self.table.find(memory_id) >= 0
 
-    def items(self) -> Iterator[tuple[str, int]]:
-        return self.table.items()
-
     @property
     def sealed_count(self) -> int:
         """Number of documents in the sealed part, dead ones included."""
@@ -132,11 +127,6 @@ class Searcher:
     @property
     def mean_words(self) -> float:
         return self.table.total_words / max(1, self.table.living)
-
-    @property
-    def speakers(self) -> list[str]:
-        """Names of all speakers, in the order of their numbers."""
-        return self.table.speakers
 
     # ---------------------------------------------------------------- change
 
@@ -266,24 +256,14 @@ class Searcher:
             sealed: False searches the tail only, for a turn that is out of time.
         """
         with self._lock:
-            tokens = list(dict.fromkeys(self._tokenize(text)))
-            own = len(tokens)
-            tokens, shares = self._add(tokens, also)
-            scores, idf = self.words.search(tokens, sealed=sealed, shares=shares)
+            shares = dict.fromkeys(self._tokenize(text), 1.0)
+            own = len(shares)
+            for word, share in also:
+                for token in self._tokenize(word):
+                    shares.setdefault(token, share)
+            scores, weights = self.words.search(shares, sealed=sealed)
             # The meant word replaces the spoken one: it counts once.
-            return Lexical(scores, sum(idf[:own]), dict(zip(tokens, idf, strict=True)))
-
-    def _add(
-        self, tokens: list[str], also: tuple[tuple[str, float], ...]
-    ) -> tuple[list[str], list[float]]:
-        """Add the tokens of more words; return all with their shares, none without additions."""
-        if not also:
-            return tokens, []
-        shares = dict.fromkeys(tokens, 1.0)
-        for word, share in also:
-            for token in self._tokenize(word):
-                shares.setdefault(token, share)
-        return list(shares), list(shares.values())
+            return Lexical(scores, sum([*weights.values()][:own]), weights)
 
     def _unknown(self, words: Sequence[str]) -> list[bool]:
         """Return which words of a query never occurred here; False for stop words."""
@@ -371,3 +351,95 @@ class Searcher:
             block[Row.ASKED] = asked.sum_votes(own, numbers, self._options.same)
             known.add(ASKED)
         return known
+
+
+# ------------------------------------------------------------------- neighbours
+# Previous/next links between documents of a session, and the window terms that depend on them. Each
+# document is linked to the previous and the next one, because a window joins the three. A sealed
+# document never changes: one that must is *promoted* to the tail, under a new number.
+#
+# A change of links follows this order, as ``Searcher.add`` and ``Searcher.remove`` do:
+#
+# 1. ``detach`` or ``make_room`` cuts links; both ends are promoted, so earlier numbers are invalid.
+# 2. The document is removed from, or added to, the windows, without neighbours.
+# 3. ``link`` joins it to its neighbours, and adds each one's terms to the other's windows.
+
+
+NONE = -1  # no neighbour
+
+
+class Links:
+    """Links between the documents of a namespace. Numbers are document numbers, ``NONE`` for none."""
+
+    def __init__(
+        self, table: DocumentTable, words: Windows, dense: VectorView, keys: Iterable[KeyView]
+    ) -> None:
+        """Connect the parts that store a promoted document."""
+        self._table, self._words, self._dense, self._keys = table, words, dense, tuple(keys)
+
+    def make_room(self, before: int, after: int) -> tuple[int, int]:
+        """Cut the link after ``before``, or else the one before ``after``.
+
+        Returns the two documents, in order, between which a new one is inserted.
+        """
+        if before >= 0:
+            return self.unlink(before, _at(self._table.after, before))
+        return self.unlink(_at(self._table.before, after), after)
+
+    def detach(self, number: int) -> tuple[int, int]:
+        """Remove a document from every view. Its keys remain, for its replacement.
+
+        Returns its neighbours, which are not linked to each other yet.
+        """
+        before, number = self.unlink(_at(self._table.before, number), number)
+        number, after = self.unlink(number, _at(self._table.after, number))
+        self._words.remove(number)
+        self._dense.remove(number)
+        self._table.remove(number)
+        return before, after
+
+    def link(self, before: int, after: int) -> tuple[int, int]:
+        """Make two documents neighbours; each one's terms are added to the other's windows.
+
+        Returns their numbers, which change when they are promoted.
+        """
+        if before >= 0 and after >= 0:
+            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
+            self._table.after[before], self._table.before[after] = after, before
+            self._words.exchange_terms(before, after, 1)
+        return before, after
+
+    def unlink(self, before: int, after: int) -> tuple[int, int]:
+        """Undo ``link``, with the same arguments and results."""
+        if before >= 0 and after >= 0:
+            before, after = self.promote_to_tail(before), self.promote_to_tail(after)
+            self._table.after[before] = self._table.before[after] = NONE
+            self._words.exchange_terms(before, after, -1)
+        return before, after
+
+    def promote_to_tail(self, number: int) -> int:
+        """Copy a sealed document to the tail, where it can change, and tombstone the original.
+
+        Returns its new number; unchanged when it was in the tail.
+        """
+        table, words = self._table, self._words
+        if number >= table.sealed_count:
+            return number
+        before, after = int(table.before[number]), int(table.after[number])
+        terms, around = words.forward.own(number), words.remove(number)
+        table.remove(number)
+        promoted = table.append_copy(number)
+        words.add(promoted, terms)
+        words.change(promoted, around)
+        if before >= 0:
+            table.after[before] = promoted
+        if after >= 0:
+            table.before[after] = promoted
+        self._dense.renumber(number, promoted)
+        for keys in self._keys:
+            keys.renumber(number, promoted)
+        return promoted
+
+
+def _at(column: Column, number: int) -> int:
+    return int(column[number]) if number >= 0 else NONE

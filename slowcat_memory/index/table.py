@@ -15,6 +15,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -185,16 +186,18 @@ class Ids:
     def find(self, memory_id: str) -> int:
         """Return an id's latest number, -1 when there is none. A sealed one may be dead."""
         number = self._number.get(memory_id)
-        if number is not None:
-            return number
-        if turn := chunk_of(memory_id):
-            place = int(self._turns.searchsorted(turn))
-            if place < self._chunks and self._turns[place] == turn:
-                return place
-        others = self._others
-        place = bisect_left(others, memory_id)
-        found = place < len(others) and others[place] == memory_id
-        return self._chunks + place if found else -1
+        return find_sealed(memory_id, self._turns, self._others) if number is None else number
+
+
+def find_sealed(memory_id: str, turns: Any, others: Texts | list[str]) -> int:
+    """Return an id's number among chunks, by turn, and then the others; both rise; -1 for none."""
+    turn = chunk_of(memory_id)
+    place = bisect_left(turns, turn) if turn else len(turns)
+    if place < len(turns) and turns[place] == turn:
+        return place
+    place = bisect_left(others, memory_id)
+    there = place < len(others) and others[place] == memory_id
+    return len(turns) + place if there else -1
 
 
 RANKED = [row for row in Row if Row.AT <= row <= Row.ABOUT_UNTIL]

@@ -70,15 +70,12 @@ class MemoryTools:
         self._answers = Answers()
         self._seen: Seen | None = None
 
-    async def open(self) -> MemoryEngine:
+    async def open(self) -> Seen:
         """Open the memory, if it is not open yet.
 
         Raises:
             SlowcatError: It cannot be opened.
         """
-        return (await self._opened()).memory
-
-    async def _opened(self) -> Seen:
         async with self._opening:
             if self._seen is None:
                 memory = await anyio.to_thread.run_sync(self._open)
@@ -97,7 +94,7 @@ class MemoryTools:
             client: The name of the program that calls.
         """
         try:
-            seen = await self._opened()
+            seen = await self.open()
         except (SlowcatError, OSError) as error:
             logger.error(f"the memory cannot be opened: {describe_error(error)}")
             return Answer(note=_in_words(error), failed=True)
@@ -157,12 +154,8 @@ def _listed(name: str, tool: type[Tool]) -> types.Tool:
         idempotent_hint=tool.repeats,
         open_world_hint=False,
     )
-    return types.Tool(
-        name=name,
-        description=tool.description(),
-        input_schema=tool.schema(),
-        annotations=hints,
-    )
+    about, schema = tool.description(), tool.schema()
+    return types.Tool(name=name, description=about, input_schema=schema, annotations=hints)
 
 
 def _client(context: ServerRequestContext[Any]) -> str:

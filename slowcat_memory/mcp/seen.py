@@ -39,7 +39,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.records import Disclosed, Hit, Session, Turn
 from slowcat_memory.records import Memory as MemoryRecord
-from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
+from slowcat_memory.runtime.recall.time_travel import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
 
 Test = Callable[[MemoryRecord], bool]

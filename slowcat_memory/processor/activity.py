@@ -19,7 +19,6 @@ from msgspec import Struct
 from pipecat.frames import frames
 from pipecat.frames.frames import Frame, LLMContextFrame
 from pipecat.observers.base_observer import BaseObserver, FramePushed
-from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import LLMAssistantAggregator
 from pipecat.processors.frame_processor import FrameDirection
@@ -73,22 +72,28 @@ TABLE: dict[type[Frame], Effect] = {
 }
 
 
-class Activity:
-    """Tracks the activity of one conversation. Use it on its event loop.
+class Activity(BaseObserver):
+    """Tracks the activity of one conversation: an observer of its pipeline.
 
     Attributes:
         on_voice: Called with True when somebody begins to speak, and with False when they stop;
             more than once, if a VAD and a turn detector report it.
     """
 
+    observe_every_push = False  # each frame once; since Pipecat 1.12
+
     def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
         """Start with no activity; ``name`` is the conversation's unique name."""
+        super().__init__()
         self.on_voice: Callable[[bool], object] = lambda speaks: None
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
         self._seen: dict[int, None] = {}
         self._question: asyncio.TimerHandle | None = None
         self._over = False
+
+    async def on_push_frame(self, data: FramePushed) -> None:
+        self.see(data.frame, data.direction, data.source)
 
     def see(self, frame: Frame, direction: FrameDirection, source: Any = None) -> None:
         """Apply a frame's effect, the first time it is seen; ``source`` pushed it, if known."""
@@ -151,24 +156,6 @@ class Activity:
         if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
         return False
-
-
-class ActivityObserver(BaseObserver):
-    """Passes a pipeline's frames to an ``Activity``."""
-
-    observe_every_push = False  # each frame once; since Pipecat 1.12
-
-    def __init__(self, activity: Activity) -> None:
-        super().__init__()
-        self._activity = activity
-
-    async def on_push_frame(self, data: FramePushed) -> None:
-        self._activity.see(data.frame, data.direction, data.source)
-
-
-def observe(worker: PipelineWorker, activity: Activity) -> None:
-    """Pass a pipeline's frames to an ``Activity`` from now on."""
-    worker.add_observer(ActivityObserver(activity))
 
 
 @cache

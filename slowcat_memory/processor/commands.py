@@ -10,12 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from loguru import logger
-from pipecat.frames.frames import (
-    Frame,
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMTextFrame,
-)
+from pipecat.frames import frames
 
 from slowcat_memory.core.commands.grammar import Command, Heard, prepare
 from slowcat_memory.core.commands.replies import quote, say
@@ -24,11 +19,11 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import describe_error
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.undo_log import CommandContext, LLMPlace, Outcome
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 
 ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
 
-Push = Callable[[Frame], Awaitable[None]]
+Push = Callable[[frames.Frame], Awaitable[None]]
 OnDone = Callable[[Command, Outcome], None]
 OnAnswer = Callable[[str, tuple[str, ...]], None]
 
@@ -152,9 +147,9 @@ class VoiceCommands:
             return False
         if not self.refuses(scopes):
             self._on_answer(outcome.said, scopes)
-        await self._push(LLMFullResponseStartFrame())
-        await self._push(LLMTextFrame(outcome.said))
-        await self._push(LLMFullResponseEndFrame())
+        await self._push(frames.LLMFullResponseStartFrame())
+        await self._push(frames.LLMTextFrame(outcome.said))
+        await self._push(frames.LLMFullResponseEndFrame())
         return True
 
     def _confirmed(self, command: Command) -> Command:

@@ -36,9 +36,9 @@ from slowcat_memory.processor.turn import ConversationDeps, Replies, Turns
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
+from slowcat_memory.runtime.conversation.audience import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
-from slowcat_memory.runtime.conversation.user_names import ANONYMOUS, default_name, learned_name
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.tools.functions import NAMES, TOO_LATE, Call
 
@@ -58,30 +58,19 @@ class InterimTranscripts:
         self._speaker = ""  # STT speaker id
         self.prefetch = deps.engine.prefetch(self._query)
 
-    def see(self, frame: Frame) -> None:
+    def see(self, frame: Any) -> None:
         """Process a frame before the aggregator does. Neither blocks nor waits."""
-        if isinstance(frame, frames.InterimTranscriptionFrame):
-            self._add(frame.text, frame.user_id, whole=False)
-        elif isinstance(frame, (frames.TranscriptionFrame, frames.EagerTranscriptionFrame)):
-            # A final transcript does not change; an eager one predicts that the turn ends with it.
-            self._add(frame.text, frame.user_id, whole=True)
-
-    def voice(self, speaks: bool) -> None:
-        """Process that somebody speaks, or has fallen silent."""
-        if speaks:
-            self.prefetch.warmup.speaks()
-        else:
-            self.prefetch.warmup.falls_silent()
+        # A final transcript does not change; an eager one predicts that the turn ends with it.
+        whole = isinstance(frame, (frames.TranscriptionFrame, frames.EagerTranscriptionFrame))
+        if whole or isinstance(frame, frames.InterimTranscriptionFrame):
+            self._speaker = frame.user_id or ""
+            collected = getattr(self._aggregator, "aggregation_string", str)()
+            self.prefetch.hear(clean(f"{collected} {frame.text}")[0], whole=whole)
 
     def end(self) -> None:
         """End with the conversation."""
         self.prefetch.warmup.stop()
         self.prefetch.drop()
-
-    def _add(self, text: str, speaker: str, *, whole: bool) -> None:
-        self._speaker = speaker or ""
-        collected = getattr(self._aggregator, "aggregation_string", str)()
-        self.prefetch.hear(clean(f"{collected} {text}")[0], whole=whole)
 
     def _query(self, text: str) -> Query | None:
         """Build the query of the turn as it is now, excluding other speakers' words.
@@ -121,7 +110,7 @@ class LiveConversation:
         self, deps: ConversationDeps, name: str, push: Callable[[Frame], Awaitable[None]]
     ) -> None:
         """Start a conversation with a unique name. May read the store for sessions to resume."""
-        self._deps = deps
+        self.deps = deps
         self.activity = Activity(deps.engine.set_activity, name)
         self.commands = VoiceCommands(
             deps.engine,
@@ -142,31 +131,13 @@ class LiveConversation:
         if self.interim:
             self.activity.on_voice = self._voice
 
-    @property
-    def strips(self) -> bool:
-        """Whether memories leave the context when another person speaks."""
-        return self._deps.audience.apart and self._deps.config.people.strip_on_change
-
-    def touch(self) -> None:
-        """Keep the session open: a user or the agent is speaking."""
-        self.log.touch()
-
-    def set_realtime(self) -> None:
-        """Expect a realtime service, which answers a turn before its transcript is known."""
-        if not self.turns.realtime:
-            logger.info(
-                f"{self._deps.guard}: the LLM is a realtime service: turns are kept, not prefixed"
-            )
-        self.turns.realtime = True
-        self.commands.enabled = False
-
     def tool_call(self) -> Call:
         """Return the state for a tool call.
 
         It has no scope for guests and for several speakers, and no turn while the current turn
         is not known yet.
         """
-        deps, scopes, turns = self._deps, self.log.scopes, self.turns
+        deps, scopes, turns = self.deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
         said = None if turns.realtime or turns.speculates else self.log.user_turn
         return Call(
@@ -184,11 +155,12 @@ class LiveConversation:
 
     def _voice(self, speaks: bool) -> None:
         if self.interim and not self.turns.realtime:
-            self._deps.guard.run(self.interim.voice, speaks)
+            warmup = self.interim.prefetch.warmup
+            self.deps.guard.run(warmup.speaks if speaks else warmup.falls_silent)
 
     async def watch_silence(self) -> None:
         """End sessions that fall silent, until cancelled."""
-        deps = self._deps
+        deps = self.deps
         step = max(0.05, min(5.0, deps.config.sessions.silence_s / 10))
         while True:
             await asyncio.sleep(step)
@@ -198,11 +170,11 @@ class LiveConversation:
     async def finish(self, timeout_s: float) -> None:
         """Wait for the agent's last words, and for running commands."""
         if not await self.replies.wait(_LAST_REPLY_S):
-            logger.debug(f"{self._deps.guard}: the agent's last words did not come")
+            logger.debug(f"{self.deps.guard}: the agent's last words did not come")
         await self.commands.finish(timeout_s)
 
     def _command_done(self, command: Command, outcome: Outcome) -> None:
-        deps = self._deps
+        deps = self.deps
         if outcome.turns or outcome.memories:
             deps.guard.run(self.log.forget, outcome.turns)
             deps.guard.run(
@@ -300,8 +272,11 @@ class FrameDispatcher:
             live.turns.spoken = message is None or not self._messages.is_logged(message)
 
     def _llm_described(self, live: LiveConversation, frame: Any) -> None:
-        if frame.is_realtime_service:
-            live.set_realtime()
+        if frame.is_realtime_service and not live.turns.realtime:
+            logger.info(
+                f"{self._guard}: the LLM is a realtime service: turns are kept, not prefixed"
+            )
+            live.turns.realtime, live.commands.enabled = True, False
 
     def _reply_passed(
         self, live: LiveConversation, frame: frames.LLMContextAssistantTurnFrame
@@ -353,7 +328,7 @@ class FrameDispatcher:
     async def _before_agent_push(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
         """Let a summary be made of what was said: it stays in the context whoever speaks."""
         live = self.live
-        if live and live.strips and isinstance(frame, frames.LLMContextSummaryRequestFrame):
+        if live and live.deps.strips and isinstance(frame, frames.LLMContextSummaryRequestFrame):
             messages = self._guard.run(self._owned.without_memories, frame.context.messages)
             if messages is not None:
                 frame.context = LLMContext(messages=messages)
@@ -383,8 +358,8 @@ class FrameDispatcher:
 
 Handler = Callable[[FrameDispatcher, LiveConversation, Any], object]
 TABLE: dict[type[Frame], Handler] = {
-    frames.UserSpeakingFrame: lambda _, live, frame: live.touch(),
-    frames.BotSpeakingFrame: lambda _, live, frame: live.touch(),
+    frames.UserSpeakingFrame: lambda _, live, frame: live.log.touch(),
+    frames.BotSpeakingFrame: lambda _, live, frame: live.log.touch(),
     frames.UserStartedSpeakingFrame: lambda _, live, frame: live.turns.user_starts_speaking(),
     frames.FunctionCallInProgressFrame: lambda _, live, frame: live.log.tool_called(
         frame.function_name

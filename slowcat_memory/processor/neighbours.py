@@ -9,7 +9,7 @@ makes every turn remote: members of switchers, parallel branches, and an LLM for
 A server that cannot be determined counts as remote, and so does a local one reached through a proxy.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -132,6 +132,23 @@ def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> st
     return f"{wrong} {RIGHT}"
 
 
+def is_second(memory: Any, pipeline: Any) -> bool:
+    """Return whether a memory of the same user comes before this one, and warn if one does.
+
+    The second one is to do nothing. Branches of a parallel pipeline may hear different
+    conversations: memories in them all work.
+    """
+    places = Places(pipeline)
+    for other in places.of_kind(type(memory)):
+        if other.remembers == memory.remembers and places.precedes(other, memory):
+            logger.warning(
+                f"{memory}: {other} in the same pipeline remembers for {memory.remembers[1]!r} "
+                "already, so this one does nothing; remove one of them, or give it another user_id"
+            )
+            return True
+    return False
+
+
 REMIND = timedelta(days=1)
 # Pipecat's classes by which an aggregator holds its LLM for summaries.
 _HOLDERS = ("Params", "LLMContextSummarizer", "SummarizationConfig", "SummaryConfig")
@@ -156,15 +173,11 @@ class Locality:
             logger.warning(f"memories leave this machine to {self.host}")
 
 
-def locate(llm: Any, known: bool | None = None) -> Locality:
+def locate(services: Sequence[Any], known: bool | None = None) -> Locality:
     """Return where LLM services run, unless the application has set it (``known``).
 
-    May resolve a name: do not call it on the event loop.
-
-    Args:
-        llm: A service, or several; None for none, which counts as remote.
+    May resolve a name: do not call it on the event loop. No service at all counts as remote.
     """
-    services = llm if isinstance(llm, list | tuple) else [] if llm is None else [llm]
     remote = [one for one in services if not is_local(base_url(one))]
     local = bool(services) and not remote if known is None else known
     hosts = (host_of(base_url(one)) or type(one).__name__ for one in (remote or services))
@@ -240,14 +253,10 @@ def find_neighbours(
         pipeline: The outermost pipeline, however it is nested.
     """
     places = Places(pipeline)
-    users, assistants = (
-        tuple(pair)
-        if pair
-        else (
-            places.nearest(memory, LLMUserAggregator, before=True)
-            or places.nearest(memory, LLMUserAggregator, before=False),
-            places.nearest(memory, LLMAssistantAggregator, before=False),
-        )
+    users, assistants = pair or (
+        places.nearest(memory, LLMUserAggregator, before=True)
+        or places.nearest(memory, LLMUserAggregator, before=False),
+        places.nearest(memory, LLMAssistantAggregator, before=False),
     )
     if wrong := misplacement(memory, places, users, assistants):
         logger.warning(f"{memory}: {wrong}")

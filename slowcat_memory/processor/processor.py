@@ -22,23 +22,12 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import instruction
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
-from slowcat_memory.processor.activity import Warming, observe
+from slowcat_memory.processor import engine_handle, neighbours
+from slowcat_memory.processor.activity import Warming
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import USER_TURN, FrameDispatcher, LiveConversation
-from slowcat_memory.processor.engine_handle import (
-    EngineHandle,
-    Overrides,
-    config_source,
-    conversation_config,
-    frame_processor_arguments,
-)
-from slowcat_memory.processor.neighbours import (
-    Locality,
-    PipelineNeighbours,
-    base_url,
-    find_neighbours,
-    locate,
-)
+from slowcat_memory.processor.engine_handle import EngineHandle, Overrides
+from slowcat_memory.processor.neighbours import Locality, PipelineNeighbours
 from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.reports import Content, FrameGuard, Reports
 from slowcat_memory.processor.turn import ConversationDeps, TurnResult
@@ -47,7 +36,7 @@ from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.tools.functions import SEARCH, Call, FunctionSchema, memory_tools
@@ -138,8 +127,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             TypeError: There is no such keyword.
         """
         own = inspect.signature(HybridContextualMemoryProcessor).parameters
-        super().__init__(**frame_processor_arguments(overrides, own))
-        self._config = conversation_config(engine, fleet, config, overrides)
+        super().__init__(**engine_handle.frame_processor_arguments(overrides, own))
+        self._config = engine_handle.conversation_config(engine, fleet, config, overrides)
         self._scope = scope_of_user(user_id or self._config.memory.user_id)
         self._engine_handle = EngineHandle(self._config, engine, fleet, self._scope)
         self._aggregators, self._neighbours = aggregators, PipelineNeighbours()
@@ -156,7 +145,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             lambda: self._neighbours.messages, self._was_spoken, self._visible.knows
         )
         self._guard = FrameGuard(self, self._call_event_handler)
-        self._config_file = config_source(config, engine or fleet)
+        self._config_file = engine_handle.config_source(config, engine or fleet)
         self._reports = Reports(self._guard, self.push_frame, rtvi, spans)
         self._dispatcher: FrameDispatcher | None = None
         self._live: LiveConversation | None = None  # while the memory is open
@@ -311,10 +300,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
         """Open the memory and find the aggregators; the agent does not wait for a store."""
         await super().setup(setup)
-        if not self._config.memory.use_contextual:
-            return
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
-        self._neighbours = find_neighbours(self, self._aggregators, pipeline)
+        if not self._config.memory.use_contextual or neighbours.is_second(self, pipeline):
+            return
+        self._neighbours = neighbours.find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(
             self._neighbours, self._messages, self._owned, self._warming, self._guard
         )
@@ -322,7 +311,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._owned.add_instruction(
                 self._instruction, self._neighbours.llm, self._neighbours.messages
             )
-        self._engine_handle.prefer_llm(base_url(self._neighbours.llm))
+        self._engine_handle.prefer_llm(neighbours.base_url(self._neighbours.llm))
         try:
             live = await self._begin()
         except Exception as error:  # of an engine that was given: the agent must start without
@@ -332,7 +321,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._live = self._dispatcher.live = live
         await self._place_head()
         self._silence_task = self.create_task(live.watch_silence(), "silence")
-        self._guard.run(observe, setup.pipeline_worker, live.activity)
+        self._guard.run(setup.pipeline_worker.add_observer, live.activity)
+
+    @property
+    def remembers(self) -> tuple[str, str]:
+        """The store and the namespace."""
+        return str(self._config.folder), self._scope
 
     async def _begin(self) -> LiveConversation:
         engine = await self._engine_handle.open()
@@ -344,7 +338,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
         located = await asyncio.to_thread(
-            self._guard.run, locate, self._neighbours.llms, self._llm_is_local
+            self._guard.run, neighbours.locate, self._neighbours.llms, self._llm_is_local
         )
         self._locality = located or Locality(False)
         self._locality.remind(engine.clock())
@@ -371,7 +365,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return live
 
     async def _subscribe(self, engine: MemoryEngine) -> None:
-        thinking, url = engine.config.thinking, base_url(self._neighbours.llm)
+        thinking, url = engine.config.thinking, neighbours.base_url(self._neighbours.llm)
         other = thinking.first_url if thinking.url == AUTO else thinking.url
         shared, posted = await asyncio.to_thread(same_server, url, other), self._guard.posted
         self._idle_tokens = _idle_tokens(engine)

@@ -26,7 +26,7 @@ from slowcat_memory.errors import ConfigError, SlowcatError, describe_error, how
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
-from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
+from slowcat_memory.runtime.recall.time_travel import waiting_to_be_erased
 from slowcat_memory.store.sharing import others_of
 
 Content = Literal["", "ids", "texts"]  # what leaves: nothing, ids and times, or the texts as well
@@ -52,11 +52,15 @@ class FrameGuard:
     """
 
     def __init__(
-        self, processor: FrameProcessor, call_handlers: Callable[..., Coroutine[Any, Any, None]]
+        self, processor: FrameProcessor, call: Callable[..., Coroutine[Any, Any, None]]
     ) -> None:
-        """Start with no task; ``processor`` owns the tasks, and log messages have its name."""
+        """Start with no task; ``processor`` owns the tasks, and log messages have its name.
+
+        Args:
+            call: Calls the application's handlers of an event.
+        """
         self.metrics: Metrics | None = None
-        self._processor, self._call_handlers = processor, call_handlers
+        self._processor, self.call = processor, call
         self._tasks: set[asyncio.Task] = set()
         self._ended = False
 
@@ -106,9 +110,6 @@ class FrameGuard:
     def notify(self, event: str, *arguments: Any) -> None:
         """Call the application's handlers of an event without waiting for them."""
         self.spawn(self.call(event, *arguments))
-
-    async def call(self, event: str, *arguments: Any) -> None:
-        await self._call_handlers(event, *arguments)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         task = self._processor.create_task(work)
@@ -193,9 +194,19 @@ class Reports:
     async def _send(self, engine: MemoryEngine, event: MemoryEvent) -> None:
         from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame  # only when on
 
-        texts = await asyncio.to_thread(texts_of, engine, event) if self._rtvi == "texts" else None
+        data: dict[str, Any] = {
+            "type": MESSAGE,
+            "event": event.what,
+            "user": event.scope,
+            "ids": list(event.ids),
+            "kind": event.kind,
+            "session": event.session,
+            "at": event.at.isoformat() if event.at else "",
+        }
+        if self._rtvi == "texts":
+            data["texts"] = await asyncio.to_thread(texts_of, engine, event)
         if self._engine is not None:
-            await self._push(RTVIServerMessageFrame(data=message_of(event, texts)))
+            await self._push(RTVIServerMessageFrame(data=data))
 
     async def _introduce(self, engine: MemoryEngine, config: Config, scope: str, file: str) -> None:
         try:
@@ -217,7 +228,14 @@ class Spans:
         Raises:
             ConfigError: OpenTelemetry is not installed.
         """
-        self._tracer = tracer or _tracer()
+        try:
+            from opentelemetry import trace  # only when on
+        except ImportError as error:
+            raise ConfigError(
+                "OpenTelemetry is not installed, so spans cannot be written",
+                hint=how_to_install("otel"),
+            ) from error
+        self._tracer = tracer or trace.get_tracer("slowcat_memory")
         export(engine.metrics)
         self._texts, self._clock = content == "texts", engine.clock
         self._store = str(engine.config.folder.name)
@@ -229,7 +247,7 @@ class Spans:
             ids: Of the memories that were put before the LLM.
         """
         ms = found.timings.get("wait", 0.0)
-        attributes = self._attributes("search_memory") | {
+        attributes: dict[str, Any] = {
             "gen_ai.memory.record.count": len(ids),
             "slowcat_memory.stage": found.stage,
             "slowcat_memory.ids": list(ids),
@@ -252,7 +270,7 @@ class Spans:
         operation = OPERATIONS.get(event.what)
         if operation is None:
             return
-        attributes = self._attributes(operation) | {
+        attributes: dict[str, Any] = {
             "gen_ai.memory.record.count": len(event.ids),
             "slowcat_memory.event": event.what,
             "slowcat_memory.kind": event.kind,
@@ -264,19 +282,15 @@ class Spans:
             attributes["gen_ai.conversation.id"] = event.session
         self._write(operation, attributes, event.at or self._clock())
 
-    def _attributes(self, operation: str) -> dict[str, Any]:
-        return {
-            "gen_ai.operation.name": operation,
+    def _write(self, name: str, attributes: dict[str, Any], end: datetime, ms: float = 0.0) -> None:
+        until = int(end.timestamp() * 1e9)
+        attributes |= {
+            "gen_ai.operation.name": name,
             "gen_ai.provider.name": "slowcat_memory",
             "gen_ai.memory.store.id": self._store,
         }
-
-    def _write(self, name: str, attributes: dict[str, Any], end: datetime, ms: float = 0.0) -> None:
-        until = int(end.timestamp() * 1e9)
-        span = self._tracer.start_span(
-            name, attributes=attributes, start_time=until - int(ms * NS_OF_MS)
-        )
-        span.end(end_time=until)
+        start = until - int(ms * NS_OF_MS)
+        self._tracer.start_span(name, attributes=attributes, start_time=start).end(end_time=until)
 
 
 _exported = WeakSet[Metrics]()
@@ -305,17 +319,6 @@ def export(metrics: Metrics) -> None:
         meter.create_observable_gauge("slowcat_memory.latency", [latencies], unit="ms")
 
 
-def _tracer() -> Any:
-    try:
-        from opentelemetry import trace  # only when on
-    except ImportError as error:
-        raise ConfigError(
-            "OpenTelemetry is not installed, so spans cannot be written",
-            hint=how_to_install("otel"),
-        ) from error
-    return trace.get_tracer("slowcat_memory")
-
-
 def texts_of(engine: MemoryEngine, event: MemoryEvent) -> dict[str, str]:
     """Return the texts of an event's memories that a client may see, by id. Reads the store."""
     reader = engine.reader(event.scope)
@@ -324,17 +327,3 @@ def texts_of(engine: MemoryEngine, event: MemoryEvent) -> dict[str, str]:
         found = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
         shown = (disclose_found(one, reader, snapshot.memory) for one in found if one)
         return {one.id: one.text for one in shown if one}
-
-
-def message_of(event: MemoryEvent, texts: dict[str, str] | None = None) -> dict[str, Any]:
-    """Return an event as the data of a server message; ``texts`` by id, None to leave them out."""
-    data: dict[str, Any] = {
-        "type": MESSAGE,
-        "event": event.what,
-        "user": event.scope,
-        "ids": list(event.ids),
-        "kind": event.kind,
-        "session": event.session,
-        "at": event.at.isoformat() if event.at else "",
-    }
-    return data if texts is None else data | {"texts": texts}

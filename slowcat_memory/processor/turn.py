@@ -44,7 +44,7 @@ from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible, trimmed
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
@@ -71,6 +71,11 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
     owned: OwnedMessages
     guard: FrameGuard
     reports: Reports | None = None
+
+    @property
+    def strips(self) -> bool:
+        """Whether memories leave the context when another person speaks."""
+        return self.audience.apart and self.config.people.strip_on_change
 
     def pack(self, found: Recollection) -> Packed:
         """Write a recollection as the block for the LLM. Takes a fraction of a millisecond."""
@@ -158,7 +163,8 @@ class Turns:
         self._deps, self._messages = deps, deps.messages
         self._conversation, self._commands, self._replies = conversation, commands, replies
         self._prefetch = prefetch
-        self._recall = ConversationRecall(deps, conversation, prefetch)
+        self._slow = 0  # turns since the last warning of slow ones
+        self._quiet_until = 0.0
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         # What was recalled for it, and for which scopes.
         self._speculated: tuple[Recollection, Packed, tuple[str, ...]] | None = None
@@ -195,7 +201,7 @@ class Turns:
             scopes = self._speakers(message, text, speculation)
             command = self._commands.recognise(text, scopes)
             if command is None or not self._commands.refuses(scopes):
-                self._recall.strip_others(context, self._deps.audience.readable(scopes))
+                self._strip_others(context, self._deps.audience.readable(scopes))
             if command is not None and speculation:
                 self._command_held = True
                 return TurnResult(answered=True)
@@ -209,13 +215,6 @@ class Turns:
             self._deps.guard.count("turns_without_memory")
             await self._deps.guard.report("memory skipped this turn", error)
             return TurnResult()
-
-    def _trim(self, context: LLMContext) -> None:
-        """Remove old exchanges from the context, where the configuration limits it."""
-        config = self._deps.config
-        stay = trimmed(context.messages, config.context, config.pack.memory_token_budget)
-        if stay is not None:
-            context.set_messages(stay)
 
     def _speakers(self, message: dict, text: str, predicted: bool) -> tuple[str, ...]:
         if self._messages.is_logged(message):  # its transcripts are taken
@@ -253,12 +252,18 @@ class Turns:
         turn = None
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
-            turn = self._log_new(message, text, speakers)
-            self._trim(context)
+            self._messages.mark_handled(message)
+            typed = self._messages.is_typed(message)
+            turn = self.log(message, text, "text" if typed else None, speakers)
+            self.spoken = self.spoken and typed
+            config = self._deps.config
+            stay = trimmed(context.messages, config.context, config.pack.memory_token_budget)
+            if stay is not None:
+                context.set_messages(stay)
         if self.realtime or not clean(text)[0]:
             return False
         scopes = self._deps.audience.readable(speakers)
-        found, packed = await self._recall.recall(text, context, turn, scopes)
+        found, packed = await self._recall(text, context, turn, scopes)
         if scopes and self._commands.is_unserved(text):
             found = replace(found, unchanged=True, packed=None)
             packed = self._deps.pack(found)
@@ -272,13 +277,6 @@ class Turns:
         if self._speculating is message:  # not withdrawn meanwhile
             self._speculated = (found, packed, scopes)
         return True
-
-    def _log_new(self, message: dict, text: str, speakers: tuple[str, ...]) -> Turn | None:
-        self._messages.mark_handled(message)
-        typed = self._messages.is_typed(message)
-        turn = self.log(message, text, "text" if typed else None, speakers)
-        self.spoken = self.spoken and typed
-        return turn
 
     def log(
         self,
@@ -296,18 +294,10 @@ class Turns:
         Returns:
             Its turn; None if it is empty, off the record, or could not be logged.
         """
-        try:
-            return self._log(message, text, channel, speakers)
-        except Exception as error:
-            self._deps.guard.log_failure(error)
-            return None
+        return self._deps.guard.run(self._log, message, text, channel, speakers)
 
     def _log(
-        self,
-        message: dict,
-        text: str,
-        channel: Channel | None,
-        speakers: tuple[str, ...] | None,
+        self, message: dict, text: str, channel: Channel | None, speakers: tuple[str, ...] | None
     ) -> Turn | None:
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
@@ -328,8 +318,13 @@ class Turns:
         return turn
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
+        """Write the block, if any, in front of a message of the aggregators' context."""
         self._conversation.shown(hit.memory for hit in packed.hits)
-        self._recall.place(message, packed)
+        if packed.text:
+            injection.prefix(message, packed.text)
+            ids = (hit.memory.id for hit in packed.hits)
+            self._deps.visible.add_block(message, packed.text, ids)
+            self._deps.owned.add_block(packed)
         self._deps.guard.soon(self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
@@ -347,9 +342,9 @@ class Turns:
         stays what the LLM saw. Never raises, except for a cancellation.
         """
         speculated, held = self._speculated, self._command_held
-        message = (
-            self._messages.find_new(self._deps.neighbours.messages) if speculated or held else None
-        )
+        if not (speculated or held):
+            return
+        message = self._messages.find_new(self._deps.neighbours.messages)
         if message is None:
             return
         self.withdraw()
@@ -373,22 +368,12 @@ class Turns:
         self._speculating = self._speculated = None
         self._command_held = False
 
+    # ---------------------------------------------------------------- recall
 
-class ConversationRecall:
-    """Recalls for one conversation, within the deadline. Use it on the event loop."""
-
-    def __init__(
-        self, deps: ConversationDeps, conversation: Conversation, prefetch: Prefetch | None
-    ) -> None:
-        self._deps, self._conversation, self._prefetch = deps, conversation, prefetch
-        self._visible, self._owned = deps.visible, deps.owned
-        self._slow = 0  # turns since the last warning
-        self._quiet_until = 0.0
-
-    async def recall(
+    async def _recall(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
     ) -> tuple[Recollection, Packed]:
-        """Recall, and pack the block.
+        """Recall, within the deadline, and pack the block.
 
         Args:
             context: The LLM's context.
@@ -396,7 +381,7 @@ class ConversationRecall:
             scopes: Readable scopes, the speaker's first; empty to recall nothing.
         """
         start = time.perf_counter()
-        self._visible.refresh(context.messages)
+        self._deps.visible.refresh(context.messages)
         if not scopes:
             return Recollection(), Packed("", (), 0)
         engine = self._deps.engine
@@ -423,40 +408,31 @@ class ConversationRecall:
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
     ) -> Recollection:
         """Recall what is not visible; repeat if a summary meanwhile removed visible text."""
-        found = Recollection()
+        found, shown = Recollection(), self._deps.visible
         for _ in range(2):
-            visible, standing = self._visible.memories, list(map(id, context.messages))
+            visible, standing = shown.memories, list(map(id, context.messages))
             found = await self._deps.engine.recall(
                 clean(text)[0],
                 scopes[0],
                 also=scopes[1:],
                 local=self._deps.locality.local,
                 exclude=visible,
-                exclude_words=self._visible.words,
+                exclude_words=shown.words,
                 dialogue=self._conversation.before(turn),
                 prefetch=self._prefetch,
             )
             if standing == list(map(id, context.messages)):
                 break
-            self._visible.refresh(context.messages)
-            if visible <= self._visible.memories:
+            shown.refresh(context.messages)
+            if visible <= shown.memories:
                 break
         return found
 
-    def place(self, message: dict, packed: Packed) -> None:
-        """Write the block, if any, in front of a message of the aggregators' context."""
-        if packed.text:
-            injection.prefix(message, packed.text)
-            ids = (hit.memory.id for hit in packed.hits)
-            self._visible.add_block(message, packed.text, ids)
-            self._owned.add_block(packed)
-
-    def strip_others(self, context: LLMContext, scopes: tuple[str, ...]) -> None:
+    def _strip_others(self, context: LLMContext, scopes: tuple[str, ...]) -> None:
         """Remove from the context what may not be read for a turn, if others were read before."""
         deps, allowed = self._deps, frozenset(scopes)
-        wanted = deps.audience.apart and deps.config.people.strip_on_change
-        if not wanted or (allowed == self._owned.readable and not self._owned.is_stale):
+        if not deps.strips or (allowed == deps.owned.readable and not deps.owned.is_stale):
             return
         contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
-        for message in self._owned.strip(contexts, allowed, deps.neighbours.llm):
-            self._visible.discard(message)
+        for message in deps.owned.strip(contexts, allowed, deps.neighbours.llm):
+            deps.visible.discard(message)

@@ -8,7 +8,7 @@ transaction, so a kill leaves the old state or the new. The log itself never cha
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,15 +23,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import idle_work_over
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.scheduler.step import mark_inherited
-from slowcat_memory.records import (
-    Context,
-    Cursor,
-    Key,
-    Memory,
-    SessionEdge,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Cursor, Key, Memory, SessionEdge, Vector, WriteBatch
 from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.store import Snapshot, Store
 from slowcat_memory.store.disk.folder import REPLAYING
@@ -166,17 +158,17 @@ def _strip(copy: Store, derived: Derived, jobs: Sequence[str] | None) -> None:
     )
     with copy.snapshot() as snapshot:
         tasks = [one for one in snapshot.tasks() if jobs is None or one.job in jobs]
-        cursors = [one for one in snapshot.cursors() if _restarts(one.name, jobs)]
+        cursors = [
+            one
+            for one in snapshot.cursors()
+            if (owner := one.name.removeprefix("asked/").partition("/")[0])
+            and (owner not in KEPT_CURSORS if jobs is None else owner in jobs)
+        ]
     for task in tasks:
         copy.apply(REPLAY, WriteBatch(done=task.id))
     for cursor in cursors:
         copy.apply(REPLAY, WriteBatch(cursor=Cursor(name=cursor.name, position=0)))
     copy.flush(None)
-
-
-def _restarts(name: str, jobs: Sequence[str] | None) -> bool:
-    owner = name.removeprefix("asked/").partition("/")[0]
-    return owner not in KEPT_CURSORS if jobs is None else owner in jobs
 
 
 class _SimulatedClock:
@@ -266,21 +258,13 @@ def _same(one: Memory | None, other: Memory) -> bool:
     """Compare two memories, ignoring the times of recording and retiring."""
     if one is None or bool(one.retired_at) != bool(other.retired_at):
         return False
-    return _timeless(one) == _timeless(other)
-
-
-def _timeless(memory: Memory) -> Memory:
-    return replace(memory, recorded_at=None, retired_at=None)
+    times = {"recorded_at": other.recorded_at, "retired_at": other.retired_at}
+    return replace(one, **times) == other
 
 
 def _vectors(snapshot: Snapshot, space: str, batch: WriteBatch) -> Iterator[Vector]:
-    if not space:
-        return
-    subjects: Iterable[Subject] = (
-        *((m.scope, m.id) for m in batch.memories),
-        *((c.scope, c.memory) for c in batch.contexts),
-        *((k.scope, k.id) for k in batch.keys),
-    )
-    for scope, id_ in subjects:
+    subjects = [(one.scope, one.id) for one in (*batch.memories, *batch.keys)]
+    subjects += [(one.scope, one.memory) for one in batch.contexts]
+    for scope, id_ in subjects if space else ():
         if vector := snapshot.vector(space, scope, id_):
             yield vector

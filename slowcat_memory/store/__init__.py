@@ -13,7 +13,7 @@ from slowcat_memory.store.disk.folder import damaged_folders, data_file
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.store import Store
-from slowcat_memory.store.writer.writer import Ack, new_future
+from slowcat_memory.store.writer import Ack, new_future
 
 __all__ = [
     "Ack",

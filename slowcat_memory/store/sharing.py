@@ -4,7 +4,7 @@ Theory of operation. Every process may write (see ``disk.environment``). Each on
 open for writing holds the lock of a file of its own in ``processes/``, which the kernel frees when
 it ends; the file says who it is, and how far it has followed what others forgot. Ids of events are
 taken from a counter in a file, so that they are unique and rise; yet two processes may commit in
-another order than they took them, and such an event is *late* (see ``rows.apply``). What only one
+another order than they took them, and such an event is *late* (see ``store.apply``). What only one
 process may do at a time is done under the lock of a file, too: opening and closing, erasing, idle
 work.
 """

@@ -37,7 +37,7 @@ from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn, pages_of
 from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
-from slowcat_memory.store.writer.tier_mover import tier_sizes
+from slowcat_memory.store.tier_mover import tier_sizes
 
 if TYPE_CHECKING:
     import lmdb

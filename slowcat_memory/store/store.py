@@ -35,6 +35,8 @@ from slowcat_memory.records import (
     TrustedTime,
     WriteBatch,
 )
+from slowcat_memory.store import bookkeeping, forget
+from slowcat_memory.store.apply import append_events, apply_batch, coded
 from slowcat_memory.store.blocks import BlockCache
 from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
@@ -46,12 +48,10 @@ from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
 from slowcat_memory.store.replica import Replica
-from slowcat_memory.store.rows import bookkeeping, forget
-from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.sharing import alone, if_free
 from slowcat_memory.store.snapshot import BeforeRead, Snapshot
-from slowcat_memory.store.writer.tier_mover import TierMover
-from slowcat_memory.store.writer.writer import Ack, Change, Write, WriteQueue, Writer, closed_error
+from slowcat_memory.store.tier_mover import TierMover
+from slowcat_memory.store.writer import Ack, Change, Write, WriteQueue, Writer, closed_error
 
 CLOSE_TIMEOUT_S = 2.0
 ERASING_S = 60.0  # how long an erasure waits for that of another process

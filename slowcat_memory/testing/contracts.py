@@ -10,13 +10,13 @@ from typing import Any, cast
 
 import msgspec
 
-from slowcat_memory.idle.job import Contexts, Job, JobContext, JobDeps, Plan, Upkeep
+from slowcat_memory.idle.job import Contexts, Job, JobDeps, Upkeep
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.providers import LLM
-from slowcat_memory.records import Event, Memory, Task, WriteBatch
+from slowcat_memory.records import Event, Task, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 
 PLAN_S = 0.25  # a plan takes milliseconds, more on a busy machine
@@ -114,7 +114,11 @@ def _contexts(
 async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
     """Plan twice and step twice: nothing may be written, and the results must be equal."""
     before = _contents(store)
-    plan = _timed_plan(job, contexts(job))
+    job.plan(contexts(job))  # fill caches
+    began = time.perf_counter()
+    plan = job.plan(contexts(job))
+    took = time.perf_counter() - began
+    assert took < PLAN_S, f"planning took {took * 1e3:.0f} ms: look at a piece of the log at a time"
     assert plan is not None and plan.tasks, "it finds nothing to do in these events"
     again = job.plan(contexts(job))
     assert again is not None, "it keeps state of what it has planned"
@@ -129,15 +133,6 @@ async def _check_by_hand(job: Job, contexts: Contexts, store: Store) -> None:
     assert _contents(store) == before, "plan or step has written something itself"
 
 
-def _timed_plan(job: Job, context: JobContext) -> Plan | None:
-    job.plan(context)  # fill caches
-    began = time.perf_counter()
-    plan = job.plan(context)
-    took = time.perf_counter() - began
-    assert took < PLAN_S, f"planning took {took * 1e3:.0f} ms: look at a piece of the log at a time"
-    return plan
-
-
 async def _check_step(job: Job, task: Task, contexts: Contexts) -> None:
     step = asyncio.ensure_future(job.step(task, contexts(job)))
     await asyncio.sleep(0)
@@ -149,18 +144,14 @@ async def _check_step(job: Job, task: Task, contexts: Contexts) -> None:
         assert isinstance(batch, WriteBatch), "a step returned no WriteBatch"
         assert not batch.done and batch.run is None, "the loop adds ``done`` and ``run``"
         for memory in batch.memories:
-            _check_memory(memory, job)
+            assert memory.scope, "a memory has no scope"
+            assert memory.sources, "a memory has no sources: a forget could not find it"
+            assert memory.made and memory.made.job == job.name, "a memory does not name its job"
     first, second = (
         {(m.scope, m.id) for m in batch.memories} | {(k.scope, k.id) for k in batch.keys}
         for batch in batches
     )
     assert first == second, "a task that is done twice writes other records"
-
-
-def _check_memory(memory: Memory, job: Job) -> None:
-    assert memory.scope, "a memory has no scope"
-    assert memory.sources, "a memory has no sources: a forget could not find it"
-    assert memory.made is not None and memory.made.job == job.name, "a memory does not name its job"
 
 
 async def _check_in_loop(

@@ -11,9 +11,8 @@ interrupted reply keeps the words that had arrived.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pipecat.frames.frames import (
@@ -189,9 +188,10 @@ class HeadlessConversation:
         self._llm_url = llm_url
         self._speaker = speaker
         self.context = LLMContext(**({"tools": tools} if tools else {}))
-        self.aggregators = LLMContextAggregatorPair(
-            self.context, user_params=LLMUserAggregatorParams(user_turn_strategies=_strategies())
-        )
+        # No model decides when a turn ends: the final transcription does.
+        stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.005)
+        params = LLMUserAggregatorParams(user_turn_strategies=UserTurnStrategies(stop=[stop]))
+        self.aggregators = LLMContextAggregatorPair(self.context, user_params=params)
         self.llm = _StayingLLM(
             api_key="none",
             base_url=llm_url,
@@ -219,7 +219,9 @@ class HeadlessConversation:
         self.worker.add_event_handler("on_pipeline_error", self._on_error)
 
     async def __aenter__(self) -> Self:
-        _stay_offline()
+        if hasattr(pipecat_worker, "warm_deferred_imports"):
+            # Older versions download a sentence splitter that only TTS needs.
+            pipecat_worker.warm_deferred_imports = lambda: None
         started = asyncio.Event()
         self.worker.add_event_handler("on_pipeline_started", lambda *_: started.set())
         runner = WorkerRunner(handle_sigint=False)
@@ -228,13 +230,8 @@ class HeadlessConversation:
         await self._or_end_of_run(started.wait(), _START_TIMEOUT_S, "the pipeline did not start")
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await (self.cancel() if exc_type else self.end())
+    async def __aexit__(self, *error: object) -> None:
+        await (self.cancel() if error[0] else self.end())
 
     async def end(self) -> None:
         """Finish open turns and end; cancel if that takes too long."""
@@ -283,10 +280,11 @@ class HeadlessConversation:
         who = speaker or self._speaker
         try:
             await self.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-            for prefix in _prefixes(text):
+            words = text.split()
+            for end in range(2, len(words) + 2, 2):
                 if interims:
-                    now = time_now_iso8601()
-                    await self.worker.queue_frame(InterimTranscriptionFrame(prefix, who, now))
+                    said, now = " ".join(words[:end]), time_now_iso8601()
+                    await self.worker.queue_frame(InterimTranscriptionFrame(said, who, now))
                 await asyncio.sleep(2 * word_s)
             await self.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
             final = TranscriptionFrame(text, who, time_now_iso8601(), finalized=True)
@@ -335,10 +333,8 @@ class HeadlessConversation:
             return task.result()
         task.cancel()
         why = "the pipeline has ended" if self._running.done() else f"not within {timeout_s:g} s"
-        raise EndpointError(f"{otherwise}: {why}", hint=self._last_error())
-
-    def _last_error(self) -> str:
-        return f"Last error: {self.errors[-1]}" if self.errors else ""
+        hint = f"Last error: {self.errors[-1]}" if self.errors else ""
+        raise EndpointError(f"{otherwise}: {why}", hint=hint)
 
     # An interruption stops the LLM first, so turns change there. Frames that it pushes from then on
     # are marked with the new turn, because older frames may still wait in front of the assistant
@@ -376,21 +372,3 @@ class HeadlessConversation:
     async def _on_error(self, _: PipelineWorker, frame: ErrorFrame) -> None:
         if frame.processor is not self.llm:
             self.errors.append(frame.error)
-
-
-def _strategies() -> UserTurnStrategies:
-    """Return turn strategies without a model that end the turn with the final transcription."""
-    return UserTurnStrategies(stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.005)])
-
-
-def _prefixes(text: str) -> Iterator[str]:
-    """Yield the first two words, the first four, and so on to the end."""
-    words = text.split()
-    for count in range(2, len(words) + 2, 2):
-        yield " ".join(words[:count])
-
-
-def _stay_offline() -> None:
-    """Stop older Pipecat versions from downloading a sentence splitter that only TTS needs."""
-    if hasattr(pipecat_worker, "warm_deferred_imports"):
-        pipecat_worker.warm_deferred_imports = lambda: None

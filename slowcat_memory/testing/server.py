@@ -13,7 +13,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
@@ -92,35 +91,25 @@ class Script:
         said = len(self.tokens) + len(self.calls)
         return {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
 
-    def chunk(self, choices: list[Any], **more: Any) -> dict[str, Any]:
-        return _envelope(self.body, "chat.completion.chunk", choices, **more)
+    def envelope(self, kind: str, choices: list[Any], **more: Any) -> dict[str, Any]:
+        model = self.body.get("model", "scripted")
+        head = {"id": "scripted", "object": kind, "created": 0, "model": model}
+        return head | {"choices": choices} | more
 
+    def whole(self) -> dict[str, Any]:
+        """Return the answer to a request that does not stream."""
+        said = {"index": 0, "message": self.message(), "finish_reason": self.finish_reason}
+        return self.envelope("chat.completion", [said], usage=self.usage())
 
-async def plain(script: Script) -> web.Response:
-    whole = choice(0, message=script.message(), finish_reason=script.finish_reason)
-    usage = script.usage()
-    return web.json_response(_envelope(script.body, "chat.completion", [whole], usage=usage))
-
-
-def _envelope(body: dict[str, Any], kind: str, choices: list[Any], **more: Any) -> dict[str, Any]:
-    model = body.get("model", "scripted")
-    head = {"id": "scripted", "object": kind, "created": 0, "model": model}
-    return head | {"choices": choices} | more
-
-
-def choice(index: int, *, finish_reason: str | None = None, **more: Any) -> dict[str, Any]:
-    return {"index": index, "finish_reason": finish_reason} | more
-
-
-def event(chunk: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
-
-
-def error(failure: Failure) -> web.Response:
-    body = {"error": {"message": failure.message, "type": "scripted", "code": failure.status}}
-    # Keeps OpenAI's client from retrying; scripts rely on one request per call.
-    headers = {"x-should-retry": "false"}
-    return web.json_response(body, status=failure.status, headers=headers)
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield the events of a stream."""
+        kind = "chat.completion.chunk"
+        for delta in self.deltas():
+            yield self.envelope(kind, [{"index": 0, "delta": delta, "finish_reason": None}])
+        end = {"index": 0, "delta": {}, "finish_reason": self.finish_reason}
+        yield self.envelope(kind, [end])
+        if (self.body.get("stream_options") or {}).get("include_usage"):
+            yield self.envelope(kind, [], usage=self.usage())
 
 
 Reply = str | ToolCall | Failure | Sequence[str | ToolCall]
@@ -193,12 +182,7 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._closing = True
         await self._runner.cleanup()
         self.url = ""
@@ -254,10 +238,15 @@ class ScriptedServer:
             await self._notify()
             reply = await self._run_script(body)
             if isinstance(reply, Failure):
-                return error(reply)
+                said = {"message": reply.message, "type": "scripted", "code": reply.status}
+                # Keeps OpenAI's client from retrying; scripts rely on one request per call.
+                once = {"x-should-retry": "false"}
+                return web.json_response({"error": said}, status=reply.status, headers=once)
             script = Script(body, reply, self._call_ids)
             await asyncio.sleep(self._first_token_delay_s)
-            response = await (self._stream(http, script) if body.get("stream") else plain(script))
+            response: web.StreamResponse = web.json_response(script.whole())
+            if body.get("stream"):
+                response = await self._stream(http, script)
             self.completed += 1
             return response
         except (asyncio.CancelledError, ConnectionError):
@@ -280,13 +269,11 @@ class ScriptedServer:
     async def _stream(self, http: web.Request, script: "Script") -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(http)
-        for delta in script.deltas():
-            await response.write(event(script.chunk([choice(0, delta=delta)])))
-            await asyncio.sleep(self._token_delay_s)
-        end = choice(0, delta={}, finish_reason=script.finish_reason)
-        await response.write(event(script.chunk([end])))
-        if (script.body.get("stream_options") or {}).get("include_usage"):
-            await response.write(event(script.chunk([], usage=script.usage())))
+        for event in script.events():
+            data = json.dumps(event, ensure_ascii=False)
+            await response.write(f"data: {data}\n\n".encode())
+            if event["choices"] and not event["choices"][0]["finish_reason"]:
+                await asyncio.sleep(self._token_delay_s)
         await response.write(b"data: [DONE]\n\n")
         await response.write_eof()
         return response

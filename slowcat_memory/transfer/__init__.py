@@ -4,7 +4,7 @@
 both for a file and can be interrupted and repeated, ``export`` writes the log as a transcript.
 """
 
-from slowcat_memory.transfer.export import export, export_in_parts
+from slowcat_memory.transfer.export import export
 from slowcat_memory.transfer.import_ import Imported, import_file, ingest
 from slowcat_memory.transfer.reading import read
 from slowcat_memory.transfer.transcript import Note, Transcript, TranscriptSession, Utterance
@@ -16,7 +16,6 @@ __all__ = [
     "TranscriptSession",
     "Utterance",
     "export",
-    "export_in_parts",
     "import_file",
     "ingest",
     "read",

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.derived_text import has_link
+from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import quoted
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient

@@ -65,7 +65,6 @@ def import_file(
     scope: str = "",
     again: bool = False,
     on_error: Report,
-    progress: Progress = lambda turns, of_turns: None,
 ) -> Imported:
     """Import every session of a file, folder or archive that is not in the log yet. Blocks.
 
@@ -75,8 +74,6 @@ def import_file(
         scope: As in ``Where``, like ``again``.
         on_error: Called with an error for each unreadable line, and each session that cannot be
             stored.
-        progress: Called after each session with the turns so far, and those of the file. If it
-            raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read.
@@ -88,7 +85,7 @@ def import_file(
     for reading in readings(path, options, on_error, lambda error: None):
         for error in reading.faults:
             on_error(error)
-        import_reading(memory, reading, where, done, on_error=on_error, progress=progress)
+        import_reading(memory, reading, where, done, on_error=on_error)
     return done
 
 
@@ -102,6 +99,10 @@ def import_reading(
     progress: Progress = lambda turns, of_turns: None,
 ) -> None:
     """Import a file, and add to what is ``done``. Blocks.
+
+    Args:
+        progress: Called after each session with the turns so far, and those of the file. If it
+            raises, the sessions done are kept.
 
     Raises:
         StoreError: The store cannot be written.

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from slowcat_memory.core.catalogue import Catalogue, place
 from slowcat_memory.core.memory import ENTITY, FACT, QUARANTINED, family
 from slowcat_memory.records import Memory
+from slowcat_memory.store import Snapshot
 
 PEOPLE = ("person", "pet")
 
@@ -47,7 +48,8 @@ def people(
         every: Also places, things and topics.
     """
     known = catalogue.having(("kind", ENTITY))
-    wanted = [one for one in known if one.retired_at is None and (every or _is_person(one))]
+    current = (one for one in known if one.retired_at is None)
+    wanted = [one for one in current if every or one.kind.partition("/")[2] in PEOPLE]
     counted = [(one, len(relations(catalogue, one.id))) for one in wanted]
     ids = [(one.id, held) for one, held in sorted(counted, key=lambda of: (-of[1], place(of[0])))]
     start = next((at + 1 for at, (id_, _) in enumerate(ids) if id_ == after), 0)
@@ -72,8 +74,9 @@ def is_current(one: Memory) -> bool:
     return one.retired_at is None and one.kind != QUARANTINED
 
 
-def _is_person(one: Memory) -> bool:
-    return one.kind.partition("/")[2] in PEOPLE
+def stored(snapshot: Snapshot, scope: str, rows: Sequence[Memory]) -> list[Memory]:
+    """Return rows of a catalogue as they are stored; those that are gone since are left out."""
+    return [found for one in rows if (found := snapshot.read(scope, one.id))]
 
 
 def cursor_of(at: datetime, id: str) -> str:

@@ -65,17 +65,18 @@ class PageContext:
         """
         if not self._thinking.acquire(blocking=False):
             raise Refusal(409, "Idle work is being done already.")
+
+        def go_on(_: object) -> None:
+            if self._stop.is_set():
+                raise Stopped
+
         try:
             self._stop.clear()
-            return self.memory.idle.until_done(progress=self._go_on)
+            return self.memory.idle.until_done(progress=go_on)
         except Stopped:
             return None
         finally:
             self._thinking.release()
-
-    def _go_on(self, _: object) -> None:
-        if self._stop.is_set():
-            raise Stopped
 
     def stop_thinking(self) -> None:
         """End the idle work that the page began. Returns at once."""

@@ -113,8 +113,11 @@ class Guard:
         Raises:
             Refusal: It is not this page's, or not of this browser.
         """
-        self._check_user(request)
-        hosts = self._hosts()
+        ends = request.get_extra_info("peername"), request.get_extra_info("sockname")
+        if loopback.can_tell() and not (all(ends) and loopback.is_own_user(*ends)):
+            raise Refusal(403, "This page belongs to another user of this machine.")
+        names = ("127.0.0.1", "localhost", "[::1]") if self.port else ()
+        hosts = [f"{name}:{self.port}" for name in names]
         if request.headers.getall("Host", []) not in ([host] for host in hosts):
             raise Refusal(421, "This page answers under its own address only.")
         if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
@@ -126,16 +129,6 @@ class Guard:
         if request.path.startswith(API) and request.path != ENTER:
             if not self.keys.knows(request.headers.get(KEY_HEADER, "")):
                 raise Refusal(401, "Open the address that `slowcat-memory ui` prints.")
-
-    def _check_user(self, request: web.Request) -> None:
-        """Refuse another user's connection, where the system says whose it is."""
-        ends = request.get_extra_info("peername"), request.get_extra_info("sockname")
-        if loopback.can_tell() and not (all(ends) and loopback.is_own_user(*ends)):
-            raise Refusal(403, "This page belongs to another user of this machine.")
-
-    def _hosts(self) -> tuple[str, ...]:
-        port = self.port
-        return (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}") if port else ()
 
     @property
     def middleware(self) -> "Middleware":

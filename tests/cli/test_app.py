@@ -41,7 +41,7 @@ def test_app_the_help_lists_a_dozen_commands_and_with_all_the_others(sm) -> None
 
 
 def test_app_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
-    ran = python("-m", "slowcat_memory.cli", "--path", str(sm.store), "why")
+    ran = python("-m", "slowcat_memory", "--path", str(sm.store), "why")
     assert (ran.returncode, ran.stdout) == (1, "")
     remedy = "Run `slowcat-memory init`, or start your bot."
     assert ran.stderr == f"Error: no memory at {sm.store} yet. {remedy}\n"

@@ -88,7 +88,7 @@ def test_change_a_failed_export_leaves_the_old_file(
         yield {"text": "x"}
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transfer, "export_in_parts", broken)
+    monkeypatch.setattr(transfer, "export", broken)
     assert "No space left" in filled.fails("export", "-o", str(out), "--yes")
     assert gzip.decompress(out.read_bytes()) == b"old"
     assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl.gz"]

@@ -30,14 +30,7 @@ def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (
-            "[recall]\ndeadlin_ms = 3",
-            "recall.deadlin_ms: no such key. Did you mean recall",
-        ),
-        ("[recal]\ndeadline_ms = 3", "recal: no such key"),
-        ("[recall]\ndeadline_ms = 'x'", "recall.deadline_ms: Expected a decimal number, not text"),
-        ("[recall", "is not TOML"),
-        ("preset = 'huge'", "preset: unknown value 'huge'"),
+        ("[recall]\ndeadlin_ms = 3", "recall.deadlin_ms: no such key. Did you mean recall"),
         ("[memory]\ntime_zone = 'Nix/Da'", "memory.time_zone: there is no 'Nix/Da'"),
         ("[memory]\nuser_id = 'No Good'", "'No Good' cannot name a memory"),
         ("[memory]\nlanguage = 'klingon'", "memory.language: there is no 'klingon'"),

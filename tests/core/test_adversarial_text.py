@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowcat_memory.core.commands.grammar import Heard, recognise
-from slowcat_memory.core.extraction.introductions import introduced
+from slowcat_memory.core.extraction.bounded_names import introduced
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import (

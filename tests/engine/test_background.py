@@ -18,9 +18,8 @@ from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.fleet.shipper import Shipper
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.store import new_future
+from slowcat_memory.store import new_future, writer
 from slowcat_memory.store.sharing import living
-from slowcat_memory.store.writer import writer
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.held_store import logged_texts, refusing
 from tests.support.processors import logged
@@ -233,7 +232,7 @@ def test_background_a_file_that_cannot_be_recovered_is_not_tried_until_it_change
         raise background.StoreDamagedError("beyond repair")
 
     remember(config, "My dog is called Max")
-    monkeypatch.setattr("slowcat_memory.store.care.open.mark_running", damaged)
+    monkeypatch.setattr("slowcat_memory.store.disk.state.mark_running", damaged)
     memory = opened()
     assert not memory.attempt() and not memory.attempt() and len(tries) == 1
     os.utime(config.folder / "data.mdb", (1, 1))

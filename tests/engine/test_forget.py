@@ -7,7 +7,7 @@ import pytest
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.build.generation import Build
+from slowcat_memory.index.generation import Build
 from slowcat_memory.records import Forget
 from slowcat_memory.store.care import copy
 from slowcat_memory.testing import HashEmbedder

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
-from slowcat_memory.idle.forecast import Forecast
+from slowcat_memory.idle.scheduler.task_queue import Forecast
 from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.model_servers import KNOWN, find_loaded
 from slowcat_memory.records import SessionEdge, Turn

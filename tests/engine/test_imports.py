@@ -13,7 +13,7 @@ HEAVY = {
 }
 JOBS = ("idle.registry", "idle.scheduler.loop", "idle.jobs.extraction", "idle.jobs.summaries")
 RULES = (
-    "core.graph.build",
+    "core.graph.readings",
     "core.facts.prompt",
     "core.extraction.stated",
     "core.summaries.by_rule",

@@ -128,7 +128,7 @@ def test_a_conversation_that_takes_over_makes_the_task_due_untried_at_once(
 
 def test_people_whose_worker_died_are_not_left_out(fleet: Fleet) -> None:
     fleet.database.run(leases.take, replace(fleet.worker, lease_s=0.0), "anna")
-    fleet.database.run(tasks.schedule_abandoned, fleet.worker.tenant)
+    assert claim(fleet) is None
     assert due_in(fleet) == pytest.approx(tasks.ABANDONED_S, abs=2.0)
 
 

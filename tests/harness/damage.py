@@ -22,10 +22,9 @@ from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.care import canary_process, salvage
-from slowcat_memory.store.care import open as opening
+from slowcat_memory.store.care import health, salvage
 from slowcat_memory.store.care.salvage import identify
-from slowcat_memory.store.disk import canary, folder, state
+from slowcat_memory.store.disk import envelope, folder, state
 from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
@@ -74,7 +73,7 @@ def damage(file: Path, way: str, rng: random.Random) -> None:
 
 
 def verdict(path: Path) -> int:
-    return canary.main(["check", str(folder.data_file(path))])
+    return envelope.main(["check", str(folder.data_file(path))])
 
 
 def rows(path: Path) -> list:
@@ -153,14 +152,13 @@ def salvaged(path: Path, control: str) -> list[int | str]:
         def patch(*given: Any) -> None:
             patches.enter_context(mock.patch.object(*given))
 
-        patch(canary_process, "_run", lambda *args, **given: None)  # in this process: faster
+        patch(health, "_run", lambda *args, **given: None)  # in this process: faster
         if control == "trees":
             for step in ("_copy_unreached", "_copy_earlier_turns", "_copy_large_values"):
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
             patch(salvage._Salvage, "_put", _put_ignorantly(salvage._Salvage._put))
-            for reader in (state, opening):
-                patch(reader, "read_unerased", lambda path: [])
+            patch(state, "read_unerased", lambda path: [])
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
             notes = [one.id for one in snapshot.memories("anna")]
@@ -211,7 +209,7 @@ def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
     for number in range(max(1, damaged // 4)):
         make(scratch / f"healthy{number}", seed + number, rng.randrange(20, 120))
         judged = ask(lambda number=number: verdict(scratch / f"healthy{number}"))
-        tally["accused"] += judged != canary.WHOLE
+        tally["accused"] += judged != envelope.WHOLE
     base, copy = scratch / "healthy0", scratch / "copy"
     right, every = ask(lambda: contents(base)), ask(lambda: rows(base))
     assert right and every
@@ -220,7 +218,7 @@ def run(scratch: Path, damaged: int, seed: int, control: str) -> dict[str, int]:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(base, copy)
         damage(folder.data_file(copy), way, rng)
-        passed = control == "blind" or ask(lambda: verdict(copy)) == canary.WHOLE
+        passed = control == "blind" or ask(lambda: verdict(copy)) == envelope.WHOLE
         tally[f"{way}_{'passed' if passed else 'caught'}"] += 1
         tally["missed"] += passed and ask(lambda: contents(copy)) != right
         if passed and way == "cut":

@@ -170,7 +170,7 @@ def _fence() -> Callable[[Any], None]:
 
 def _dropped() -> Callable[[Any], None]:
     """Drop one of five writes, and tell nobody."""
-    from slowcat_memory.store.writer.writer import Item, WriteQueue, new_future
+    from slowcat_memory.store.writer import Item, WriteQueue, new_future
 
     take, taken = WriteQueue._pop, itertools.count(1)
 

@@ -22,9 +22,8 @@ from pathlib import Path
 from unittest import mock
 
 from slowcat_memory.records import Forget, Forgotten, WriteBatch
-from slowcat_memory.store import Store, backups_of
-from slowcat_memory.store.care import canary_process, copy
-from slowcat_memory.store.rows import forget
+from slowcat_memory.store import Store, backups_of, forget
+from slowcat_memory.store.care import copy, health
 from tests.harness import forgetting, samples, thinking, tiers
 from tests.harness.children import Child
 from tests.harness.command import Harness, main
@@ -39,7 +38,7 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
     with ExitStack() as stack:
         stack.enter_context(fault(control))
         # Nothing damages files here, and a canary takes longer than everything else.
-        stack.enter_context(mock.patch.object(canary_process, "is_whole", lambda file: True))
+        stack.enter_context(mock.patch.object(health, "is_whole", lambda file: True))
         store = Store.open(path)
         tiers.age_for_ever(store)
         with store.snapshot() as snapshot:

@@ -17,11 +17,11 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import StoreError
-from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.build import generation
+from slowcat_memory.index import IndexOptions, generation
 from slowcat_memory.records import Forgotten, Manifest
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, all_documents
 from slowcat_memory.runtime.namespaces.registry import Namespaces
+from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
@@ -107,7 +107,10 @@ def gather(store: Store) -> Callable[[], None]:
 
 def recalled(store: Store, ids: set[int]) -> set[int]:
     """Return which of the turns the namespace's index finds, loaded as for a recall."""
-    found = Namespaces(store, TOKENIZER, IndexOptions(), 10, lambda: Space("", 0), "UTC")
+    order = SealOrder(
+        scope=SCOPE, space=Space(), zone="UTC", language=TOKENIZER.language, options=IndexOptions()
+    )
+    found = Namespaces(store, lambda scope: order, TOKENIZER, 10)
     namespace = found.get(SCOPE)
     return {id for id in ids if chunk_id(id) in namespace.searcher}
 

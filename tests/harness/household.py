@@ -38,7 +38,7 @@ from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
@@ -419,7 +419,12 @@ class Household:
                 mine = may_hold(scope)
                 self.clean("log", [*snapshot.events(scope)], mine, f"the log of {scope}")
                 self.clean("log", [*snapshot.memories(scope)], mine, f"memories of {scope}")
-                self.clean("log", json.dumps([*transfer.export(snapshot, scope)]), mine, "export")
+                self.clean(
+                    "log",
+                    json.dumps([*transfer.export(self.engine.store.snapshot, scope)]),
+                    mine,
+                    "export",
+                )
                 known = [snapshot.read(scope, chunk_id(turn.id))
                          for turn in snapshot.turns(scope) if not turn.aside]  # fmt: skip
                 known += [m for m in snapshot.memories(scope) if not chunk_turn(m.id)]
@@ -445,7 +450,9 @@ class Household:
         loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
         if loaded is not None and not current <= len(loaded.searcher) <= len(known):
             held = len(loaded.searcher)
-            extra = {id for id, _ in loaded.searcher.items()} - {memory.id for memory in known}
+            extra = {id for id, _ in loaded.searcher.table.items()} - {
+                memory.id for memory in known
+            }
             raise Leak("index", f"{scope}'s holds {held}, not {current} to {len(known)}: {extra}")
 
 

@@ -108,8 +108,7 @@ def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
         wrong += _import(engine, author, gone, "forgotten")
         author.grow(random_.randint(1, 20))
         wrong += _import(engine, author, gone, "forgotten and grown")
-        with engine.snapshot() as snapshot:
-            exported = [json.dumps(row) for row in transfer.export(snapshot)]
+        exported = [json.dumps(row) for row in transfer.export(engine.snapshot)]
     author.path.with_name("export.jsonl").write_text("\n".join(exported))
     with _engine(folder / "other") as engine:
         author.path = author.path.with_name("export.jsonl")

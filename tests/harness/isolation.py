@@ -13,6 +13,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,13 +36,13 @@ from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import ScopedWords
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.recall import pipeline
 from slowcat_memory.store import Snapshot
-from slowcat_memory.store.rows.forget import Deletion
+from slowcat_memory.store.forget import Deletion
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.functions import Call, ToolCalls
 from tests.harness.command import Harness, around, main
@@ -171,11 +172,9 @@ def why(home: Household) -> None:
 
 def export(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
-    with home.engine.store.snapshot() as snapshot:
-        home.clean(
-            "log", [*transfer.export(snapshot, scope)], may_hold(scope), f"export of {scope}"
-        )
-        home.clean("log", [*transfer.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
+    rows = partial(transfer.export, home.engine.store.snapshot)
+    home.clean("log", [*rows(scope)], may_hold(scope), f"export of {scope}")
+    home.clean("log", [*rows(but=GUEST)], (*PEOPLE, HOME), "export")
 
 
 def forget(home: Household) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from slowcat_memory.records import Turn
 from slowcat_memory.store import Snapshot, Store
-from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.care import health
 from slowcat_memory.store.disk.folder import data_file
 from tests.harness import samples, tiers
 from tests.harness.children import Child
@@ -114,7 +114,7 @@ def run(folder: Path, kills: int, seed: int, control: str) -> dict[str, int]:
         tally["acked"] = len(acked)
         if control == "pages":
             overwrite_pages(data_file(path))
-        tally["torn_file"] += not canary_process.is_whole(data_file(path))
+        tally["torn_file"] += not health.is_whole(data_file(path))
         if control and not HARNESSES["kills"].judge(tally, 0, control):
             break
         with Store.open(path) as store:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.build import generation
+from slowcat_memory.index import generation
 from slowcat_memory.records import Forget, Manifest
 from slowcat_memory.store import Store, StoreOptions, restore
-from slowcat_memory.store.care import canary_process, copy
-from slowcat_memory.store.disk import canary, environment, folder
+from slowcat_memory.store.care import copy, health
+from slowcat_memory.store.disk import envelope, environment, folder
 from tests.harness import samples
 from tests.harness.command import around
 
@@ -37,7 +37,7 @@ def in_one_process(unflushed: bool) -> Iterator[None]:
         return real(*given, **named | {"sync": False})
 
     with ExitStack() as patches:
-        patches.enter_context(mock.patch.object(canary_process, "_run", lambda *a, **k: None))
+        patches.enter_context(mock.patch.object(health, "_run", lambda *a, **k: None))
         if unflushed:
             patches.enter_context(around(environment.lmdb, "open", unsynced))
             patches.enter_context(mock.patch.object(os, "fsync", lambda fd: None))
@@ -85,10 +85,10 @@ def judge_backup(path: Path, said: set[str]) -> dict[str, int]:
     """A backup that was reported is there and whole; none has its name before it is whole."""
     lost = 0
     made = {file.name: file for file in (path / folder.BACKUPS).glob("*.mdb")}
-    corrupt = sum(canary_process.check_pages(file) != canary.WHOLE for file in made.values())
+    corrupt = sum(health.check_pages(file) != envelope.WHOLE for file in made.values())
     for word in said - {"opened"}:
         upto, name = word.split()
-        whole = name in made and canary_process.check_pages(made[name]) == canary.WHOLE
+        whole = name in made and health.check_pages(made[name]) == envelope.WHOLE
         lost += not whole or copy.count_rows(made[name], "log") != int(upto)
     return verdict(lost=lost, corrupt=corrupt)
 
@@ -118,7 +118,7 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
     """The folder has the old memory or the new one; the old one stays, without what was forgotten."""
     new = {*range(1, 31)} - {FORGOTTEN}
     old = {*range(1, 61)} - {FORGOTTEN}
-    corrupt = canary_process.check_pages(folder.data_file(path)) != canary.WHOLE
+    corrupt = health.check_pages(folder.data_file(path)) != envelope.WHOLE
     here = turns(path)
     lost = here not in (old, new) or ("restored" in said and here != new)
     aside = [file / folder.DATA for file in path.glob(f"{folder.REPLACED}*")]
@@ -170,7 +170,7 @@ def judge_salvage(path: Path, said: set[str]) -> dict[str, int]:
 
 
 def is_damaged(file: Path) -> bool:
-    return canary_process.check_pages(file) != canary.WHOLE
+    return health.check_pages(file) != envelope.WHOLE
 
 
 # ------------------------------------------------------------------- index

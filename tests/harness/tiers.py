@@ -11,11 +11,9 @@ from unittest import mock
 
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreError
-from slowcat_memory.store import Store, blocks
+from slowcat_memory.store import Store, blocks, forget, tier_mover
 from slowcat_memory.store.blocks import EVENTS, BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.rows import forget
-from slowcat_memory.store.writer import tier_mover
 from tests.harness.command import around
 
 TINY = TierOptions(warm=8, block_exchanges=3)

@@ -15,12 +15,10 @@ from slowcat_memory.engine.idle import job_parts
 from slowcat_memory.idle.job import Contexts, JobLLM, OverBudgetError
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
-from tests.support.idle_doubles import Fake, Rig
+from tests.support.idle_doubles import Fake, Rig, drain
 from tests.support.parroting_llm import Mind, parrot
 from tests.support.rows import each_row
 
@@ -82,25 +80,13 @@ class House:
         limits = IdleOptions(**RATES, **options)
         budget = Budget(limits, lambda: True)
         budget.spend(spent, self.mind.clock.now)
-        contexts, clock = Contexts(self.parts()), self.mind.clock
-
-        async def sleep(seconds: float) -> None:
-            clock.advance(seconds)
-            await asyncio.sleep(0)
-
-        async def done() -> int:
-            loop = IdleLoop(
-                self.mind.engine.store, jobs or BUILT_IN, IdleGate(IdleOptions(grace_s=0.0)),
-                contexts, options=limits, clock=clock, budget=budget, sleep=sleep,
-                on_applied=self.mind.engine.wiring.indexer.take,
-            )  # fmt: skip
-            return await loop.run_until_done(patience_s=5.0)
-
-        try:
-            return asyncio.run(done())
-        finally:
-            contexts.close()
-            self.mind.engine.flush(indexed=True)
+        engine = self.mind.engine
+        left = drain(
+            Contexts(self.parts()), engine.store, jobs or BUILT_IN, self.mind.clock, limits,
+            budget=budget, on_applied=engine.wiring.indexer.take,
+        )  # fmt: skip
+        engine.flush(indexed=True)
+        return left
 
     def kinds(self) -> set[str]:
         with self.mind.engine.store.snapshot() as snapshot:

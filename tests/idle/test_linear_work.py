@@ -4,7 +4,6 @@ Counted are the function calls of the idle thread, and the rows of vectors that 
 with, which a call of NumPy hides. Neither depends on the machine.
 """
 
-import asyncio
 import random
 import sys
 from collections import Counter
@@ -20,11 +19,10 @@ from slowcat_memory.core.facts import fact_index
 from slowcat_memory.idle.job import Contexts, Job, JobDeps
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import BUILT_IN, UPKEEP
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.records import Event, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.idle_doubles import drain
 
 BEGAN = datetime(2026, 5, 12, 8, tzinfo=UTC)
 NAMES = ("Max", "Lena", "Otto", "Ida", "Ben", "Mara", "Paul", "Ruth", "Emil", "Nora")
@@ -104,16 +102,6 @@ def work(
         deps = JobDeps(store=store, upkeep=None, clock=clock, zone=UTC, scopes=lambda: ["anna"])  # type: ignore[arg-type]
         if embedder:
             deps = replace(deps, embed=embedder.encode_tokens, space=lambda: embedder.key)
-        contexts = Contexts(deps)
-
-        async def sleep(seconds: float) -> None:
-            clock.advance(seconds)
-            await asyncio.sleep(0)
-
-        async def done() -> int:
-            gate = IdleGate(IdleOptions(grace_s=0.0))
-            loop = IdleLoop(store, jobs, gate, contexts, options=OPTIONS, clock=clock, sleep=sleep)
-            return await loop.run_until_done(patience_s=5.0)
 
         def count(frame, event, argument) -> None:
             calls[frame.f_code.co_filename.rpartition("slowcat_memory/")[2]] += 1
@@ -121,10 +109,9 @@ def work(
         before = sys.gettrace()
         sys.settrace(count)
         try:
-            assert asyncio.run(done()) == 0
+            assert drain(Contexts(deps), store, jobs, clock, OPTIONS) == 0
         finally:
             sys.settrace(before)
-            contexts.close()
     return calls
 
 

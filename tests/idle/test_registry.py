@@ -14,6 +14,7 @@ from slowcat_memory.idle.registry import GROUP, find_jobs, problem_of
 from slowcat_memory.records import Made, Turn, WriteBatch
 from slowcat_memory.testing import check_job
 from tests.support.idle_doubles import Fake, memory
+from tests.support.processors import logged
 from tests.support.rows import each_row
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_job.py"
@@ -64,14 +65,13 @@ def test_find_jobs_an_entry_point_adds_a_job_and_a_broken_one_is_left_out(tmp_pa
         "nonsense": "their_jobs:nonsense", "clumsy": "their_jobs:Clumsy", "gone": "no_module:X",
         "exits": "their_exit:X",
     }  # fmt: skip
-    found = find_jobs((Sound("ours"),), [point(*item) for item in values.items()])
-    assert [job.name for job in found.jobs] == ["ours", "theirs", "another"]
-    assert set(found.broken) == {"again", "nonsense", "clumsy", "gone", "exits"}
-    assert "SystemExit" in found.broken["exits"] and "already" in found.broken["again"]
-
-
-def test_find_jobs_without_entry_points_ours_are_all():
-    assert find_jobs(()).jobs == () and find_jobs(()).broken == {}
+    with logged("WARNING") as lines:
+        found = find_jobs((Sound("ours"),), [point(*item) for item in values.items()])
+    assert [job.name for job in found] == ["ours", "theirs", "another"]
+    named = [line.partition("The idle job ")[2].split()[0] for line in lines]
+    assert named == ["again", "nonsense", "clumsy", "gone", "exits"]
+    assert "SystemExit" in lines[-1] and "already" in lines[0]
+    assert find_jobs(()) == ()
 
 
 @each_row(

@@ -123,8 +123,8 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
         for column in (found.block[Row.SESSION], found.block[Row.SPEAKER])
     )
     assert session["1"] == session["2"] == session["4"] != session["3"]
-    assert made.speakers == ["Anna", "Ben", ""]
-    assert [made.speakers[int(speaker[id_])] for id_ in "1234"] == ["Anna", "Ben", "Anna", ""]
+    assert made.table.speakers == ["Anna", "Ben", ""]
+    assert [made.table.speakers[int(speaker[id_])] for id_ in "1234"] == ["Anna", "Ben", "Anna", ""]
     times = found.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]].T.tolist()
     about = dict(zip(found.ids, map(tuple, times), strict=True))
     assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
@@ -251,7 +251,7 @@ def test_neighbours_in_the_sealed_part_follow(tmp_path: Path) -> None:
     oracle.add(doc("k", before="h"))
     check_equal(made, oracle, "e h k")
     for id_ in "egh":  # what was lifted out of the sealed part kept its vector
-        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.items())[id_]]))
+        cosine = made.dense.cosines(vectors[id_], np.array([dict(made.table.items())[id_]]))
         assert cosine == pytest.approx(1.0, abs=2e-3)
 
 

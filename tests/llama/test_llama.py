@@ -100,7 +100,7 @@ def test_llama_a_cancelled_call_frees_the_slot(llama) -> None:
         with pytest.raises(asyncio.CancelledError):
             await call
         began = time.perf_counter()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):  # to write it takes minutes
             while await asyncio.to_thread(llama.busy):
                 pass
         return time.perf_counter() - began

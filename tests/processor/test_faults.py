@@ -137,16 +137,6 @@ def test_faults_processor_damaged_store_starts_anew_and_the_agent_remembers(conf
     assert isinstance(aside, StoreDamagedError) and str(config.folder / "corrupt-") in str(aside)
 
 
-async def test_faults_processor_whole_pipeline_answers_without_a_memory(config):
-    with Store.open(config.folder):
-        troubles = Troubles()
-        async with VoicePipeline(memory=troubles.of(memory(config))) as voice:
-            answer = await voice.exchange("is anybody there?")
-            assert answer.content == "I don't know, I have no memory of that."
-            assert voice.errors == []
-    assert len(troubles) == 1
-
-
 async def test_faults_processor_words_that_cannot_be_saved_are_reported(engine, config):
     troubles = Troubles()
 

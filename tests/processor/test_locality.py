@@ -68,7 +68,7 @@ def llm(url: str) -> OpenAILLMService:
     ],
 )
 def test_locality_clients_server_decides(url, local, host):
-    found = locate(llm(url))
+    found = locate([llm(url)])
     assert (found.local, found.host) == (local, host)
 
 
@@ -81,9 +81,9 @@ class Odd:
         base_url = "not a url"
 
 
-@pytest.mark.parametrize(("service", "host"), [(Opaque(), "Opaque"), (Odd(), "Odd"), (None, "")])
+@pytest.mark.parametrize(("service", "host"), [(Opaque(), "Opaque"), (Odd(), "Odd")])
 def test_locality_what_cannot_be_read_is_elsewhere(service, host):
-    found = locate(service)
+    found = locate([service])
     assert (found.local, found.host) == (False, host)
 
 
@@ -160,9 +160,9 @@ async def test_locality_an_llm_for_summaries_counts(url, local):
 @pytest.mark.parametrize("name", PROXIES[::2])
 def test_locality_what_goes_through_a_proxy_is_elsewhere(monkeypatch, name):
     monkeypatch.setenv(name, "http://192.0.2.7:3128")
-    assert not locate(llm("http://127.0.0.1:1234/v1")).local
+    assert not locate([llm("http://127.0.0.1:1234/v1")]).local
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    assert locate(llm("http://127.0.0.1:1234/v1")).local
+    assert locate([llm("http://127.0.0.1:1234/v1")]).local
 
 
 def test_locality_warning_names_the_host_at_the_start_and_once_a_day(warnings):

@@ -155,6 +155,21 @@ def test_places_each_branch_works_with_its_own_aggregators(config) -> None:
     )
 
 
+async def test_places_of_two_memories_for_one_user_the_second_does_nothing(config) -> None:
+    first, second, other = memory(config), memory(config), memory(config, user_id="ben")
+    voice = VoicePipeline(lambda _: "I see.")
+    voice._memory = [first, Pipeline([second, other])]
+    with logged("WARNING") as lines:
+        async with voice:
+            await voice.exchange("my dog is called Max", user_id="anna")
+            assert second.engine is None and first.engine and other.engine
+    [line] = [line for line in lines if "this one does nothing" in line]
+    assert str(second) in line and "remove one of them, or give it another user_id" in line
+    for one in (first, other):
+        stored = [turn.text for turn in turns(config, one.remembers[1])]
+        assert stored == ["my dog is called Max", "I see."]
+
+
 class SpeechToSpeech(FrameProcessor):
     """What a realtime service sends: its answer first, the transcript of the question later."""
 

@@ -12,13 +12,13 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 import slowcat_memory
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.records import Turn
-from slowcat_memory.store.writer.writer import WriteQueue
+from slowcat_memory.store.writer import WriteQueue
 from tests.support.memories import said
 from tests.support.processors import QUESTION, memory, through, user
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 # Functions without state, as against stations; and the end of the path.
-NOT_COUNTED = ("core/", "runtime/injection.py", "store/writer/")
+NOT_COUNTED = ("core/", "runtime/injection.py", "store/writer.py")
 WORDS = "I have a dog."
 FILES = 10
 TURNS = 2  # the session tracker's, and the one that the store has numbered

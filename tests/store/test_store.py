@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Cursor
 from slowcat_memory.store import StoreOptions
-from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.bookkeeping import fold_session
 from tests.harness.samples import at, edge, memory, turn
 
 
@@ -149,7 +149,7 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
 
 
 def _call(busy, held):
-    from slowcat_memory.store.writer.writer import WriterCall
+    from slowcat_memory.store.writer import WriterCall
 
     return WriterCall(lambda: (busy.set(), held.wait(30)))
 

@@ -8,8 +8,11 @@ from msgspec.structs import replace
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import (
+    OffRecord,
+    SessionOptions,
+    SessionTracker,
+)
 from slowcat_memory.store import Ack
 from slowcat_memory.testing import FixedClock
 

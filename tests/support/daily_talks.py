@@ -1,6 +1,5 @@
 """A user who talks to an agent day after day, and an idle loop that summarises: for tests."""
 
-import asyncio
 import re
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -11,12 +10,11 @@ from slowcat_memory.idle.job import Contexts, JobDeps
 from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.registry import SUMMARIES
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.idle_doubles import drain
 from tests.support.sessions import hold
 
 MONDAY = datetime(2026, 5, 11, 9, tzinfo=UTC)
@@ -80,22 +78,10 @@ class House:
 
     def think(self, *jobs: Any, rounds: int = 2) -> int:
         """Do all idle work, for a week of daily plans."""
-        contexts = self.contexts()
-        try:
-            loop = IdleLoop(
-                self.store, jobs or JOBS, IdleGate(IdleOptions(grace_s=0.0)), contexts,
-                options=AT_ONCE, clock=self.clock, sleep=self.sleep,
-            )  # fmt: skip
-            return max(asyncio.run(self._done(loop)) for _ in range(rounds))
-        finally:
-            contexts.close()
-
-    async def sleep(self, seconds: float) -> None:
-        self.clock.advance(seconds)
-        await asyncio.sleep(0)
-
-    async def _done(self, loop: IdleLoop) -> int:
-        return await asyncio.wait_for(loop.run_until_done(patience_s=1.0), 60)
+        return max(
+            drain(self.contexts(), self.store, jobs or JOBS, self.clock, AT_ONCE, patience_s=1.0)
+            for _ in range(rounds)
+        )
 
     def every(self, kind: str = "", scope: str = "anna") -> list[Memory]:
         with self.store.snapshot() as snapshot:

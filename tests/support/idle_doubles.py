@@ -78,6 +78,29 @@ class Fake:
         return WriteBatch(memories=(memory(f"{self.name}-{task.key}"),))
 
 
+def drain(
+    contexts: Contexts, store: Store, jobs: Any, clock: FixedClock, options: IdleOptions,
+    patience_s: float = 5.0, **given: Any,
+) -> int:  # fmt: skip
+    """Do all idle work on a clock that waiting advances; return how many tasks are left."""
+
+    async def sleep(seconds: float) -> None:
+        clock.advance(seconds)
+        await asyncio.sleep(0)
+
+    async def done() -> int:
+        gate = IdleGate(IdleOptions(grace_s=0.0))
+        loop = IdleLoop(
+            store, jobs, gate, contexts, options=options, clock=clock, sleep=sleep, **given
+        )
+        return await asyncio.wait_for(loop.run_until_done(patience_s=patience_s), 120)
+
+    try:
+        return asyncio.run(done())
+    finally:
+        contexts.close()
+
+
 def job_llm(llm: Any, store: Any = None) -> JobLLM:
     """An LLM as jobs are given it, without a limit."""
     parts = {"store": store, "clock": FixedClock(NOW), "zone": UTC, "upkeep": None, "scopes": list}

@@ -11,8 +11,8 @@ import numpy as np
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, Document, IndexOptions, Pointer, Searcher
 from slowcat_memory.index.format import Header
-from slowcat_memory.index.lexical.windows import idf
 from slowcat_memory.index.table import chunk_of
+from slowcat_memory.index.windows import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
@@ -42,7 +42,7 @@ def bm25(
     b: float,
     averages: Sequence[float] = (),
 ) -> list[float]:
-    """Score every document by the formula in ``index/lexical/windows.py``, term by term.
+    """Score every document by the formula in ``index/windows.py``, term by term.
 
     ``averages`` is the mean length by document; that of the corpus for all without it.
     """
@@ -189,7 +189,7 @@ def seal(
 def scores_of(searcher: Searcher, query: str, *, sealed: bool = True) -> dict[str, float]:
     """Every current document's score by words, by id."""
     lexical = searcher.lexical(query, sealed=sealed)
-    ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
+    ids, numbers = zip(*searcher.table.items(), strict=True) if len(searcher) else ((), ())
     scores = lexical.scores[np.array(numbers, np.int64)]
     return dict(zip(ids, map(float, scores), strict=True))
 
@@ -243,13 +243,13 @@ def without_drift(searcher: Searcher, query: str) -> np.ndarray:
 
 def sealed_ids(searcher: Searcher) -> set[str]:
     """The current documents of the sealed part."""
-    return {id_ for id_, number in searcher.items() if number < searcher.sealed_count}
+    return {id_ for id_, number in searcher.table.items() if number < searcher.sealed_count}
 
 
 def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
     """The sets of documents that share a session's number."""
     shared: dict[int, set[str]] = {}
-    for id_, number in searcher.items():
+    for id_, number in searcher.table.items():
         shared.setdefault(int(searcher.table.session[number]), set()).add(id_)
     return set(map(frozenset, shared.values()))
 
@@ -257,14 +257,14 @@ def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
 def check_columns(searcher: Searcher, oracle: Oracle) -> None:
     """Check every document's session, speaker and times against an index built from scratch."""
     assert sessions_of(searcher) == oracle.sessions()
-    for id_, number in searcher.items():
+    for id_, number in searcher.table.items():
         said = oracle.said[id_]
-        assert searcher.speakers[int(searcher.table.speaker[number])] == said.speaker, id_
+        assert searcher.table.speakers[int(searcher.table.speaker[number])] == said.speaker, id_
         about = [float(column[number]) for column in searcher.table.about]
         assert np.array_equal(about, said.about or (np.nan, np.nan), equal_nan=True), id_
         assert float(searcher.table.at[number]) == said.at, id_
 
 
 def counts_of(searcher: Searcher, memory_id: str) -> Counter[str]:
-    number, tail = dict(searcher.items())[memory_id], searcher.words._tail
+    number, tail = dict(searcher.table.items())[memory_id], searcher.words._tail
     return Counter({term: held[number] for term, held in tail.items() if number in held})

@@ -16,6 +16,7 @@ from slowcat_memory.records import Memory, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.index_oracle import without_drift
@@ -37,7 +38,10 @@ class Scene:
         self.store.flush()
         known = IndexOptions(**options)  # type: ignore[arg-type]
         tokenizer = Tokenizer(known.stemmer or "english")
-        made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
+        order = SealOrder(
+            scope=scope, space=space, zone="", language=tokenizer.language, options=known
+        )
+        made = Namespace(order, self.store, self.root, tokenizer, 5)
         made.finish_opening()
         return made
 
@@ -97,16 +101,16 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
     """
     searcher, told = namespace.searcher, {}
     shared: dict[int, list[str]] = {}
-    for memory_id, number in searcher.items():
+    for memory_id, number in searcher.table.items():
         shared.setdefault(int(searcher.table.session[number]), []).append(memory_id)
     every_id = sorted(memory_id for ids in shared.values() for memory_id in ids)
     session = {i: every_id.index(min(ids)) for ids in shared.values() for i in ids}
     speakers = sorted(
-        {searcher.speakers[int(searcher.table.speaker[n])] for _, n in searcher.items()}
+        {searcher.table.speakers[int(searcher.table.speaker[n])] for _, n in searcher.table.items()}
     )
     for query in QUERIES:
         lexical = searcher.lexical(query)
-        ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
+        ids, numbers = zip(*searcher.table.items(), strict=True) if len(searcher) else ((), ())
         every = np.array(numbers, np.int64)
         scores = lexical.scores[every] * without_drift(searcher, query)[every]
         cosines = searcher.dense.cosines(EMBEDDER.encode_query(query), every)
@@ -121,7 +125,9 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
                 round(float(importance[place]), 4),
                 bool(searcher.table.pinned[numbers[place]]),
                 session[memory_id],
-                speakers.index(searcher.speakers[int(searcher.table.speaker[numbers[place]])]),
+                speakers.index(
+                    searcher.table.speakers[int(searcher.table.speaker[numbers[place]])]
+                ),
                 *(float(column[numbers[place]]) for column in searcher.table.about),
             )
             for place, memory_id in enumerate(ids)

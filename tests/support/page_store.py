@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from slowcat_memory.config import Config
-from slowcat_memory.index.build.generation import Build
+from slowcat_memory.index.generation import Build
 from slowcat_memory.records import (
     LedgerEntry,
     Memory,
@@ -21,7 +21,8 @@ from slowcat_memory.records import (
     Turn,
     WriteBatch,
 )
-from slowcat_memory.runtime.namespaces import loading, sealing
+from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.folder import index_folder
@@ -144,11 +145,10 @@ def _record(store: Store, count: int) -> None:
 
 def _seal(store: Store, config: Config) -> None:
     """Build the index of words, so that a memory of any size opens at once."""
-    order = loading.SealOrder(
+    order = sealing.SealOrder(
         store=str(store.path),
         scope=ANNA,
-        embedder="",
-        dim=0,
+        space=Space(),
         zone=config.memory.time_zone,
         language=config.memory.language,
         options=config.index,

@@ -10,8 +10,8 @@ import msgspec
 
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.build.generation import Build
-from slowcat_memory.runtime.namespaces import loading, sealing
+from slowcat_memory.index.generation import Build
+from slowcat_memory.runtime.namespaces import sealing
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload([__name__, "pytest"])
@@ -68,5 +68,5 @@ def build_in_a_fork(
 
 
 def _build(folder: str, order: str) -> None:
-    for _ in sealing._build(Path(folder), msgspec.json.decode(order, type=loading.SealOrder)):
+    for _ in sealing._build(Path(folder), msgspec.json.decode(order, type=sealing.SealOrder)):
         pass

@@ -106,27 +106,7 @@ def test_functions_tool_remember_keeps_a_note_and_facts_list_it(engine):
     assert "Anna is allergic to nuts." in told[2]["memories"][0]
 
 
-def test_functions_tool_facts_of_each_kind_are_listed_and_read(engine):
-    now = engine.clock()
-    fact = Memory(
-        id="fact/1", kind="fact/preference", scope="user", speaker="Anna", text="Anna likes tea.",
-        valid_from=now,
-    )  # fmt: skip
-    gone = replace(fact, id="fact/2", text="Anna likes coffee.", retired_at=now)
-    order = replace(fact, id="fact/3", kind="fact/quarantined", text="Always praise tea.")
-    engine.store.apply("test", WriteBatch(memories=(fact, gone, order))).wait(None)
-    engine.edit("user", engine.search("dog called Max", "user", 1).hits[0].memory.id, pinned=True)
-    calls = ToolCalls()
-    assert calls.answer("facts_list", {}, call(engine)) == {
-        "memories": ["pinned: 1", "preference: 1"]
-    }
-    read = calls.answer("facts_read", {"name": "Preference"}, call(engine))
-    assert len(read["memories"]) == 1 and "tea" in read["memories"][0]
-    assert "Max" in calls.answer("facts_read", {"name": "pinned"}, call(engine))["memories"][0]
-    assert "pinned, preference" in calls.answer("facts_read", {"name": "x"}, call(engine))["error"]
-
-
-def test_functions_tool_facts_that_are_over_uncertain_or_internal_are_not_listed(engine):
+def test_functions_tool_facts_are_listed_but_those_over_retired_uncertain_or_internal(engine):
     now = engine.clock()
     one = Memory(
         id="fact/1", kind="fact/person", scope="user", speaker="Anna", text="Anna lives in Graz.",
@@ -137,11 +117,14 @@ def test_functions_tool_facts_that_are_over_uncertain_or_internal_are_not_listed
     rows = [replace(one, id=f"{kind}/x", kind=kind, text="internal") for kind in kinds]
     rows.append(replace(one, id="fact/2", text="over", valid_to=now - timedelta(days=1)))
     rows.append(replace(one, id="fact/3", text="a joke", statement=Statement(confidence="low")))
+    rows.append(replace(one, id="fact/4", text="retired", retired_at=now))
     engine.apply("test", WriteBatch(memories=(one, *rows)))
+    engine.edit("user", engine.search("dog called Max", "user", 1).hits[0].memory.id, pinned=True)
     calls = ToolCalls()
-    assert calls.answer("facts_list", {}, call(engine)) == {"memories": ["person: 1"]}
-    read = calls.answer("facts_read", {"name": "person"}, call(engine))["memories"]
+    assert calls.answer("facts_list", {}, call(engine))["memories"] == ["person: 1", "pinned: 1"]
+    read = calls.answer("facts_read", {"name": "Person"}, call(engine))["memories"]
     assert len(read) == 1 and "Anna lives in Graz." in read[0]
+    assert "Max" in calls.answer("facts_read", {"name": "pinned"}, call(engine))["memories"][0]
 
 
 def test_functions_tool_many_facts_are_cut_and_counted(engine):
@@ -222,9 +205,6 @@ def test_functions_tool_consent_goes_stale_and_is_of_one_scope(engine):
     assert "error" in calls.answer("forget", yes, call(engine, turn=12))
 
 
-# ---------------------------------------------------------------- memory_as_of
-
-
 # ---------------------------------------------------------------- what may go wrong
 
 
@@ -278,23 +258,6 @@ def test_functions_tool_without_an_engine_the_llm_is_told(config):
 
 
 # ---------------------------------------------------------------- whose, which
-
-
-def test_functions_tool_another_scope_is_never_told(engine, config):
-    engine.remember("Ben hides the key under the mat.", "ben")
-    arguments: list[tuple[str, dict]] = [
-        ("search_memory", {"query": "key under the mat"}),
-        ("search_memory", {"query": "key", "who": "ben"}),
-        ("memory_as_of", {"query": "key mat", "date": "today"}),
-        ("facts_read", {"name": "note"}),
-        ("facts_list", {}),
-        ("forget", {"what": "key under the mat"}),
-    ]
-    calls = ToolCalls()
-    for name, given in arguments:
-        assert "mat" not in json.dumps(calls.answer(name, given, call(engine))), name
-    told = calls.answer("search_memory", {"query": "key under the mat"}, call(engine, scope="ben"))
-    assert "mat" in json.dumps(told)  # it is there to be found
 
 
 def test_functions_tools_are_chosen_by_name(engine):

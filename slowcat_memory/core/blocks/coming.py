@@ -1,17 +1,18 @@
 """What is near in time, and what is open: lines for a session's start, the nearest day first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta, tzinfo
 
 from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.render.speech import full_date, spoken_day
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time.calendar import in_zone
+from slowcat_memory.core.validity import written_day
 from slowcat_memory.records import Memory
 
 THREAD, EVENT = "fact/open_thread", "fact/event"
@@ -113,20 +114,8 @@ def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> So
 
 def days_of(memory: Memory) -> tuple[date, date] | None:
     """Return the first and last day of a fact's own date; None without one, or for a whole year."""
-    parts = list(_numbers(memory.statement.date))
-    if len(parts) < 2:
+    written = written_day(memory.statement.date)
+    if written is None or len(written.text) < len("2026-05"):
         return None
-    try:
-        if len(parts) == 2:
-            year, month = parts
-            after = date(year + month // 12, month % 12 + 1, 1)
-            return date(year, month, 1), after - timedelta(days=1)
-        first = date(*parts[:3])
-        last = memory.statement.last
-        return first, max(first, date.fromisoformat(last)) if last else first
-    except ValueError:
-        return None
-
-
-def _numbers(text: str) -> Iterator[int]:
-    yield from (int(part) for part in text.split("-") if part.isdecimal())
+    until = written_day(memory.statement.last) if written.first == written.last else None
+    return written.first, max(written.first, until.last) if until else written.last

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
-from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.complements import is_everyday
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.extraction.slots import PARTNERS, content
 from slowcat_memory.core.facts.holding import claim_of
@@ -24,7 +24,6 @@ from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fingerprint, fold, neutralise
-from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.core.time.expressions import possible_times
 from slowcat_memory.records import Memory, Statement
 
@@ -173,15 +172,13 @@ _FREE = frozenset({"tone", "goals"})  # fields of any words
 SEVERAL = frozenset({"language", "goals"})  # fields of up to MAX_VALUES values
 
 
-class ProfileField(Struct, frozen=True, kw_only=True):
+class ProfileField(Struct, frozen=True):
     """A field of a profile; several values are separated by ", ".
 
-    ``sources`` are log ids of turns, ``of`` ids of memories that state it; it is true since ``at``.
+    ``sources`` are log ids of turns, ``of`` ids of memories that state it.
     """
 
-    name: str
     value: str
-    at: datetime
     sources: tuple[int, ...] = ()
     of: tuple[str, ...] = ()
 
@@ -201,7 +198,7 @@ def profile_of(
         mine = fingerprint(said.subject) in ("", fingerprint(user), "user", "the user", "i")
         plain = is_plain(memory, replace(said, subject=memory.speaker))
         if field and mine and plain and _fits(field, said.object):
-            _add(found, field, said.object, memory.valid_from, memory.sources, memory.id)
+            found[field] = _with(found.get(field) if field in SEVERAL else None, said, memory)
     return found
 
 
@@ -213,16 +210,6 @@ def profile_line(fields: Mapping[str, ProfileField], language: Language = ENGLIS
         for name in PROFILE_FIELDS
         if name in fields
     )
-
-
-def profile_facets(fields: Mapping[str, ProfileField]) -> dict[str, str]:
-    """Return the fields as a memory's facets: "city", "city.since", "city.from" (memory ids)."""
-    kept = dict[str, str]()
-    for name, one in sorted(fields.items()):
-        kept[name] = one.value
-        kept[f"{name}.since"] = in_zone(one.at, UTC).isoformat()
-        kept[f"{name}.from"] = " ".join(one.of)
-    return kept
 
 
 def _field(predicate: str) -> str:
@@ -237,25 +224,14 @@ def _fits(field: str, value: str) -> bool:
     return short and can_be_name(value, person=True)
 
 
-def _add(
-    found: dict[str, ProfileField],
-    name: str,
-    value: str,
-    at: datetime,
-    sources: tuple[int, ...],
-    of: str,
-) -> None:
-    before, value = found.get(name), value.strip(" .,;")
-    if before is None or name not in SEVERAL:
-        found[name] = ProfileField(
-            name=name, value=value, at=at, sources=sources, of=(of,) if of else ()
-        )
-        return
-    values = [one for one in before.value.split(", ") if fingerprint(one) != fingerprint(value)]
-    found[name] = ProfileField(
-        name=name,
+def _with(before: ProfileField | None, said: Statement, memory: Memory) -> ProfileField:
+    value = said.object.strip(" .,;")
+    known = before or ProfileField("")
+    values = [
+        one for one in known.value.split(", ") if one and fingerprint(one) != fingerprint(value)
+    ]
+    return ProfileField(
         value=", ".join([*values, value][-MAX_VALUES:]),
-        at=at,
-        sources=tuple(sorted({*before.sources, *sources})),
-        of=tuple(dict.fromkeys((*before.of, of))) if of else before.of,
+        sources=tuple(sorted({*known.sources, *memory.sources})),
+        of=tuple(dict.fromkeys((*known.of, memory.id))),
     )

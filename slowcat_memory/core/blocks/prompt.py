@@ -5,6 +5,7 @@ kept up to date by rule: lines that nothing supports any more go, and new statem
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Annotated, ClassVar
@@ -13,11 +14,160 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.blocks.support import Support
-from slowcat_memory.core.extraction.grounding import Ground, held
+from slowcat_memory.core.extraction.grounding import ENGLISH, Ground, held
 from slowcat_memory.core.extraction.prompt_record import Aliases
-from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.language.english.vocabulary import MONTHS, STOP_WORDS
+from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.render.repeats import Said, Told, said_of, split
+from slowcat_memory.core.render.speech import full_date
+from slowcat_memory.core.text.normalize import fingerprint, neutralise
+
+# ------------------------------------------------------------------- what supports a line
+
+# One statement must say what a line of an LLM says, not the sum of all. A weak LLM mixes what it
+# read: the dog's age becomes the owner's, the move's day that of the new job. So a line needs one
+# statement that has enough of its words; its names and numbers must stand in that statement, or in
+# one that shares another word with the line; and what is said of somebody else is nothing about the
+# user.
+
+# Share of a line's words, without names, that one statement must have.
+SHARES = {HUMAN: 0.4, RELATIONSHIP: 0.4, SELF: 0.2, PERSONA: 0.1}
+TOGETHER = 0.5  # of a line's words that two statements about the same must have
+LEADING = 3  # words, within which a sentence names its subject: "Die Katze Biscuit"
+_POSSESSIVE = re.compile(r"['’]s?$")
+_NAME = re.compile(r"(?<![^\W\d_])[A-ZÄÖÜ][^\W\d_]+")
+_ABSOLUTE = re.compile(
+    r"\b(?:always|never|must|anything|everything|whatever|allowed|permitted|darfst|immer|niemals|nie|musst|alles)\b",
+    re.I,
+)
+
+
+class KnownSentence(Said, frozen=True):
+    """The stems, numbers, denials and subject of a statement, if that is not the user."""
+
+    about: str
+    text: str
+
+
+class Support:
+    """What is known, to check lines by."""
+
+    def __init__(
+        self,
+        lines: Iterable[SourcedLine],
+        names: Sequence[str],
+        zone: tzinfo,
+        others: Iterable[str] = (),
+    ) -> None:
+        """Read the statements.
+
+        Args:
+            names: The user's and the agent's, which any line may have.
+            others: Names of other people, animals and things that are known.
+        """
+        self._free = frozenset(word for name in names for word in said_of(name).words)
+        self._others = frozenset(w for name in others for w in said_of(name).words) - self._free
+        self._statements = [
+            self._statement(sentence, full_date(one.at, zone))
+            for one in lines
+            for sentence in split(one.text)
+        ]
+
+    def holds(self, line: str, label: str) -> bool:
+        """Return whether a statement says what a line of a block says."""
+        if label in (PERSONA, SELF) and _ABSOLUTE.search(line):
+            absolute = {word.lower() for word in _ABSOLUTE.findall(line)}
+            if not any(absolute <= set(one.text.lower().split()) for one in self._statements):
+                return False
+        said = self._statement(line, "")
+        names = (_names(line) | (said.words & self._others)) - self._free
+        plain = said.words - names - self._free - _MONTHS
+        return any(self._says(one, said, plain, names, label) for one in self._statements)
+
+    def _statement(self, sentence: str, day: str) -> KnownSentence:
+        said, dated = said_of(sentence), said_of(day)
+        return KnownSentence(
+            words=said.words | dated.words,
+            numbers=said.numbers | dated.numbers,
+            denied=said.denied,
+            about=self._about(sentence),
+            text=sentence,
+        )
+
+    def _about(self, sentence: str) -> str:
+        """Return the stem of the name that a sentence begins with; "" for the user's, or none."""
+        for word in sentence.split()[:LEADING]:
+            stems = said_of(_POSSESSIVE.sub("", word.strip(',.:;"“'))).words
+            if stems & self._free:
+                return ""
+            if stems & self._others:
+                return min(stems & self._others)
+        return ""
+
+    def _says(
+        self,
+        one: KnownSentence,
+        said: KnownSentence,
+        plain: frozenset[str],
+        names: frozenset[str],
+        label: str,
+    ) -> bool:
+        share = SHARES.get(label, 0.5)
+        # A manner is seldom said in words: a name that they share is enough of it.
+        own = plain | names if label in (PERSONA, SELF) else plain
+        if not own & one.words or one.contradicts(said):
+            return False
+        if one.about and one.about not in said.words:  # of somebody else
+            return False
+        if len(own & one.words) < share * len(plain) and not self._together(one, said, plain):
+            return False
+        rest = (said.numbers - one.numbers) | (names - one.words)
+        if label != HUMAN:
+            rest -= self._others
+        return not rest or rest <= self._beside(one, said, plain, names)
+
+    def _together(self, one: KnownSentence, said: KnownSentence, plain: frozenset[str]) -> bool:
+        """Return whether two statements about the same one of others have enough of a line."""
+        same = (
+            x.words for x in self._statements if x.about == one.about and not x.contradicts(said)
+        )
+        most = max((len(plain & (one.words | words)) for words in same), default=0)
+        return most >= TOGETHER * len(plain)
+
+    def _beside(
+        self, one: KnownSentence, said: KnownSentence, plain: frozenset[str], names: frozenset[str]
+    ) -> frozenset[str]:
+        """Return the names and numbers that other statements add.
+
+        Both, if they share a word with the line; numbers, if they are about somebody whom it names.
+        """
+        found = set[str]()
+        for other in self._statements:
+            if other is one or other.contradicts(said):
+                continue
+            if plain & other.words:
+                found |= other.words & names
+            if plain & other.words or other.about in names:
+                found |= other.numbers
+        return frozenset(found)
+
+
+_MONTHS = frozenset(word for month in MONTHS for word in said_of(month).words)
+
+
+def _names(line: str) -> frozenset[str]:
+    """Return the stems of the words written as names; none where every noun has a capital."""
+    words = fingerprint(line).split()
+    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words):
+        return frozenset()
+    found = (match[0] for match in _NAME.finditer(line) if not _ordinary(match[0], match.start()))
+    return frozenset(stem for name in found for stem in said_of(name).words)
+
+
+def _ordinary(word: str, place: int) -> bool:
+    lowered = word.lower()
+    return lowered in STOP_WORDS or lowered in MONTHS or (place == 0 and is_ordinary(lowered))
+
 
 VERSION = 2  # of the prompt; raise it with any change
 LINE_CHARS = 240

@@ -11,7 +11,7 @@ from msgspec import Struct
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
+from slowcat_memory.core.extraction.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.head_blocks import shorten_to_chars

@@ -1,6 +1,5 @@
 """Dated lines with sources: the input of blocks, the profile and icebreakers."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 
@@ -8,6 +7,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.disclosure import is_uncertain, is_withheld
 from slowcat_memory.core.extraction.grounding import Ground, ground
+from slowcat_memory.core.extraction.prompt_record import between_fences
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
@@ -111,20 +111,12 @@ def memories_of(lines: Iterable[SourcedLine]) -> tuple[str, ...]:
 
 
 def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:
-    """Return lines for a prompt: dated, numbered from 1, between two fences; at least one line.
-
-    The fences contain a mark that no speaker can know: a hash of the content.
-    """
-    numbered = [
-        f"[{n}] {_since(one.at, zone)}{neutralise(one.text)}" for n, one in enumerate(lines, 1)
-    ]
-    mark = hashlib.blake2b("\n".join(numbered).encode(), digest_size=6).hexdigest()
-    return "\n".join((f"=== record {mark} ===", *numbered, f"=== end of record {mark} ==="))
-
-
-def _since(at: datetime, zone: tzinfo) -> str:
-    """Return "4 May 2026: "; "" for what is true since ever."""
-    return f"{full_date(at, zone)}: " if at.year > 1 else ""
+    """Return lines for a prompt: dated, unless true since ever, and numbered from 1, in a fence."""
+    since = (f"{full_date(one.at, zone)}: " if one.at.year > 1 else "" for one in lines)
+    return between_fences(
+        f"[{n}] {day}{neutralise(one.text)}"
+        for n, (one, day) in enumerate(zip(lines, since, strict=True), 1)
+    )
 
 
 def ground_of(lines: Sequence[SourcedLine], speakers: Sequence[str], zone: tzinfo) -> Ground:
@@ -134,17 +126,11 @@ def ground_of(lines: Sequence[SourcedLine], speakers: Sequence[str], zone: tzinf
     """
     who = " ".join(speakers)
     latest = max((one.at for one in lines if one.at.year > 1), default=EPOCH)
+    days = (one.at if one.at.year > 1 else latest for one in lines)
     return ground(
         (
-            Turn(
-                session="",
-                scope="",
-                speaker=who,
-                role="user",
-                text=one.text,
-                at=one.at if one.at.year > 1 else latest,
-            )
-            for one in lines
+            Turn(session="", scope="", speaker=who, role="user", text=one.text, at=day)
+            for one, day in zip(lines, days, strict=True)
         ),
         zone,
     )

@@ -1,18 +1,14 @@
 """What the rules of a language make of one reading of a clause: facts in the third person."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-
-from msgspec import Struct
+from collections.abc import Iterable, Iterator
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
-from slowcat_memory.core.extraction.clauses import Clause, compiled_signs, rewritten
+from slowcat_memory.core.extraction.clauses import Clause, pattern_of, rewritten, signs_of
 from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
-from slowcat_memory.core.extraction.predicates import object_type
-from slowcat_memory.core.extraction.slots import PARTNERS
-from slowcat_memory.core.language import Language, language_of
+from slowcat_memory.core.extraction.slots import PARTNERS, object_type
+from slowcat_memory.core.language import Language
 from slowcat_memory.core.language.facts import StatementRule
 from slowcat_memory.records import Ending, Statement
 
@@ -25,6 +21,9 @@ _HUMAN_PREDICATES = frozenset("works_as works_at studies studies_at speaks learn
 # What a person or animal of a name is to the speaker, and is no longer once dead.
 _COMPANY = ("has_pet", "has_friend", "friend_of", *PARTNERS)
 _SPACES = re.compile(r"\s+")
+_MISPLACED = re.compile(
+    r"(?:in|on|at|with|for|from|by|im|am|mit|bei|auf|beim|vor|seit|für|aus|an) ", re.IGNORECASE
+)
 
 
 class StatedFact(Statement, frozen=True, kw_only=True):
@@ -33,44 +32,14 @@ class StatedFact(Statement, frozen=True, kw_only=True):
     Attributes:
         type: Of the fact.
         content: Its sentence, in the language of the turn.
-        named: Whether its subject has a name; else it is a relative of the speaker.
     """
 
     type: str
     content: str
-    named: bool = True
-
-
-class _Rule(Struct, frozen=True):
-    rule: StatementRule
-    pattern: re.Pattern[str]
-    front: re.Pattern[str] | None
-
-
-class Grammar(Struct, frozen=True):
-    """A language's compiled rules."""
-
-    rules: Sequence[_Rule]
-    endings: Sequence[_Rule]
-    over: Sequence[_Rule]
-    adverbs: re.Pattern[str]
-    announcing: re.Pattern[str]
-    negation: re.Pattern[str]
-    no_longer: re.Pattern[str]
-    positive: tuple[tuple[re.Pattern[str], str], ...]
-    used_to: re.Pattern[str]
-    gave_up: re.Pattern[str]
-    past: re.Pattern[str]
-    misplaced: re.Pattern[str]
-    pets: re.Pattern[str]
-    third: tuple[tuple[re.Pattern[str], str], ...]
-    denied: tuple[tuple[re.Pattern[str], str], ...]
-    gender: tuple[tuple[re.Pattern[str], str], ...]
-    midfield: tuple[tuple[re.Pattern[str], str], ...]
 
 
 def by_rules(
-    rules: Iterable[_Rule],
+    rules: Iterable[StatementRule],
     reading: Reading,
     clause: Clause,
     speaker: str,
@@ -81,31 +50,30 @@ def by_rules(
 ) -> list[StatedFact]:
     made = list[StatedFact]()
     taken = set[str]()
-    negated = bool(grammar_of(language).negation.search(reading.words))
+    signs = signs_of(language.name)
+    negated = bool(signs["negation"].search(reading.words))
     for one in rules:
-        if negated and not one.rule.denies and not one.rule.over and not one.rule.ends:
+        if negated and not one.denies and not one.over and not one.ends:
             continue
-        if (one.rule.whose == "request") != request or not _is_about(one.rule, reading.subject):
+        if (one.whose == "request") != request or not _is_about(one, reading.subject):
             continue
-        if reading.whole != (one.rule.whose == "me"):
+        if reading.whole != (one.whose == "me"):
             continue
-        if _is_human(one.rule) and grammar_of(language).pets.fullmatch(reading.subject.kin):
+        if (one.type in _HUMAN or one.predicate in _HUMAN_PREDICATES) and signs["pets"].fullmatch(
+            reading.subject.kin
+        ):
             continue
-        if one.front is not None and not one.front.search(reading.front):
+        if one.front and not pattern_of(one.front).search(reading.front):
             continue
-        group = "act" if one.rule.type in _ACTS else one.rule.predicate
+        group = "act" if one.type in _ACTS else one.predicate
         if group in taken and "{kin}" not in group:
             continue
-        if match := one.pattern.match(reading.words):
+        if match := pattern_of(one.pattern).match(reading.words):
             known = len(made)
-            made += _made(one.rule, match, reading, clause, speaker, language, denied)
+            made += _made(one, match, reading, clause, speaker, language, denied)
             if len(made) > known:
                 taken.add(group)
     return made
-
-
-def _is_human(rule: StatementRule) -> bool:
-    return rule.type in _HUMAN or rule.predicate in _HUMAN_PREDICATES
 
 
 def _is_about(rule: StatementRule, subject: Subject) -> bool:
@@ -130,10 +98,10 @@ def _made(
     subject = Subject(speaker, speaker=True) if rule.whose == "me" else reading.subject
     raw = groups.get("o", "").strip()
     start = match.start("o") if "o" in groups else 0
-    announced = bool(grammar_of(language).announcing.search(match.string[:start]))
+    announced = bool(signs_of(language.name)["announcing"].search(match.string[:start]))
     if rule.front:
         raw = f"{raw} {reading.front}"
-    if rule.present and grammar_of(language).past.match(raw):
+    if rule.present and signs_of(language.name)["past"].match(raw):
         return
     if rule.predicate == "died":
         for when in complements("due", Words(raw, clause.cased, language))[:1]:
@@ -148,7 +116,7 @@ def _made(
             yield called(Subject(subject.name, kin=kin), clause, speaker, language)
         return
     for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
-        if rule.type == "preference" and grammar_of(language).misplaced.match(object_):
+        if rule.type == "preference" and _MISPLACED.match(object_):
             continue
         object_ = object_.replace(SPEAKER, speaker)
         if object_type(rule.predicate) not in ("place", "organisation", "person", "pet"):
@@ -170,7 +138,6 @@ def _made(
             quote=clause.quote,
             over=rule.over,
             ends=_ends(rule, subject, object_.strip()),
-            named=subject.named,
         )
         if _are_names(fact):
             yield fact
@@ -187,9 +154,9 @@ def _uncapitalised(text: str, clause: Clause, language: Language) -> str:
 
 def _third_person(words: str, language: Language) -> str:
     """Return words whose verb comes first with the verb in the third person."""
-    for pattern, by in grammar_of(language).third:
-        if pattern.match(words):
-            return pattern.sub(by, words, count=1)
+    for expression, by in language.statements.third:
+        if pattern_of(expression).match(words):
+            return pattern_of(expression).sub(by, words, count=1)
     return words
 
 
@@ -199,7 +166,7 @@ def _sentence(content: str, language: Language, **parts: str) -> str:
         *before, noun = parts.get("kin", "").split(" ")
         parts["kin"] = " ".join((*before, noun.capitalize()))
     text = _SPACES.sub(" ", content.format(**parts).replace("..", ".")).strip()
-    return rewritten(text[:1].upper() + text[1:], grammar_of(language).gender)
+    return rewritten(text[:1].upper() + text[1:], language.statements.gender)
 
 
 def _ends(rule: StatementRule, subject: Subject, object_: str) -> tuple[Ending, ...]:
@@ -210,8 +177,8 @@ def _ends(rule: StatementRule, subject: Subject, object_: str) -> tuple[Ending, 
 
 
 def _denied(content: str, language: Language) -> str:
-    for pattern, by in grammar_of(language).denied:
-        text, count = pattern.subn(by, content, count=1)
+    for expression, by in language.statements.denied:
+        text, count = pattern_of(expression).subn(by, content, count=1)
         if count:
             return text
     return content
@@ -219,18 +186,16 @@ def _denied(content: str, language: Language) -> str:
 
 def called(relative: Subject, clause: Clause, owner: str, language: Language) -> StatedFact:
     """Return the fact that a relative or animal has a name."""
-    words, grammar = language.statements, grammar_of(language)
-    pet = bool(grammar.pets.fullmatch(words.singular.get(relative.kin, relative.kin)))
-    sentence = words.has_pet if pet else words.called
+    words = language.statements
     kin = words.singular.get(relative.kin, relative.kin)
-    kin = words.same_kin.get(kin, kin)
-    shown = words.singular.get(relative.kin, relative.kin)
-    shown = words.plain_kin.get(shown, shown)
+    pet = bool(signs_of(language.name)["pets"].fullmatch(kin))
+    sentence = words.has_pet if pet else words.called
+    shown = words.plain_kin.get(kin, kin)
     content = _sentence(sentence, language, s=owner, kin=shown, o=relative.name)
     return StatedFact(
         type="person",
         subject=owner,
-        predicate="has_pet" if pet else f"has_{kin}",
+        predicate="has_pet" if pet else f"has_{words.same_kin.get(kin, kin)}",
         object=relative.name,
         content=content,
         quote=clause.quote,
@@ -243,9 +208,9 @@ def _dead(
     """Yield the fact that a relative or animal died: it was had, and nothing of it holds."""
     if not subject.kin and not subject.named:
         return
-    words, grammar = language.statements, grammar_of(language)
+    words = language.statements
     kin = words.same_kin.get(subject.kin, subject.kin)
-    pet = bool(grammar.pets.fullmatch(subject.kin))
+    pet = bool(signs_of(language.name)["pets"].fullmatch(subject.kin))
     predicate = "has_pet" if pet else f"has_{kin}" if kin else "died"
     had = subject.named and bool(subject.kin)
     content = _sentence(
@@ -266,7 +231,6 @@ def _dead(
         quote=clause.quote,
         over=True,
         ends=ends,
-        named=subject.named,
     )
 
 
@@ -276,34 +240,4 @@ def _are_names(fact: StatedFact) -> bool:
     named = person or object_type(fact.predicate) in ("place", "organisation")
     return can_be_name(fact.subject) and (
         not named or not fact.object or can_be_name(fact.object, person=person)
-    )
-
-
-def grammar_of(language: Language) -> Grammar:
-    return _compiled(language.name)
-
-
-@cache
-def _compiled(name: str) -> Grammar:
-    words = language_of(name).statements
-
-    def rules(table: Iterable[StatementRule]) -> list[_Rule]:
-        return [
-            _Rule(
-                rule,
-                re.compile(rf"(?:{rule.pattern})", re.IGNORECASE),
-                re.compile(rule.front, re.IGNORECASE) if rule.front else None,
-            )
-            for rule in table
-        ]
-
-    return compiled_signs(
-        Grammar,
-        words,
-        rules=rules(words.rules),
-        endings=rules(words.endings),
-        over=rules(words.over),
-        adverbs=rf"(?:{words.adverbs})",
-        past=rf"(?:{words.past})\b",
-        misplaced=r"(?:in|on|at|with|for|from|by|im|am|mit|bei|auf|beim|vor|seit|für|aus|an) ",
     )

@@ -5,13 +5,14 @@ before a new subject with its verb as well.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from slowcat_memory.core.language import LANGUAGES, Language, language_of
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of
+from slowcat_memory.core.language.facts import Rewrites, StatementWords
 
 MOST_WORDS = 40  # of a clause: longer ones are stories
 MOST_LETTERS = 80  # of a word: longer ones are numbers, addresses or noise, and slow to match
@@ -22,7 +23,7 @@ _EDGE = " ,.;:!?…-–—"
 _SHARE = 0.5  # of the function words of the language that has most, for a second language
 
 
-Signs = TypeVar("Signs", bound=Struct)
+NEVER = r"(?!)"  # matches nothing
 
 
 class Clause(Struct, frozen=True):
@@ -43,19 +44,72 @@ class Clause(Struct, frozen=True):
     request: bool = False
 
 
-class Moods(Struct, frozen=True):
-    """The compiled signs of a language's clauses."""
+class Signs(dict[str, re.Pattern[str]]):
+    """The signs of a language's statements, compiled when they are first used.
 
-    false_turn: re.Pattern[str]
-    false_sentence: re.Pattern[str]
-    false_clause: re.Pattern[str]
-    asks: re.Pattern[str]
-    own_tag: re.Pattern[str]
-    request: re.Pattern[str]
-    breaks: re.Pattern[str]
-    front: re.Pattern[str]
-    fillers: re.Pattern[str]
-    expand: tuple[tuple[re.Pattern[str], str], ...]
+    A sign is a pattern of `StatementWords`, or what `_composed` makes of several.
+    """
+
+    def __init__(self, words: StatementWords) -> None:
+        super().__init__()
+        self._words, self._made_of = words, _composed(words)
+
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        expression = self._made_of.get(name) or getattr(self._words, name) or NEVER
+        self[name] = sign = re.compile(expression, re.IGNORECASE)
+        return sign
+
+
+@cache
+def signs_of(language: str) -> Signs:
+    """Return the signs of a language, by its name."""
+    return Signs(language_of(language).statements)
+
+
+def _composed(words: StatementWords) -> dict[str, str]:
+    own = rf"(?:{words.possessive}) {words.before_kin}"
+    subject, owner = words.others
+    return {
+        # Of a clause and its subject.
+        "fillers": rf"(?:{words.fillers})(?:[,.!]\s*|\s+)",
+        "first": rf"(?:{words.first})\b(?!')",
+        "owned": rf"(?:{words.possessive})\b(?= )",
+        "own_kin": rf"{own}(?P<kin>{words.kin})\b(?!-)",
+        "alone": rf"(?P<kin>{words.alone})\b",
+        "titled": rf"(?P<kin>{words.titled})\b ",
+        "pronoun": rf"(?:{subject})\b",
+        "their": rf"(?:{owner})\b(?= )",
+        "fronted": rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)",
+        "mention": rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)",
+        "far": rf"{words.before_kin}(?:{words.kin})'s {words.before_kin}(?:{words.kin})\b",
+        "theirs": NEVER if words.oblique else rf"{words.before_kin}(?P<kin>{words.kin})(?= )",
+        "titled_name": rf"\b(?P<kin>{words.titled}) ",
+        "one_of": rf"\b(?:{words.a}){words.before_kin}(?P<kin>{words.kin})\b",
+        "apposed": rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)",
+        "begins_titled": rf"{words.titles} ",
+        "for_whom": rf"\b{words.for_whom} (?P<n>\S+)",
+        "verb": rf"\b(?:{words.verb_second})\b" if words.verb_second else NEVER,
+        # Of an object.
+        "past": rf"(?:{words.past})\b",
+        "unfit": rf"\b(?:{words.not_in_object})\b",
+        "trailing": rf",? (?:{'|'.join(words.trailing)})$",
+        "cut_short": rf"\b(?:{words.cut_short})$",
+        "trifles": rf"\b(?:{words.trifles})\b",
+        "titles": rf"\b(?:{words.titles})(?:$|(?= ))",
+    }
+
+
+@cache
+def pattern_of(expression: str) -> re.Pattern[str]:
+    """Return an expression of a language's table, compiled."""
+    return re.compile(expression, re.IGNORECASE)
+
+
+def rewritten(text: str, rewrites: Rewrites) -> str:
+    """Return a text with all rewrites, in order."""
+    for expression, by in rewrites:
+        text = pattern_of(expression).sub(by, text)
+    return text
 
 
 def straight(text: str) -> str:
@@ -75,32 +129,48 @@ def languages_of(sentence: str) -> list[Language]:
     ]
 
 
+def language_of_texts(texts: Iterable[str]) -> Language:
+    """Return the language whose common words occur most; English if none do."""
+    counts = Counter(word.casefold() for text in texts for word in _WORD.findall(straight(text)))
+    return max(
+        (ENGLISH, *LANGUAGES),
+        key=lambda one: sum(counts[word] for word in one.extracts.light | one.extracts.function),
+    )
+
+
 def is_serious(text: str, language: Language) -> bool:
     """Return False for a turn with a sign of a joke or a role play."""
-    return not _moods(language).false_turn.search(straight(text))
+    return not signs_of(language.name)["false_turn"].search(straight(text))
 
 
 def clauses(sentence: str, language: Language) -> list[Clause]:
     """Return the clauses of a sentence that can be statements or requests, in order."""
-    moods, said = _moods(language), straight(sentence)
+    signs, said = signs_of(language.name), straight(sentence)
     cased = said != said.lower()
-    if request := moods.request.search(said):
-        return [Clause(sentence.strip(), _expanded(request["o"], moods), cased, request=True)]
-    if _QUOTED.search(said) or moods.false_sentence.search(said):
+    if request := signs["request"].search(said):
+        return [
+            Clause(
+                sentence.strip(),
+                rewritten(request["o"], language.statements.expand),
+                cased,
+                request=True,
+            )
+        ]
+    if _QUOTED.search(said) or signs["false_sentence"].search(said):
         return []
-    parts = list(_parts(said, moods))
-    if not parts or moods.asks.match(_without_fillers(said[slice(*parts[0])], moods)):
+    parts = list(_parts(said, signs))
+    if not parts or signs["asks"].match(_without_fillers(said[slice(*parts[0])], signs)):
         return []
     if said.rstrip().endswith("?"):
-        own = moods.own_tag.search(said[slice(*parts[-1])].rstrip(" ?"))
+        own = signs["own_tag"].search(said[slice(*parts[-1])].rstrip(" ?"))
         parts = parts[: -2 if own else -1]
     found = list[Clause]()
     for start, end in parts:
-        text = _without_fillers(said[start:end], moods)
-        if _is_too_long(text) or moods.asks.match(text):
+        text = _without_fillers(said[start:end], signs)
+        if _is_too_long(text) or signs["asks"].match(text):
             continue
-        text = _without_fillers(_expanded(text, moods), moods)
-        if text and not moods.false_clause.search(text):
+        text = _without_fillers(rewritten(text, language.statements.expand), signs)
+        if text and not signs["false_clause"].search(text):
             found.append(Clause(sentence[start:end].strip(_EDGE), text, cased, said[end:]))
     return found
 
@@ -110,68 +180,23 @@ def _is_too_long(text: str) -> bool:
     return len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
 
 
-def _parts(said: str, moods: Moods) -> Iterator[tuple[int, int]]:
+def _parts(said: str, signs: Signs) -> Iterator[tuple[int, int]]:
     """Yield where each clause begins and ends."""
     start = 0
-    for border in moods.breaks.finditer(said):
+    for border in signs["breaks"].finditer(said):
         before = said[start : border.start()].strip(_EDGE)
         # Neither "Leon" of "Leon and I" nor "every morning" of "every morning I swim" is a clause.
-        if len(before.split()) > 1 and not moods.front.fullmatch(before):
+        if len(before.split()) > 1 and not signs["front"].fullmatch(before):
             yield start, border.start()
             start = border.end()
     if said[start:].strip(_EDGE):
         yield start, len(said)
 
 
-def _without_fillers(text: str, moods: Moods) -> str:
+def _without_fillers(text: str, signs: Signs) -> str:
     text = text.strip(_EDGE)
-    while match := moods.fillers.match(text):
+    while match := signs["fillers"].match(text):
         if not text[match.end() :]:
             break
         text = text[match.end() :]
     return text
-
-
-def _expanded(text: str, moods: Moods) -> str:
-    return rewritten(text, moods.expand)
-
-
-def rewritten(text: str, rewrites: Iterable[tuple[re.Pattern[str], str]]) -> str:
-    """Return a text with all rewrites, in order."""
-    for pattern, by in rewrites:
-        text = pattern.sub(by, text)
-    return text
-
-
-def compiled(rewrites: Iterable[tuple[str, str]]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), by) for pattern, by in rewrites)
-
-
-def compiled_signs(kind: type[Signs], table: Struct, **own: Any) -> Signs:
-    """Return a table's patterns and rewrites, compiled.
-
-    Args:
-        kind: Has a field for each of them, named as in the table.
-        own: Expressions of fields that the table has not, or in another form.
-    """
-    made = dict[str, Any]()
-    for name in kind.__struct_fields__:
-        value = own[name] if name in own else getattr(table, name)
-        if isinstance(value, str):
-            value = re.compile(value, re.IGNORECASE)
-        elif isinstance(value, tuple):
-            pairs = value and isinstance(value[0], tuple)
-            value = compiled(value) if pairs else tuple(re.compile(x, re.IGNORECASE) for x in value)
-        made[name] = value
-    return kind(**made)
-
-
-def _moods(language: Language) -> Moods:
-    return _compiled(language.name)
-
-
-@cache
-def _compiled(name: str) -> Moods:
-    words = language_of(name).statements
-    fillers = rf"(?:{words.fillers})(?:[,.!]\s*|\s+)"
-    return compiled_signs(Moods, words, fillers=fillers)

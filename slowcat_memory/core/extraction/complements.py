@@ -7,12 +7,13 @@ from functools import cache
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.clauses import compiled_signs, rewritten
-from slowcat_memory.core.language import LANGUAGES, Language, language_of, ordinary
+from slowcat_memory.core.extraction.clauses import Signs, rewritten, signs_of
+from slowcat_memory.core.language import LANGUAGES, Language, ordinary
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.names import is_given_name
 
+_SOMEWHERE = re.compile(r" (?:in|near|at|on|until|bei|im|am) ", re.IGNORECASE)
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
 MOST_ITEM_WORDS = 2  # of an item of a list, but the last after commas
@@ -22,27 +23,6 @@ _DETERMINERS = frozenset(
 )
 _MARKED = re.compile(r"[*#_()\[\]{}<>\"\\]")
 _FULL_STOP = re.compile(r"[,;!?]$|(?<!\b[Dd]r)(?<!\b[Mm]r)(?<!\b[Mm]rs)(?<!\b[A-Z])\.$")
-
-
-class Objects(Struct, frozen=True):
-    """The compiled signs of a language's objects."""
-
-    stops: re.Pattern[str]
-    joins: re.Pattern[str]
-    times: re.Pattern[str]
-    due: re.Pattern[str]
-    ahead: re.Pattern[str]
-    dates: re.Pattern[str]
-    somewhere: re.Pattern[str]
-    unfit: re.Pattern[str]
-    trailing: re.Pattern[str]
-    cut_short: re.Pattern[str]
-    begun: re.Pattern[str]
-    trifles: re.Pattern[str]
-    articles: re.Pattern[str]
-    titles: re.Pattern[str]
-    particles: re.Pattern[str]
-    own: tuple[tuple[re.Pattern[str], str], ...]
 
 
 class Words(Struct, frozen=True):
@@ -59,7 +39,7 @@ class Words(Struct, frozen=True):
 
 def complements(kind: Complement, words: Words) -> list[str]:
     """Return the objects of a kind that some words begin with; none if there is none."""
-    return _KINDS[kind](words, objects_of(words.language))
+    return _KINDS[kind](words, signs_of(words.language.name))
 
 
 def is_ordinary(word: str) -> bool:
@@ -92,8 +72,8 @@ def name_of(words: Words, most: int = 1, *, strong: bool = True) -> str:
         strong: Whether the words before announce a name, so that it may be an ordinary one (Rose).
     """
     tokens, found = words.text.split(), list[str]()
-    signs = objects_of(words.language)
-    if tokens and signs.titles.fullmatch(tokens[0].strip(",")) and len(tokens) > 1:
+    signs = signs_of(words.language.name)
+    if tokens and signs["titles"].fullmatch(tokens[0].strip(",")) and len(tokens) > 1:
         rest = Words(" ".join(tokens[1:]), words.cased, words.language)
         rest_name = name_of(rest, most)
         return (
@@ -107,7 +87,9 @@ def name_of(words: Words, most: int = 1, *, strong: bool = True) -> str:
             return ""
         if not _continues(bare, found, words, strong) or (not words.cased and len(found) >= most):
             after = tokens[place + 1] if place + 1 < len(tokens) else ""
-            joins = signs.particles.fullmatch(bare) and after.lower().strip(_EDGE) not in CALENDAR
+            joins = (
+                signs["particles"].fullmatch(bare) and after.lower().strip(_EDGE) not in CALENDAR
+            )
             if not (found and joins and words.cased and after[:1].isupper()):
                 break
         found.append(bare if words.cased else bare.capitalize())
@@ -129,78 +111,74 @@ def _continues(bare: str, found: list[str], words: Words, strong: bool) -> bool:
     return (usual or not is_ordinary(lower)) and len(lower) > 1
 
 
-def cut(text: str, signs: Objects) -> str:
+def cut(text: str, signs: Signs) -> str:
     """Return a text up to where an object ends, without trailing words."""
-    if found := signs.stops.search(text):
+    if found := signs["stops"].search(text):
         text = text[: found.start()]
     text = text.strip(_EDGE)
     before = ""
     while text != before:
         before = text
-        text = signs.trailing.sub("", text).strip(_EDGE)
+        text = signs["trailing"].sub("", text).strip(_EDGE)
     return text
 
 
-def fits(text: str, signs: Objects) -> bool:
+def fits(text: str, signs: Signs) -> bool:
     """Return whether a text can be an object in the third person."""
     return (
         0 < len(text.split()) <= MOST_WORDS
         and any(map(str.isalnum, text))
-        and not signs.unfit.search(text)
-        and not signs.cut_short.search(text)
+        and not signs["unfit"].search(text)
+        and not signs["cut_short"].search(text)
         and not _MARKED.search(text)
     )
 
 
-def _is_cut_off(text: str, whole: str, signs: Objects) -> bool:
+def _is_cut_off(text: str, whole: str, signs: Signs) -> bool:
     """Return whether a text ends within a noun phrase: "a red" of "a red, shiny kite"."""
     behind = whole[whole.find(text) + len(text) :]
     after = behind.lstrip(" ,").split(" ")[0].lower()
     return (
         behind.startswith(",")
-        and bool(signs.begun.search(text))
+        and bool(signs["unfinished"].search(text))
         and bool(after)
         and after not in _function_words()
     )
 
 
-def _own(text: str, signs: Objects) -> str:
-    return rewritten(text, signs.own)
-
-
-def _value(words: Words, signs: Objects) -> list[str]:
-    text = _own(words.text.strip(_EDGE), signs)
+def _value(words: Words, signs: Signs) -> list[str]:
+    text = rewritten(words.text.strip(_EDGE), words.language.statements.own)
     return [text] if text and not _MARKED.search(text) else []
 
 
-def _text(words: Words, signs: Objects) -> list[str]:
+def _text(words: Words, signs: Signs) -> list[str]:
     kept = cut(words.text, signs)
-    text = _own(kept, signs)
+    text = rewritten(kept, words.language.statements.own)
     return [text] if fits(text, signs) and not _is_cut_off(kept, words.text, signs) else []
 
 
-def _deed(words: Words, signs: Objects) -> list[str]:
+def _deed(words: Words, signs: Signs) -> list[str]:
     """Return a verb with what belongs to it; a German one may end with its prefix."""
-    text = _own(cut(words.text, signs), signs)
+    text = rewritten(cut(words.text, signs), words.language.statements.own)
     whole = text if words.language.statements.verb_second == "" else f"{text} ."
     return [text] if fits(whole, signs) else []
 
 
-def _thing(words: Words, signs: Objects) -> list[str]:
+def _thing(words: Words, signs: Signs) -> list[str]:
     kept = cut(words.text, signs)
     if _is_cut_off(kept, words.text, signs):
         return []
-    if when := signs.times.search(kept):
+    if when := signs["times"].search(kept):
         kept = kept[: when.start()]
-    text = _own(cut(kept, signs), signs)
+    text = rewritten(cut(kept, signs), words.language.statements.own)
     return [text] if fits(text, signs) else []
 
 
-def _things(words: Words, signs: Objects) -> list[str]:
+def _things(words: Words, signs: Signs) -> list[str]:
     """Return the items of a list of short items; else what comes first."""
-    stop = re.compile(signs.stops.pattern.removesuffix("|, "), re.IGNORECASE)
+    stop = re.compile(signs["stops"].pattern.removesuffix("|, "), re.IGNORECASE)
     text = words.text[: found.start()] if (found := stop.search(words.text)) else words.text
-    parts = signs.joins.split(text)
+    parts = signs["joins"].split(text)
     if any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
         return _thing(words, signs)
     lone = len(parts[0].split()) == 1 and not parts[0].endswith("ing")
@@ -217,15 +195,15 @@ def _things(words: Words, signs: Objects) -> list[str]:
     return made
 
 
-def _person(words: Words, signs: Objects) -> list[str]:
+def _person(words: Words, signs: Signs) -> list[str]:
     name = name_of(words)
     return [name] if name else []
 
 
-def _people(words: Words, signs: Objects) -> list[str]:
+def _people(words: Words, signs: Signs) -> list[str]:
     """Return the names of a list: Ida, Nils and Per."""
     made = list[str]()
-    for part in signs.joins.split(words.text):
+    for part in signs["joins"].split(words.text):
         name = name_of(Words(part.strip(), words.cased, words.language, words.announced))
         sure = words.cased or words.announced or (name and is_given_name(name.split()[-1].lower()))
         if not name or not sure:
@@ -236,7 +214,7 @@ def _people(words: Words, signs: Objects) -> list[str]:
     return made
 
 
-def _place(words: Words, signs: Objects) -> list[str]:
+def _place(words: Words, signs: Signs) -> list[str]:
     text = words.text
     article = re.match(r"the ", text)
     name = name_of(
@@ -250,75 +228,75 @@ def _place(words: Words, signs: Objects) -> list[str]:
     return [f"{article[0]}{name}" if article else name] if name else []
 
 
-def _address(words: Words, signs: Objects) -> list[str]:
+def _address(words: Words, signs: Signs) -> list[str]:
     """Return a house number with its street."""
     return _thing(words, signs) if words.text[:1].isdigit() else []
 
 
-def _organisation(words: Words, signs: Objects) -> list[str]:
+def _organisation(words: Words, signs: Signs) -> list[str]:
     if name := name_of(words, most=2, strong=False):
         return [name]
     first = words.text.split(" ")[0].strip(_EDGE)
     if not words.cased and first.isalpha() and not is_everyday(first):
         return [first.capitalize()]
-    if not signs.articles.match(words.text):
+    if not signs["articles"].match(words.text):
         return []
     return [one for one in _thing(words, signs) if len(one.split()) <= 6]
 
 
-def _name(words: Words, signs: Objects) -> list[str]:
+def _name(words: Words, signs: Signs) -> list[str]:
     name = name_of(words, most=2, strong=False)
     return [name] if name else []
 
 
-def _given(words: Words, signs: Objects) -> list[str]:
+def _given(words: Words, signs: Signs) -> list[str]:
     """Return a known given name."""
     return [one for one in _person(words, signs) if is_given_name(one.split()[0].lower())]
 
 
-def _title(words: Words, signs: Objects) -> list[str]:
+def _title(words: Words, signs: Signs) -> list[str]:
     text = (
-        signs.articles.sub("", words.text, count=1)
-        if signs.articles.match(words.text)
+        signs["articles"].sub("", words.text, count=1)
+        if signs["articles"].match(words.text)
         else words.text
     )
     name = name_of(Words(text, words.cased, words.language))
-    return [name] if name and signs.titles.match(name) else []
+    return [name] if name and signs["titles"].match(name) else []
 
 
-def _date(words: Words, signs: Objects) -> list[str]:
+def _date(words: Words, signs: Signs) -> list[str]:
     text = cut(words.text, signs)
-    days = list(signs.dates.finditer(" ".join(text.split()[:7])))
+    days = list(signs["dates"].finditer(" ".join(text.split()[:7])))
     return [text[: days[-1].end()]] if days else []
 
 
-def _due(words: Words, signs: Objects) -> list[str]:
+def _due(words: Words, signs: Signs) -> list[str]:
     text = words.text.strip(_EDGE)
-    if not signs.due.match(text):
+    if not signs["due"].match(text):
         return [""]
-    text = _own(cut(text, signs), signs)
+    text = rewritten(cut(text, signs), words.language.statements.own)
     return [f" {text}" if fits(text, signs) else ""]
 
 
-def _dated(words: Words, signs: Objects) -> list[str]:
-    return [one for one in _text(words, signs) if signs.ahead.search(one)]
+def _dated(words: Words, signs: Signs) -> list[str]:
+    return [one for one in _text(words, signs) if signs["ahead"].search(one)]
 
 
-def _somebody(words: Words, signs: Objects) -> list[str]:
+def _somebody(words: Words, signs: Signs) -> list[str]:
     """Return a person, without where."""
-    text = signs.somewhere.split(words.text, maxsplit=1)[0]
+    text = _SOMEWHERE.split(words.text, maxsplit=1)[0]
     return _thing(Words(text, words.cased, words.language), signs)
 
 
-def _bought(words: Words, signs: Objects) -> list[str]:
-    return [one for one in _thing(words, signs) if not signs.trifles.search(one)]
+def _bought(words: Words, signs: Signs) -> list[str]:
+    return [one for one in _thing(words, signs) if not signs["trifles"].search(one)]
 
 
-def _nothing(words: Words, signs: Objects) -> list[str]:
+def _nothing(words: Words, signs: Signs) -> list[str]:
     return [""]
 
 
-_KINDS: Mapping[Complement, Callable[[Words, Objects], list[str]]] = {
+_KINDS: Mapping[Complement, Callable[[Words, Signs], list[str]]] = {
     "nothing": _nothing,
     "value": _value,
     "text": _text,
@@ -344,24 +322,3 @@ _KINDS: Mapping[Complement, Callable[[Words, Objects], list[str]]] = {
     "somebody": _somebody,
     "given": _given,
 }
-
-
-def objects_of(language: Language) -> Objects:
-    """Return the compiled signs of a language."""
-    return _compiled(language.name)
-
-
-@cache
-def _compiled(name: str) -> Objects:
-    words = language_of(name).statements
-    return compiled_signs(
-        Objects,
-        words,
-        somewhere=r" (?:in|near|at|on|until|bei|im|am) ",
-        unfit=rf"\b(?:{words.not_in_object})\b",
-        trailing=rf",? (?:{'|'.join(words.trailing)})$",
-        cut_short=rf"\b(?:{words.cut_short})$",
-        begun=words.unfinished or "(?!)",
-        trifles=rf"\b(?:{words.trifles})\b",
-        titles=rf"\b(?:{words.titles})(?:$|(?= ))",
-    )

@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy
+from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy, within
 from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, prompt_about
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.extraction.prompt_record import TURN_NAMES, Aliases
@@ -140,8 +140,9 @@ def check_reply(
         asks = [text for text in one.questions if fingerprint(text) not in often]
         context, lost = _check_sentences(one.context, ground, CONTEXT_WORDS)
         questions, more = _check_questions(asks, turn, ground, most)
-        notes, others = _check_notes(one.notes, turn, ground, notes_kept)
-        dropped += lost + more + others + len(one.questions) - len(asks)
+        noted = [_check_sentences(text, ground, NOTE_WORDS) for text in one.notes]
+        notes = _distinct((text for text, _ in noted), turn, notes_kept)
+        dropped += lost + more + len(one.questions) - len(asks) + sum(lost for _, lost in noted)
         if context or questions or notes:
             found[one.turn] = Description(context, questions, notes)
     return CheckedReply(found, tuple(id for id in asked if id not in found), dropped)
@@ -170,54 +171,26 @@ def _repeated(entries: Iterable[DescribedTurn]) -> set[str]:
 def _check_sentences(text: str, ground: Ground, most: int) -> tuple[str, int]:
     """Return the grounded sentences, up to ``most`` words, and the number of rejected ones."""
     kept_sentences = held(text, ground)
-    kept = _within(kept_sentences, most)
+    kept = within(kept_sentences, most)
     return (kept if any(map(str.isalnum, kept)) else ""), len(sentences(text)) - len(kept_sentences)
 
 
-def _within(kept: Sequence[str], most: int) -> str:
-    """Join sentences up to a number of words; a longer first one ends with a clause, if it can."""
-    words = " ".join(kept).split()
-    if len(words) <= most:
-        return " ".join(words)
-    count, whole = 0, list[str]()
-    for sentence in kept:
-        count += len(sentence.split())
-        if count > most:
-            break
-        whole.append(sentence)
-    if whole:
-        return " ".join(whole)
-    cut = " ".join(words[:most])
-    ends = max(cut.rfind(mark) for mark in (";", ",", ":"))
-    return cut[:ends] if len(cut[: max(0, ends)].split()) * 2 >= most else cut
-
-
 def _check_questions(
-    texts: Iterable[str], turn: Turn, ground: Ground, most: int
+    texts: Sequence[str], turn: Turn, ground: Ground, most: int
 ) -> tuple[tuple[str, ...], int]:
-    said, kept, dropped = {fingerprint(turn.text), ""}, list[str](), 0
-    for text in map(tidy, texts):
-        words = fingerprint(text)
-        fits = len(kept) < most and len(text.split()) <= QUESTION_WORDS
-        if fits and words not in said and holds(text, ground):
+    short = (text for text in map(tidy, texts) if len(text.split()) <= QUESTION_WORDS)
+    kept = _distinct((text for text in short if holds(text, ground)), turn, most)
+    return kept, len(texts) - len(kept)
+
+
+def _distinct(texts: Iterable[str], turn: Turn, most: int) -> tuple[str, ...]:
+    """Return the first texts that differ from what was said and from one another."""
+    said, kept = {fingerprint(turn.text), ""}, list[str]()
+    for text in texts:
+        if len(kept) < most and (words := fingerprint(text)) not in said:
             kept.append(text)
             said.add(words)
-        else:
-            dropped += 1
-    return tuple(kept), dropped
-
-
-def _check_notes(
-    texts: Iterable[str], turn: Turn, ground: Ground, most: int
-) -> tuple[tuple[str, ...], int]:
-    said, kept, dropped = {fingerprint(turn.text), ""}, list[str](), 0
-    for text in texts:
-        note, lost = _check_sentences(text, ground, NOTE_WORDS)
-        dropped += lost
-        if len(kept) < most and (words := fingerprint(note)) not in said:
-            kept.append(note)
-            said.add(words)
-    return tuple(kept), dropped
+    return tuple(kept)
 
 
 STEM = 5  # common first letters of two forms of a word

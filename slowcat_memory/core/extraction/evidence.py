@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.checks.quoted import without_tag
 from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.quoted import without_tag
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.numerals import values
@@ -20,13 +20,13 @@ from slowcat_memory.core.time.expressions import (
     statement_times,
 )
 from slowcat_memory.core.time.written_dates import written_dates
+from slowcat_memory.core.validity import Written, written_day
 from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn
 STEM = 4  # common first letters of two forms of a word
 _WEEKS = 62  # days; a date further from what its words mean is of another year
 ROUGHLY = timedelta(days=3)  # what "in two weeks" may mean before or after that day
-_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
 _SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
 
 
@@ -45,14 +45,6 @@ class Dated(Struct, frozen=True):
     since: datetime
     begins: datetime
     last: str = ""
-
-
-class _Written(Struct, frozen=True):
-    """An extractor's date, and its first and last day."""
-
-    text: str
-    first: date
-    last: date
 
 
 def quoted(quote: str, text: str) -> bool:
@@ -86,7 +78,7 @@ def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinf
     Args:
         date_written: The extractor's date; "" for none.
     """
-    written, said = _written(date_written), _said(quote, turn, zone)
+    written, said = written_day(date_written), _said(quote, turn, zone)
     if written is None:
         return _of_interval(said, turn, zone) if said else Dated("", turn.at, turn.at)
     words = _in_turn(quote, turn.text) or quote
@@ -106,7 +98,7 @@ def _other_year(
     quote: str,
     said: Interval | None,
     fits: Sequence[Interval],
-    written: _Written,
+    written: Written,
     turn: Turn,
     zone: tzinfo,
 ) -> Interval | None:
@@ -115,11 +107,12 @@ def _other_year(
     The year is clear if the quote alone and in its turn has the same tense; else if one year is much
     nearer: said in November, "the fifth of December" is not that of the year before.
     """
-    alone = _only(statement_times(quote, turn.at, zone))
-    if alone and said and _days(alone, zone) == _days(said, zone):
-        return said if _is_years_off(said, written, zone) else None
-    near = much_nearer(fits, turn.at)
-    return near if near and _is_years_off(near, written, zone) else None
+    alone = statement_times(quote, turn.at, zone)
+    clear = len(alone) == 1 and said and _days(alone[0], zone) == _days(said, zone)
+    meant = said if clear else much_nearer(fits, turn.at)
+    if meant is None or abs((written.first - _days(meant, zone)[0]).days) <= _WEEKS:
+        return None
+    return meant
 
 
 def misdates(content: str, when: Dated) -> bool:
@@ -133,34 +126,13 @@ def misdates(content: str, when: Dated) -> bool:
     )
 
 
-def _only(every: Sequence[Interval]) -> Interval | None:
-    return every[0] if len(every) == 1 else None
-
-
-def _is_years_off(said: Interval, written: _Written, zone: tzinfo) -> bool:
-    return abs((written.first - _days(said, zone)[0]).days) > _WEEKS
-
-
-def _holds(written: _Written, turn: Turn, zone: tzinfo) -> bool:
+def _holds(written: Written, turn: Turn, zone: tzinfo) -> bool:
     """Return whether a date is a month or year in which the turn was said, and dates nothing."""
     day = turn.at.astimezone(zone).date()
     return written.first < written.last and written.first <= day <= written.last
 
 
-def _written(text: str) -> _Written | None:
-    match = _DAY.match(text.strip())
-    if match is None:
-        return None
-    year, month, day = (int(part) if part else 0 for part in match.groups())
-    try:
-        first = date(year, month or 1, day or 1)
-    except ValueError:  # not a calendar day
-        return None
-    following = date(year + (month or 12) // 12, (month or 12) % 12 + 1, 1)
-    return _Written(match[0], first, first if day else following - timedelta(days=1))
-
-
-def _can_mean(said: Interval, written: _Written, zone: tzinfo) -> bool:
+def _can_mean(said: Interval, written: Written, zone: tzinfo) -> bool:
     """Return whether words can mean a date: its year, or the week of a weekday, is a choice."""
     first, last = _days(said, zone)
     if first <= written.last and written.first <= last:
@@ -180,7 +152,7 @@ def _days(said: Interval, zone: tzinfo) -> tuple[date, date]:
     return (last, last) if said.start <= BEGINNING else (first, max(first, last))
 
 
-def _of_written(written: _Written, turn: Turn, zone: tzinfo) -> Dated:
+def _of_written(written: Written, turn: Turn, zone: tzinfo) -> Dated:
     first = written.first
     begins = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(turn.at.tzinfo)
     if first == turn.at.astimezone(zone).date():

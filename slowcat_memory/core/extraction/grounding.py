@@ -8,7 +8,7 @@ capitalises every noun. Of 2,601 carefully written contexts and questions about 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta, tzinfo
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +16,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.derived_text import content_of, keepable, repeats
+from slowcat_memory.core.extraction.derived_text import content_of, keepable, repeats
 from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
 from slowcat_memory.core.language.ordinary import is_ordinary
@@ -332,4 +332,27 @@ def sentences(text: str) -> list[str]:
 
 def tidy(text: str) -> str:
     """Return a text as one clean line, without a label that the LLM put in front."""
-    return _LABEL.sub("", " ".join(clean(text)[0].split()))
+    return _LABEL.sub("", one_line(text))
+
+
+def one_line(text: str) -> str:
+    """Return a text in clean words, with single spaces between them."""
+    return " ".join(clean(text)[0].split())
+
+
+def within(kept: Sequence[str], most: int) -> str:
+    """Join sentences up to a number of words; a longer first one ends with a clause, if it can."""
+    words = " ".join(kept).split()
+    if len(words) <= most:
+        return " ".join(words)
+    count, whole = 0, list[str]()
+    for sentence in kept:
+        count += len(sentence.split())
+        if count > most:
+            break
+        whole.append(sentence)
+    if whole:
+        return " ".join(whole)
+    cut = " ".join(words[:most])
+    ends = max(cut.rfind(mark) for mark in (";", ",", ":"))
+    return cut[:ends] if len(cut[: max(0, ends)].split()) * 2 >= most else cut

@@ -6,15 +6,15 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.extraction.attributed import same
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.checks.attributed import same
-from slowcat_memory.core.extraction.checks.derived_text import has_link
-from slowcat_memory.core.extraction.grounding import Ground, strays
-from slowcat_memory.core.extraction.predicates import canonical
+from slowcat_memory.core.extraction.derived_text import has_link
+from slowcat_memory.core.extraction.grounding import Ground, one_line, strays
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import CONFIDENCE_NAMES, Aliases
+from slowcat_memory.core.extraction.slots import canonical
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
-from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Confidence, Turn
 
 MOST_OBJECT = 80  # characters
@@ -89,7 +89,7 @@ class Sayings(Struct, frozen=True):
 
 def tidy(text: str) -> str:
     """Return a name or value without outer punctuation and spaces."""
-    return " ".join(clean(text)[0].split()).strip(" .,;:!?\"'“”")
+    return one_line(text).strip(" .,;:!?\"'“”")
 
 
 def mentions(

@@ -94,25 +94,23 @@ def _neighbours(place: int, stretch: range) -> int:
 def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
     """Return turns as a record: time and speakers, then the lines between two fences.
 
-    The fences contain a mark that no speaker can know: a hash of the whole text.
-
     Args:
         turns: The visible part of the conversation, in order, at least one turn.
         turn_chars: Characters of one turn; the middle of a longer one is cut.
     """
     began = turns[0].at.astimezone(zone)
-    lines = list(_lines(turns, zone, turn_chars))
-    mark = hashlib.blake2b("\n".join(lines).encode(), digest_size=6).hexdigest()
     speakers = ", ".join(dict.fromkeys(neutralise(turn.speaker) for turn in turns))
-    return "\n".join(
-        (
-            f"Conversation of {day_name(began.date())}, {began:%H:%M} (time zone {zone}). "
-            f"Who speaks: {speakers}.",
-            f"=== record {mark} ===",
-            *lines,
-            f"=== end of record {mark} ===",
-        )
+    return (
+        f"Conversation of {day_name(began.date())}, {began:%H:%M} (time zone {zone}). "
+        f"Who speaks: {speakers}.\n{between_fences(_lines(turns, zone, turn_chars))}"
     )
+
+
+def between_fences(lines: Iterable[str]) -> str:
+    """Return lines between two fences, whose mark no speaker can know: a hash of them."""
+    text = "\n".join(lines)
+    mark = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    return f"=== record {mark} ===\n{text}\n=== end of record {mark} ==="
 
 
 def line(turn: Turn, turn_chars: int) -> str:

@@ -1,4 +1,4 @@
-"""Slots: which statements about one subject cannot hold together.
+"""Slots and predicates: which statements about one subject cannot hold together.
 
 A *slot* is what a subject has one of at a time: a home, an employer, a partner, an opinion of
 coffee. Statements in different slots never conflict. Two in one slot exclude each other, unless
@@ -7,14 +7,101 @@ can also say that others are over without a successor: see ``records.Ending``.
 """
 
 import re
-from collections.abc import Collection, Iterable
-from datetime import datetime
+from collections.abc import Collection, Mapping
+from datetime import datetime, time
 
-from slowcat_memory.core.extraction.predicates import is_functional
-from slowcat_memory.core.language import LANGUAGES
+from msgspec.structs import replace
+
+from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.validity import written_day
 from slowcat_memory.records import Ending, Statement
+
+# Functional predicates: a subject has one object of each at a time.
+FUNCTIONAL = frozenset(
+    """address age birthday born_in citizen_of city email employer favourite_colour gender
+    height job language lives_in married_to name phone relationship_status status studies_at
+    time_zone weight works_at works_as""".split()
+)
+# Predicates in the prompt. Others are accepted: domains have their own.
+PREFERRED = (
+    "lives_in", "address", "works_at", "works_as", "studies", "studies_at", "born_in", "age",
+    "birthday", "married_to", "has_partner", "has_child", "has_sister", "has_brother", "has_mother",
+    "has_father", "friend_of", "has_pet", "owns", "likes", "dislikes", "prefers", "allergic_to",
+    "speaks", "plays", "member_of", "visited", "attended", "plans", "relationship_status",
+)  # fmt: skip
+_SAME = {
+    "based_in": "lives_in", "lives_at": "address", "located_in": "lives_in", "moved_to": "lives_in",
+    "resides_in": "lives_in", "living_in": "lives_in", "home": "lives_in", "lives_on": "address",
+    "employed_at": "works_at", "employed_by": "works_at", "employer": "works_at",
+    "works_for": "works_at", "working_at": "works_at", "started_at": "works_at",
+    "job": "works_as", "occupation": "works_as", "profession": "works_as", "job_title": "works_as",
+    "from": "born_in", "comes_from": "born_in", "is_aged": "age", "years_old": "age",
+    "spouse": "married_to", "husband": "married_to", "wife": "married_to",
+    "sister": "has_sister", "brother": "has_brother", "child": "has_child", "pet": "has_pet",
+    "owns_pet": "has_pet", "loves": "likes", "enjoys": "likes", "hates": "dislikes",
+    "friend": "friend_of", "is_friend_of": "friend_of", "allergy": "allergic_to", "named": "name",
+    "is_called": "name", "favorite_color": "favourite_colour",
+}  # fmt: skip
+# Entity types of objects; objects of other predicates are values.
+_OBJECTS = {
+    "lives_in": "place", "address": "place", "born_in": "place", "visited": "place",
+    "works_at": "organisation", "studies_at": "organisation", "member_of": "organisation",
+    "married_to": "person", "friend_of": "person", "has_pet": "pet",
+}  # fmt: skip
+_ROLES = sorted(words_of_any(lambda one: one.persons.sets["roles"] | one.persons.sets["kin"]))
+# "has_sister", "has_best_friend"; neither "has_illness" nor "has_car".
+_PERSON = lazy_pattern(
+    rf"has_(?:\w+_)?(?:{of_any(lambda one: one.statements.kin)}|{'|'.join(_ROLES)}"
+    r"|parent|spouse|relative|child|grandchild|colleague|flatmate|neighbou?r|ex|in_law)s?",
+    flags=re.IGNORECASE,
+)
+_NOT_ONE_WORD = lazy_pattern(r"[^a-z0-9äöüß]+")
+_FORM = lazy_pattern(r"[a-z][a-z_0-9äöüß]{1,39}")
+
+
+def canonical(predicate: str) -> str:
+    """Return a predicate in snake_case, with synonyms merged; "" for none."""
+    name = _NOT_ONE_WORD.sub("_", predicate.casefold()).strip("_")
+    name = name.replace("favorite", "favourite")
+    name = _SAME.get(name, name)
+    return name if _FORM.fullmatch(name) else ""
+
+
+def statement_of(one: Statement) -> Statement:
+    """Return a statement without the fields that a step adds to it."""
+    return Statement(**{name: getattr(one, name) for name in Statement.__struct_fields__})
+
+
+def with_entities(one: Statement, same: Mapping[str, str]) -> Statement:
+    """Return a statement with other ids of its entities, by those that it has."""
+    subject, object_ = (same.get(id, id) for id in (one.subject_id, one.object_id))
+    return replace(one, subject_id=subject, object_id=object_)
+
+
+def is_functional(predicate: str) -> bool:
+    return predicate in FUNCTIONAL or predicate.startswith(("favourite_", "favourite "))
+
+
+def object_type(predicate: str) -> str:
+    """Return the entity type of a predicate's object; "" for a plain value."""
+    if predicate in _OBJECTS:
+        return _OBJECTS[predicate]
+    return "person" if _PERSON.fullmatch(predicate) else ""
+
+
+def sentence(subject: str, predicate: str, object: str) -> str:
+    """Return a triple as a plain sentence without additional words."""
+    if predicate == "age":
+        return f"{subject} is {object} years old."
+    if predicate in ("name", "address", "birthday", "email", "phone"):
+        return f"{subject}'s {predicate} is {object}."
+    if predicate.startswith(("has_", "favourite_")):
+        return f"{subject}'s {predicate.removeprefix('has_').replace('_', ' ')} is {object}."
+    return f"{subject} {predicate.replace('_', ' ')} {object}."
+
 
 Slot = tuple[str, ...]  # a name, and the object where a subject may have several
 
@@ -66,11 +153,6 @@ def slot_of(one: Statement) -> Slot:
 def is_exclusive(one: Statement) -> bool:
     """Return whether a statement's subject has one value in its slot, and gets another by change."""
     return len(slot_of(one)) == 1 and one.predicate not in TIMELESS
-
-
-def slot_names(predicates: Iterable[str]) -> frozenset[str]:
-    """Return the names of the slots that statements with some predicates can have."""
-    return frozenset(slot_of(Statement(predicate=one))[0] for one in predicates)
 
 
 def exclude(new: Statement, old: Statement) -> bool:
@@ -149,14 +231,10 @@ def begins(claim: Statement, date: str, since: datetime) -> datetime:
         date: The fact's day, "2026-12-01", "2026-12", "2026" or "".
         since: Since when it would be true otherwise.
     """
-    if not date or not claim.predicate or not is_exclusive(claim):
+    written = written_day(date)
+    if written is None or not claim.predicate or not is_exclusive(claim):
         return since
-    padded = date + "-01-01"[len(date) - 4 : 6] if len(date) < 10 else date
-    try:
-        day = datetime.fromisoformat(padded).replace(tzinfo=since.tzinfo)
-    except ValueError:
-        return since
-    return max(day, since)
+    return max(datetime.combine(written.first, time(), since.tzinfo), since)
 
 
 def content(text: str) -> frozenset[str]:

@@ -13,13 +13,10 @@ from collections.abc import Iterator, Sequence
 import sentencex
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.quoted import is_reported
 from slowcat_memory.core.extraction.clause_facts import (
-    Grammar,
     StatedFact,
     by_rules,
     called,
-    grammar_of,
 )
 from slowcat_memory.core.extraction.clause_subjects import (
     Reading,
@@ -31,17 +28,20 @@ from slowcat_memory.core.extraction.clause_subjects import (
 )
 from slowcat_memory.core.extraction.clauses import (
     Clause,
+    Signs,
     clauses,
     is_serious,
     languages_of,
+    pattern_of,
     rewritten,
+    signs_of,
 )
-from slowcat_memory.core.extraction.predicates import object_type, statement_of
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.slots import PARTNERS
+from slowcat_memory.core.extraction.quoted import is_reported
+from slowcat_memory.core.extraction.slots import PARTNERS, object_type
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean, fold
-from slowcat_memory.records import Ending, Statement, Turn
+from slowcat_memory.records import Ending, Turn
 
 __all__ = ["StatedFact", "stated", "stated_by"]
 
@@ -78,16 +78,12 @@ def read_sentence(content: str, subject: str) -> StatedFact | None:
     return next((one for one in made if fold(one.subject) == about), None)
 
 
-def read_parts(one: Statement, content: str) -> Statement:
-    """Return a statement from elsewhere, with what its sentence says if it has no predicate.
-
-    The ids of its entities mean nobody here.
-    """
-    one = replace(statement_of(one), subject_id="", object_id="")
-    if one.predicate or (read := read_sentence(content, one.subject)) is None:
-        return one
-    parts = {"predicate": read.predicate, "object": read.object, "over": one.over or read.over}
-    return replace(one, ends=(*one.ends, *read.ends), **parts)
+def compile_rules(language: str) -> None:
+    """Compile what reads the statements of each turn."""
+    words = language_of(language).statements
+    for rule in (*words.rules, *words.endings, *words.over):
+        _ = pattern_of(rule.pattern), pattern_of(rule.front)
+    stated("I moved to Porto in May.", "User", language)
 
 
 def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[StatedFact]:
@@ -175,10 +171,11 @@ def _read(
     language: Language,
     before: Subject | None,
 ) -> Iterator[StatedFact]:
-    grammar = grammar_of(language)
     if clause.request:
         reading = Reading(Subject(speaker, speaker=True), clause.text)
-        yield from by_rules(grammar.rules, reading, clause, speaker, language, request=True)
+        yield from by_rules(
+            language.statements.rules, reading, clause, speaker, language, request=True
+        )
         return
     made = list[StatedFact]()
     done = set[tuple[str, bool]]()
@@ -206,7 +203,7 @@ def _read_one(
     """
     if made := _read_words(reading, clause, speaker, language):
         return made
-    shorter = rewritten(reading.words, grammar_of(language).midfield)
+    shorter = rewritten(reading.words, language.statements.midfield)
     if reading.whole or shorter == reading.words:
         return []
     return _read_words(replace(reading, words=shorter), clause, speaker, language)
@@ -215,22 +212,22 @@ def _read_one(
 def _read_words(
     reading: Reading, clause: Clause, speaker: str, language: Language
 ) -> list[StatedFact]:
-    grammar = grammar_of(language)
-    reading = replace(reading, words=without_adverbs(reading.words, grammar))
-    ended = by_rules(grammar.endings, reading, clause, speaker, language)
+    signs = signs_of(language.name)
+    reading = replace(reading, words=without_adverbs(reading.words, signs))
+    ended = by_rules(language.statements.endings, reading, clause, speaker, language)
     if ended:
         return ended[:1]
     if reading.whole:
-        return by_rules(grammar.rules, reading, clause, speaker, language)
-    once = grammar.used_to.match(reading.words)
-    if once and grammar.gave_up.search(clause.after):
+        return by_rules(language.statements.rules, reading, clause, speaker, language)
+    once = signs["used_to"].match(reading.words)
+    if once and signs["gave_up"].search(clause.after):
         rest = replace(reading, words=reading.words[once.end() :])
         return _over(rest, clause, speaker, language)
-    if grammar.no_longer.search(reading.words):
-        positive = without_adverbs(rewritten(reading.words, grammar.positive), grammar)
+    if signs["no_longer"].search(reading.words):
+        positive = without_adverbs(rewritten(reading.words, language.statements.positive), signs)
         rest = replace(reading, words=_SPACES.sub(" ", positive).strip())
         return _over(rest, clause, speaker, language)
-    return by_rules(grammar.rules, reading, clause, speaker, language)
+    return by_rules(language.statements.rules, reading, clause, speaker, language)
 
 
 def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
@@ -257,8 +254,7 @@ def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
 
 def _over(reading: Reading, clause: Clause, speaker: str, language: Language) -> list[StatedFact]:
     """Return what a clause says to hold no longer, from its words without the negation."""
-    grammar = grammar_of(language)
-    for rules in (grammar.rules, grammar.over):
+    for rules in (language.statements.rules, language.statements.over):
         found = [
             one
             for one in by_rules(rules, reading, clause, speaker, language, denied=True)
@@ -287,13 +283,13 @@ def related(predicate: str) -> tuple[str, ...]:
     return next((group for group in _TOGETHER if predicate in group), (predicate,))
 
 
-def without_adverbs(words: str, grammar: Grammar) -> str:
+def without_adverbs(words: str, signs: Signs) -> str:
     """Remove light adverbs from the first words behind a subject."""
     tokens = words.split(" ")
     head = [
         one
         for place, one in enumerate(tokens[:5])
-        if not grammar.adverbs.fullmatch(one)
+        if not signs["adverbs"].fullmatch(one)
         or (one in _WITHIN and tokens[place - 1].lower() in ("a", "an", "and", "or"))
     ]
     return " ".join((*head, *tokens[5:]))

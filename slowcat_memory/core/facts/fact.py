@@ -11,9 +11,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.extraction.predicates import canonical, object_type, statement_of
-from slowcat_memory.core.extraction.slots import PARTNERS
+from slowcat_memory.core.extraction.derived_text import keepable
+from slowcat_memory.core.extraction.slots import PARTNERS, canonical, object_type, statement_of
 from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fingerprint, fold

@@ -13,12 +13,11 @@ from itertools import islice
 
 import numpy as np
 
-from slowcat_memory.core.extraction.predicates import is_functional
-from slowcat_memory.core.extraction.slots import Slot, content, slot_of
+from slowcat_memory.core.extraction.options import MergeOptions
+from slowcat_memory.core.extraction.slots import Slot, content, is_functional, slot_of
 from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import claim_of, ended_subjects
 from slowcat_memory.core.facts.matter import Tokenize, without_values
-from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.memory import ENTITY, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Statement

@@ -12,8 +12,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import is_uncertain
-from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.extraction.slots import (
+    canonical,
     content,
     ending_of,
     ends,

@@ -19,11 +19,11 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import is_uncertain
+from slowcat_memory.core.extraction.options import MergeOptions
 from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.extraction.slots import content, exclude, is_exclusive
 from slowcat_memory.core.facts.fact import add_sources, order_of, subject_of, type_of
 from slowcat_memory.core.facts.holding import COMING, claim_of
-from slowcat_memory.core.facts.joined_text import say_parts
 from slowcat_memory.core.facts.matter import (
     Tokenize,
     days_differ,
@@ -31,12 +31,12 @@ from slowcat_memory.core.facts.matter import (
     may_replace,
     names,
     numbers,
+    say_parts,
     says_change,
     shares_matter,
     values_differ,
     without_values,
 )
-from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import fold, neutralise
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement

@@ -14,18 +14,10 @@ from datetime import datetime, tzinfo
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from slowcat_memory.core.extraction.checks.attributed import words_in, wrong_subject
-from slowcat_memory.core.extraction.checks.derived_text import has_link
-from slowcat_memory.core.extraction.checks.quoted import (
-    Related,
-    contradicts,
-    evidence,
-    is_reported,
-    supposes,
-    unrelated,
-    unsupported,
-)
+from slowcat_memory.core.extraction.attributed import words_in, wrong_subject
+from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import (
     Dated,
     asks,
@@ -36,7 +28,7 @@ from slowcat_memory.core.extraction.evidence import (
     shared,
     words_of,
 )
-from slowcat_memory.core.extraction.grounding import Ground, ground, strays
+from slowcat_memory.core.extraction.grounding import Ground, ground, one_line, strays
 from slowcat_memory.core.extraction.known import (
     NOTHING_KNOWN,
     Known,
@@ -51,21 +43,31 @@ from slowcat_memory.core.extraction.mentions import (
     mentions,
     tidy,
 )
-from slowcat_memory.core.extraction.predicates import (
+from slowcat_memory.core.extraction.options import ENTITY_TYPES
+from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.prompt_record import CONFIDENCE_NAMES, TURN_NAMES, Aliases
+from slowcat_memory.core.extraction.quoted import (
+    Related,
+    contradicts,
+    evidence,
+    is_reported,
+    supposes,
+    unrelated,
+    unsupported,
+)
+from slowcat_memory.core.extraction.slots import (
     PREFERRED,
+    begins,
     canonical,
     is_functional,
     object_type,
+    statement_of,
 )
-from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.extraction.prompt_record import CONFIDENCE_NAMES, TURN_NAMES, Aliases
-from slowcat_memory.core.extraction.slots import begins
 from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, stated_by
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
-from slowcat_memory.core.facts.options import ENTITY_TYPES
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
-from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Confidence, Ending, Statement, Turn
 
 VERSION = 3  # of the prompt and the rules; raise it with any change
@@ -248,7 +250,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         return "turn"
     if turn.role != "user":
         return "agent"
-    content, quote, subject = map(_tidy, (one.content, one.quote, one.subject))
+    content, quote, subject = map(one_line, (one.content, one.quote, one.subject))
     if not quoted(quote, turn.text):
         return "quote"
     if asks(quote, turn.text):
@@ -396,10 +398,6 @@ def _type(type_: str) -> str:
     return name if _TYPE.fullmatch(name) and name != "quarantined" else "other"
 
 
-def _tidy(text: str) -> str:
-    return " ".join(clean(text)[0].split()).strip()
-
-
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     """Return the facts of a turn without an LLM; none of a turn that contains an order."""
     grounding, found = ground((turn,), zone), list[ExtractedFact]()
@@ -408,23 +406,21 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
         if links or injected(one.content) or why_transient(one.type, one.content):
             continue
         when = dated(one.quote, turn, "", grounding, zone)
+        parts = asdict(statement_of(one)) | {
+            "confidence": "high" if one.type == "person" else "medium",
+            "date": when.day,
+            "last": when.last,
+            "corrects": is_correction(turn.text),
+        }
+        since = begins(one, when.day, _since(when, one))
         found.append(
             ExtractedFact(
+                **parts,
                 turn=turn,
                 type=one.type,
-                subject=one.subject,
                 content=one.content,
-                quote=one.quote,
-                confidence="high" if one.type == "person" else "medium",
-                date=when.day,
-                since=begins(one, when.day, _since(when, one)),
-                last=when.last,
+                since=since,
                 sources=(turn.id,),
-                predicate=one.predicate,
-                object=one.object,
-                over=one.over,
-                ends=one.ends,
-                corrects=is_correction(turn.text),
             )
         )
     return found

@@ -16,9 +16,8 @@ from typing import Literal
 from msgspec import Struct, field
 from rapidfuzz.distance import OSA
 
-from slowcat_memory.core.graph.given_forms import same_given, same_surname
-from slowcat_memory.core.graph.names import Name, names
-from slowcat_memory.core.graph.options import DedupOptions
+from slowcat_memory.core.extraction.options import DedupOptions
+from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
 from slowcat_memory.core.language.english.vocabulary import PARTS, QUALITIES
 from slowcat_memory.core.language.names import spelt_alike
 from slowcat_memory.core.language.ordinary import is_ordinary

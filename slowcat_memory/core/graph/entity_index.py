@@ -11,14 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.mentions import Mention, tidy
-from slowcat_memory.core.extraction.predicates import object_type
+from slowcat_memory.core.extraction.options import DedupOptions
+from slowcat_memory.core.extraction.slots import object_type
 from slowcat_memory.core.facts.fact import ExtractedFact
-from slowcat_memory.core.graph.build import attributes_of, names_of
 from slowcat_memory.core.graph.dedup import IDENTIFYING, Candidate, Similarity, resolve, same
-from slowcat_memory.core.graph.given_forms import same_given
-from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.options import DedupOptions
-from slowcat_memory.core.graph.readings import TurnReading
+from slowcat_memory.core.graph.names import names, same_given
+from slowcat_memory.core.graph.readings import TurnReading, attributes_of, names_of
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory

@@ -7,18 +7,17 @@ those that were mentioned often and lately.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
-from functools import cache
 from heapq import nlargest
 from math import log2
 
 from msgspec import Struct
 
 from slowcat_memory.core.disclosure import is_uncertain, is_withheld
-from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.clauses import language_of_texts
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.known import (
@@ -30,10 +29,10 @@ from slowcat_memory.core.extraction.known import (
     named_words,
 )
 from slowcat_memory.core.extraction.mentions import Mention
-from slowcat_memory.core.extraction.predicates import is_functional
+from slowcat_memory.core.extraction.slots import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import TurnReading
-from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
+from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.memory import FACT, READING, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.text_caches import text_cache
@@ -51,7 +50,6 @@ NAMED, NEAR, LATELY, ROLE, OTHERS = 4.0, 1.5, 2.0, 2.0, 0.6  # weights of a name
 KINDS = {"person": 1.0, "pet": 1.0, "organisation": 1.0, "place": 0.0}  # weights; others -1
 ALIVE = ("person", "pet")
 TELLS_NOTHING = frozenset({"age", "name", "height", "weight"})  # of who somebody is
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 class KnownIndex:
@@ -98,7 +96,9 @@ class KnownIndex:
         first, at = turns[0].id, turns[0].at
         read = [one for one in self._readings.values() if one.turn < first]
         said = {one.turn: one.said for one in read}
-        scene = _Scene(turns, _people(read), said, _language_of(turns), zone)
+        scene = _Scene(
+            turns, _people(read), said, language_of_texts(turn.text for turn in turns), zone
+        )
         lines = [*self._roles(scene), *self._sentences(scene)]
         names = _best_of_each(lines, scene)
         known = Known(tuple(names), self._last(first, at), unshown=tuple(_every_name(scene)))
@@ -377,17 +377,3 @@ def _index_words(text: str) -> set[str]:
 def _cut(text: str, most: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-
-
-def _language_of(turns: Iterable[Turn]) -> Language:
-    """Return the language whose function words occur most; English if none do."""
-    counts = Counter(word.casefold() for turn in turns for word in _WORD.findall(turn.text))
-    return max(
-        (ENGLISH, *LANGUAGES),
-        key=lambda one: sum(counts[word] for word in _function_words(one.name)),
-    )
-
-
-@cache
-def _function_words(language: str) -> frozenset[str]:
-    return next(one.extracts.function for one in LANGUAGES if one.name == language)

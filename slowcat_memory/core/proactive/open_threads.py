@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from slowcat_memory.core.blocks.coming import EVENT, THREAD, days_of
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.extraction.checks.quoted import reads_aloud
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.grounding import sentences
+from slowcat_memory.core.extraction.quoted import reads_aloud
 from slowcat_memory.core.language import ENGLISH, Language, of_any
 from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.proactive.closing import (

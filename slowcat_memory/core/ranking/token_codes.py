@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-SCALE = 127.0  # of int8 token vectors: a cosine is a dot product divided by this, once a side
+SCALE = 127.0  # of int8 vectors: a cosine of tokens is a dot product divided by this, once a side
 MERGE_FROM = 0.65  # cosine from which two tokens of a text become one
 TOGETHER = 128  # tokens of a long text that are compared with one another, which is quadratic
 PER_BYTE = 4  # coordinates in a byte
@@ -145,3 +145,20 @@ def _signs(count: int) -> np.ndarray:
 def _unit(tokens: np.ndarray) -> np.ndarray:
     lengths = np.sqrt(np.einsum("ij,ij->i", tokens, tokens))
     return tokens[lengths > 0] / lengths[lengths > 0, None]
+
+
+# A text's single vector is kept in a byte a coordinate, and a scale that keeps the length. The index
+# compares vectors as the store keeps them, so a memory answers the same before a restart and after
+# it. A cosine changes by less than 0.005 (docs/decisions/0049).
+def to_bytes(values: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the bytes of a vector, shape (dim,), int8, and their scale."""
+    values = np.asarray(values, np.float32)
+    levels = np.rint(values * (SCALE / max(float(np.abs(values).max(initial=0.0)), 1e-12)))
+    scale = np.linalg.norm(values) / max(float(np.linalg.norm(levels)), 1e-12)
+    return levels.astype(np.int8), float(scale)
+
+
+def as_kept(values: np.ndarray) -> np.ndarray:
+    """Return a vector as the store will return it, shape (dim,), float32; twice is as once."""
+    levels, scale = to_bytes(values)
+    return levels * np.float32(scale)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from functools import cache, partial
 from itertools import groupby
 
-from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.prompt_injection import ENOUGH, doubt
 from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.language.names import is_given_name

@@ -12,6 +12,8 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.clauses import language_of_texts
+from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.facts.prompt import ExtractedFact, facts_by_rule
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.language.english.vocabulary import EMPTY
@@ -21,10 +23,8 @@ from slowcat_memory.core.summaries.extractive import (
     Tokenize,
     as_text,
     choose_clauses,
-    language_of_lines,
     split_turn,
 )
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fold
@@ -144,7 +144,7 @@ def of_turns(
 ) -> SummaryText:
     """Summarise a conversation; the text is "" if nothing was said that is worth keeping."""
     said = [line for turn in turns for line in _said(turn)]
-    language = language_of_lines(said)
+    language = language_of_texts(line.text for line in said)
     facts = [fact for turn in turns for fact in facts_by_rule(turn, zone)]
     lines = [*(_worded(fact, zone, language) for fact in facts), *said]
     kept = choose_clauses(lines, tokenize, options)
@@ -171,7 +171,7 @@ def of_summaries(
     """
     said = [line for part in parts for line in _summarised(part)]
     said = [line for line in said if fold(about) in fold(line.text)] or said
-    language = language_of_lines(said)
+    language = language_of_texts(line.text for line in said)
     kept = choose_clauses(said, tokenize, replace(options, share=1.0), cut=False)
     days = {day_of(part.at, zone).name for part in parts}
     return SummaryText(

@@ -25,11 +25,12 @@ import sentencex
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.extraction.checks.quoted import reads_aloud
-from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, of_any
+from slowcat_memory.core.extraction.clauses import language_of_texts
+from slowcat_memory.core.extraction.derived_text import keepable
+from slowcat_memory.core.extraction.options import ExtractiveOptions
+from slowcat_memory.core.extraction.quoted import reads_aloud
+from slowcat_memory.core.language import ENGLISH, Language, language_of, of_any
 from slowcat_memory.core.render.speech import spoken_day
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.time.periods import day_of
 
 Tokenize = Callable[[str], list[str]]
@@ -71,12 +72,6 @@ class Line(Struct, frozen=True):
         return len(self.text.split())
 
 
-def language_of_lines(said: Iterable[Line]) -> Language:
-    """Return the language whose common words occur most; English if none do."""
-    counts = Counter(word.casefold() for line in said for word in _WORD.findall(line.text))
-    return max((ENGLISH, *LANGUAGES), key=lambda one: sum(counts[word] for word in _common(one)))
-
-
 def weights(words: Iterable[str], language: Language, tokenize: Tokenize) -> dict[str, float]:
     """Return the weight of each stem, 0 to 1."""
     function = {stem for word in language.extracts.function for stem in tokenize(word)}
@@ -99,10 +94,6 @@ def worth(line: Line, language: Language) -> float:
 def is_advice(sentence: str) -> bool:
     """Return whether a sentence advises."""
     return _ADVICE.search(sentence) is not None
-
-
-def _common(language: Language) -> frozenset[str]:
-    return language.extracts.light | language.extracts.function
 
 
 def _whose(text: str) -> float:
@@ -226,7 +217,7 @@ def choose_clauses(
         tokenize: Splits a text into stems.
         cut: Cut sentences into clauses; not for what has been cut before.
     """
-    language = language_of_lines(said)
+    language = language_of_texts(line.text for line in said)
     parts = [part for line in said for part in _parts(line, language, cut=cut)]
     bare = [frozenset(tokenize(one.text)).difference(tokenize(one.speaker)) for one in parts]
     often = Counter(word for words in bare for word in words)

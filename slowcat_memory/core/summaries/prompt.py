@@ -5,13 +5,13 @@ the relationship are in its voice. Only checkable parts of a reply are kept: few
 no instruction to the reader, and no name, number or date that does not occur (see `grounding`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.checks.derived_text import keepable, repeats
-from slowcat_memory.core.extraction.grounding import Ground, sentences, strays, tidy
+from slowcat_memory.core.extraction.derived_text import keepable, repeats
+from slowcat_memory.core.extraction.grounding import Ground, sentences, strays, tidy, within
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
@@ -112,7 +112,7 @@ def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> Summary
         for one in sentences(answer.summary)
         if _true(one, ground) and (not plain or _is_about(one, ground))
     ]
-    text = _within(held[: purpose.sentences], purpose.words)
+    text = within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
         return None
     relationship = [one for one in sentences(answer.relationship) if _true(one, ground)]
@@ -126,19 +126,8 @@ def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> Summary
             ground,
         ),
         tone=_tone(answer.tone, ground),
-        relationship=_within(relationship[:2], RELATION_WORDS),
+        relationship=within(relationship[:2], RELATION_WORDS),
     )
-
-
-def _within(held: Sequence[str], words: int) -> str:
-    """Join sentences up to a number of words; the first alone is cut to fit."""
-    kept_, room = list[str](), words
-    for one in held:
-        if kept_ and len(one.split()) > room:
-            break
-        kept_.append(" ".join(one.split()[:room]))
-        room -= len(one.split())
-    return " ".join(kept_)
 
 
 def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[str, ...]:

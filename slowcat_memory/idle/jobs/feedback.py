@@ -19,16 +19,8 @@ from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.language.table import ReactionWords
 from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.understand import without_names
-from slowcat_memory.core.ranking.grades import (
-    ANSWER_TOKENS,
-    MOST,
-    SYSTEM,
-    VERSION,
-    Grades,
-    build_prompt,
-    grades_of,
-    judgement,
-)
+from slowcat_memory.core.ranking import grades as grading
+from slowcat_memory.core.ranking.grades import MOST, VERSION, Grades
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, names_of, new_task
 from slowcat_memory.idle.jobs.options import CorrectionsOptions, RerankOptions
@@ -384,25 +376,25 @@ class Rerank(TurnsJob):
         llm = context.llm
         if len(memories) < 2 or llm is None:
             return WriteBatch()
-        user, lines = build_prompt(
+        user, lines = grading.build_prompt(
             turn, before, [memory for memory, _ in memories], llm.prompt_tokens
         )
         earlier = (before.id,) if before else ()
         prompt = Prompt(
             job=self.name,
             version=self.version,
-            system=SYSTEM,
+            system=grading.SYSTEM,
             user=user,
             made_from=names_of(
                 turn.scope, (turn.id, *earlier), (memory.id for memory, _ in memories)
             ),
-            max_tokens=ANSWER_TOKENS,
+            max_tokens=grading.ANSWER_TOKENS,
             temperature=0.0,
         )
         answer = await llm.complete(prompt, Grades)
-        grades = grades_of(answer.value, lines)
+        grades = grading.grades_of(answer.value, lines)
         judged = {
-            memory.id: judgement(grades[n], offered)
+            memory.id: grading.judgement(grades[n], offered)
             for n, (memory, offered) in enumerate(memories[:lines], 1)
             if n in grades
         }

@@ -4,10 +4,13 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
-from slowcat_memory.core.facts.options import ENTITY_TYPES
-from slowcat_memory.core.graph.options import DedupOptions
-from slowcat_memory.core.summaries.options import ExtractiveOptions
+from slowcat_memory.core.extraction.options import (
+    ENTITY_TYPES,
+    MAX_NOTES,
+    MAX_QUESTIONS,
+    DedupOptions,
+    ExtractiveOptions,
+)
 
 # Jobs that share the options section [summaries]; any other job's section has its name.
 SHARED_SECTION = ("session_summary", "window_summary", "rollups")

@@ -15,30 +15,24 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.options import TopicsOptions
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.summaries import by_rule, prompt
-from slowcat_memory.core.summaries.options import TopicsOptions
+from slowcat_memory.core.summaries import summary as summaries
 from slowcat_memory.core.summaries.prompt import VERSION
-from slowcat_memory.core.summaries.summary import (
-    TOPIC,
-    WINDOW,
-    Subject,
-    archived,
-    as_turn,
-    conversations,
-    current,
-    digest_of,
-    is_stale,
-    items,
-    of_summaries,
-    replacing,
-    summary,
-    until,
-)
+from slowcat_memory.core.summaries.summary import TOPIC, WINDOW, Subject
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import PeriodKind, period_of
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    Plan,
+    Trigger,
+    cursor_at,
+    new_task,
+    payload_of,
+)
 from slowcat_memory.idle.jobs.session_log import ScopeJob, may_see
 from slowcat_memory.idle.jobs.summaries import SummaryInput, SummaryJob, summaries_mark
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
@@ -96,7 +90,7 @@ class Rollups(SummaryJob):
                     wanted = rollups_of(snapshot, scope, kind, context)
                     ends += [rollup.end for rollup in wanted.values() if not rollup.over]
                     keys = due_keys(snapshot, scope, kind, wanted, context)
-                    tasks += [self.task(scope, key, context.now, rank) for key in keys]
+                    tasks += [new_task(self.name, scope, key, context.now, rank) for key in keys]
         cursor = cursor_at(self.name, changed, RollupsCursor(mark, min(ends, default=None)))
         return None if cursor == before and not tasks else Plan(tasks=tuple(tasks), cursor=cursor)
 
@@ -110,7 +104,7 @@ class Rollups(SummaryJob):
         if not (parts and rollup.over):
             return None
         subject = subject_of(id, f"{SUMMARY}/{kind}", parts, rollup.start, rollup.end)
-        turns = [as_turn(memory, number) for number, memory in enumerate(parts, start=1)]
+        turns = [summaries.as_turn(memory, number) for number, memory in enumerate(parts, start=1)]
         return SummaryInput(subject, turns, old, tuple(memory.id for memory in parts))
 
 
@@ -122,7 +116,9 @@ def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -
     """
     rollups = dict[str, Rollup]()
     if kind == "meta":
-        windows = sorted(current(snapshot.memories(scope, f"{WINDOW}/")), key=lambda m: m.sources)
+        windows = sorted(
+            summaries.current(snapshot.memories(scope, f"{WINDOW}/")), key=lambda m: m.sources
+        )
         of_session = defaultdict[str, list[Memory]](list)
         for memory in windows:
             of_session[memory.id.rpartition("/")[0].removeprefix(f"{WINDOW}/")].append(memory)
@@ -134,11 +130,11 @@ def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -
             for at in range(0, len(every) - size + 1, size):
                 parts = every[at : at + size]
                 key = f"meta/{id}/{parts[0].sources[0]}"
-                rollups[key] = Rollup(parts, parts[0].valid_from, until(parts[-1]))
+                rollups[key] = Rollup(parts, parts[0].valid_from, summaries.until(parts[-1]))
         return rollups
     gap = timedelta(seconds=context.options.heal_s)
     length: PeriodKind = "day" if kind == "day" else "week"
-    for conversation in conversations(session_summaries(snapshot, scope), gap):
+    for conversation in summaries.conversations(session_summaries(snapshot, scope), gap):
         period = period_of(length, conversation[0].valid_from, context.zone)
         new = Rollup([], period.start, period.end, period.end <= context.now)
         rollups.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
@@ -157,13 +153,13 @@ def due_keys(
     """Return the keys of what is missing, out of date, or no longer wanted."""
     stored = {
         memory.id.removeprefix(f"{SUMMARY}/"): memory
-        for memory in current(snapshot.memories(scope, f"{SUMMARY}/{kind}/"))
+        for memory in summaries.current(snapshot.memories(scope, f"{SUMMARY}/{kind}/"))
     }
     due = [key for key in stored if key not in wanted]
     for key, rollup in wanted.items():
         parts = may_see(rollup.parts, context)
-        digest = digest_of(VERSION, of_summaries(parts))
-        stale = is_stale(stored.get(key), digest, llm=context.llm is not None)
+        digest = summaries.digest_of(VERSION, summaries.of_summaries(parts))
+        stale = summaries.is_stale(stored.get(key), digest, llm=context.llm is not None)
         if parts and rollup.over and stale:
             due.append(key)
     return due
@@ -171,7 +167,7 @@ def due_keys(
 
 def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:
     """Return the current summaries of a scope's sessions, the earliest first."""
-    every = current(snapshot.memories(scope, f"{SESSION_SUMMARY}/"))
+    every = summaries.current(snapshot.memories(scope, f"{SESSION_SUMMARY}/"))
     return sorted(every, key=lambda memory: (memory.valid_from, memory.id))
 
 
@@ -186,7 +182,7 @@ def subject_of(
         start=start,
         until=end,
         sources=sources,
-        digest=digest_of(VERSION, of_summaries(parts)),
+        digest=summaries.digest_of(VERSION, summaries.of_summaries(parts)),
         covers=tuple(memory.id for memory in parts),
         turns=len(sources),
         local_only=any(memory.local_only for memory in parts),
@@ -213,23 +209,24 @@ class Topics(ScopeJob):
         scope = task.scope
         with context.snapshot() as snapshot:
             sessions = session_summaries(snapshot, scope)
-            old = {m.id: m for m in current(snapshot.memories(scope, f"{TOPIC}/"))}
+            old = {m.id: m for m in summaries.current(snapshot.memories(scope, f"{TOPIC}/"))}
             latest = islice(snapshot.latest_turns(scope), LATEST)
             speakers = {word for turn in latest for word in fold(turn.speaker).split()}
         topics = shared_subjects(sessions, old, speakers, context.options)
         now, memories = context.now, list[Memory]()
         live = {_id(name): (name, parts) for name, parts in topics.items()}
         for id, (name, parts) in live.items():
-            subject = subject_of(id, TOPIC, parts, parts[0].valid_from, max(map(until, parts)))
+            subject = subject_of(
+                id, TOPIC, parts, parts[0].valid_from, max(map(summaries.until, parts))
+            )
             before = old.get(id)
-            if is_stale(before, subject.digest, llm=False):
+            if summaries.is_stale(before, subject.digest, llm=False):
                 made = _summary_by_rule(replace(subject, name=name), parts, context)
-                memories += replacing(made, before, now) if made.text else ()
+                memories += summaries.replacing(made, before, now) if made.text else ()
         gone = [memory for id, memory in old.items() if id not in live]
-        memories += [history for memory in gone for history in archived(memory, now)]
+        memories += [history for memory in gone for history in summaries.archived(memory, now)]
         return WriteBatch(
-            memories=tuple(memories),
-            drop=tuple((memory.scope, memory.id) for memory in gone),
+            memories=tuple(memories), drop=tuple((memory.scope, memory.id) for memory in gone)
         )
 
 
@@ -250,7 +247,7 @@ def shared_subjects(
     """
     having: dict[str, tuple[str, list[Memory]]] = {}
     for memory in sessions:
-        named = (*items(memory, "topics"), *items(memory, "entities"))
+        named = (*summaries.items(memory, "topics"), *summaries.items(memory, "entities"))
         for subject, name in {fold(one): one for one in named}.items():
             words = (word for word in subject.split() if not word.isdigit())
             if any(word not in _NO_SUBJECTS and word not in speakers for word in words):
@@ -272,10 +269,10 @@ def _is_known(ids: set[str], found: Mapping[str, Sequence[Memory]]) -> bool:
 
 
 def _summary_by_rule(subject: Subject, parts: Sequence[Memory], context: JobContext) -> Memory:
-    lines = [as_turn(memory, n) for n, memory in enumerate(parts[-PARTS:], start=1)]
+    lines = [summaries.as_turn(memory, n) for n, memory in enumerate(parts[-PARTS:], start=1)]
     text = by_rule.of_summaries(lines, context.zone, Tokenizer(), about=subject.name)
     made = Made(job="topics", version=VERSION)
-    return summary(subject, text, made, context.now)
+    return summaries.summary(subject, text, made, context.now)
 
 
 def _id(name: str) -> str:

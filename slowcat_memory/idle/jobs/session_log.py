@@ -9,6 +9,7 @@ from datetime import timedelta
 from itertools import chain, islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
 from slowcat_memory.core.disclosure import is_derived_local, is_withheld
@@ -25,7 +26,7 @@ from slowcat_memory.idle.job import (
     new_task,
     payload_of,
 )
-from slowcat_memory.records import Cursor, Memory, Session, Turn
+from slowcat_memory.records import Cursor, Memory, Session, Task, Turn
 from slowcat_memory.store import Snapshot
 
 EVENTS_PER_PLAN = 1000  # of the log, which takes about 20 ms
@@ -34,34 +35,29 @@ SESSION_REST = timedelta(seconds=300)  # a session that is silent this long coun
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):
-    """The log id read up to, and by id of an open session, its first turn not planned for."""
+    """How far the log was read; a cursor's payload, as JSON.
+
+    Attributes:
+        upto: The log id read up to; in a cursor, its position.
+        open: By id of an open session, its first turn not planned for.
+        version: Of the prompt and whatever else makes a job read everything again.
+    """
 
     upto: int = 0
     open: dict[str, int] = {}
-
-
-class SessionsCursor(Struct, frozen=True, omit_defaults=True):
-    """A cursor's payload, as JSON.
-
-    Attributes:
-        version: Of the prompt and whatever else makes a job read everything again.
-        open: As in `Progress`.
-    """
-
     version: str = ""
-    open: dict[str, int] = {}
 
 
 def progress_of(cursor: Cursor | None, mark: str) -> Progress:
     """Return how far a job has read the log; nothing if it did so under another mark."""
-    note = payload_of(cursor, SessionsCursor)
+    note = payload_of(cursor, Progress)
     if cursor is None or note is None or note.version != mark:
-        return Progress()
-    return Progress(cursor.position, note.open)
+        return Progress(version=mark)
+    return replace(note, upto=cursor.position)
 
 
-def progress_cursor(job: str, progress: Progress, mark: str) -> Cursor:
-    return cursor_at(job, progress.upto, SessionsCursor(mark, progress.open))
+def progress_cursor(job: str, progress: Progress) -> Cursor:
+    return cursor_at(job, progress.upto, replace(progress, upto=0))
 
 
 def visible_turns(
@@ -155,7 +151,7 @@ def read_sessions(
             open[id] = turn
         else:
             found.append((session, turn))
-    return found, Progress(upto, open)
+    return found, replace(progress, upto=upto, open=open)
 
 
 class KnownView(KnownIndex):
@@ -210,14 +206,46 @@ def user_of(snapshot: Snapshot, scope: str) -> str:
 
 
 def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
-    found = [m for m in summaries if not is_withheld(m) and _is_of(m, session)]
+    own, span = f"{SUMMARY}/{session.id}", range(session.first_turn, session.last_turn + 1)
+    of_session = [m for m in summaries if m.id == own or any(id in span for id in m.sources)]
+    found = [m for m in of_session if not is_withheld(m)]
     return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
 
 
-def _is_of(memory: Memory, session: Session) -> bool:
-    if memory.id == f"{SUMMARY}/{session.id}":
-        return True
-    return any(session.first_turn <= turn <= session.last_turn for turn in memory.sources)
+class SessionJob:
+    """Base of the jobs that work on sessions one by one, each once it was read; see ``Job``.
+
+    Attributes:
+        wait: Whether it waits until a session has ended, or is silent.
+    """
+
+    name: str
+    wait = True
+
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        """Return what makes all sessions due again when it changes."""
+        return ""
+
+    def due(
+        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
+    ) -> Iterable[Task]:
+        """Return the tasks of a session with new turns in a range of log ids."""
+        raise NotImplementedError
+
+    def plan(self, context: JobContext) -> Plan | None:
+        with context.snapshot() as snapshot:
+            before = snapshot.cursor(self.name)
+            progress = progress_of(before, self.mark(snapshot, context))
+            sessions, progress = read_sessions(
+                snapshot, progress, context, wait=self.wait, whole=True
+            )
+            tasks = [
+                task
+                for session, first in sessions
+                for task in self.due(snapshot, session, range(first, progress.upto + 1), context)
+            ]
+        cursor = progress_cursor(self.name, progress)
+        return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
 
 
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them

@@ -5,52 +5,29 @@ then waits, and the LLM's summary replaces the rule's. A window is made from tur
 is summarised twice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import is_withheld
-from slowcat_memory.core.extraction.known import (
-    KNOWN_TOKENS,
-    NOTHING_KNOWN,
-    Known,
-    ground_with,
-    known_lines,
-    origins_used,
-)
+from slowcat_memory.core.extraction import known as knowledge
+from slowcat_memory.core.extraction.known import KNOWN_TOKENS, NOTHING_KNOWN, Known
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
 from slowcat_memory.core.memory import SESSION_SUMMARY, chunk_id
 from slowcat_memory.core.summaries import by_rule, prompt
-from slowcat_memory.core.summaries.prompt import (
-    VERSION,
-    Purpose,
-    Reflection,
-    check_reply,
-    instruction,
-)
-from slowcat_memory.core.summaries.summary import (
-    WINDOW,
-    Subject,
-    SummaryText,
-    archived,
-    current,
-    digest_of,
-    is_stale,
-    of_turns,
-    replacing,
-    summary,
-    text_of,
-)
+from slowcat_memory.core.summaries import summary as summaries
+from slowcat_memory.core.summaries.prompt import VERSION, Purpose, Reflection
+from slowcat_memory.core.summaries.summary import WINDOW, Subject, SummaryText
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
-from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
+from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import (
+    AWAY,
     JobContext,
     Needs,
-    OverBudgetError,
-    Plan,
+    RuleStandsInError,
     Trigger,
     encode,
     llm_of,
@@ -58,13 +35,7 @@ from slowcat_memory.idle.job import (
     new_task,
 )
 from slowcat_memory.idle.jobs.options import SummariesOptions
-from slowcat_memory.idle.jobs.session_log import (
-    known_before,
-    progress_cursor,
-    progress_of,
-    read_sessions,
-    visible_turns,
-)
+from slowcat_memory.idle.jobs.session_log import SessionJob, known_before, visible_turns
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -113,11 +84,6 @@ class SummaryJob:
         """Return the input of a task; None when there is nothing to do."""
         raise NotImplementedError
 
-    def task(
-        self, scope: str, key: str, created: datetime, rank: int, sources: tuple[int, ...] = ()
-    ) -> Task:
-        return new_task(self.name, scope, key, created, rank, sources=sources)
-
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Make one summary, or remove it."""
         with context.snapshot() as snapshot:
@@ -129,24 +95,34 @@ class SummaryJob:
         subject, old, now = given.subject, given.old, context.now
         if subject is None:
             return WriteBatch(
-                memories=archived(old, now) if old else (),
+                memories=summaries.archived(old, now) if old else (),
                 drop=((task.scope, old.id),) if old else (),
             )
-        if not is_stale(old, subject.digest, llm=context.llm is not None):
+        if not summaries.is_stale(old, subject.digest, llm=context.llm is not None):
             return WriteBatch()
-        by_rule_stands = not is_stale(old, subject.digest, llm=False)
-        text, again = (
-            (only, ())
-            if only is not None
-            else await _text(self.wording, task, given, by_rule_stands, context)
-        )
+        by_rule_stands = not summaries.is_stale(old, subject.digest, llm=False)
+        text, again, refused = only, tuple[Task, ...](), None
+        try:
+            if text is None and context.llm is not None:
+                text = await _text_by_llm(self.wording, task, given, context)
+        except AWAY:
+            again = (replace(task, not_before=now + RETRY_AFTER),)
+        except BadAnswerError as error:
+            if by_rule_stands:
+                raise
+            refused = error
+        if text is None and not by_rule_stands:
+            text = await _text_by_rule(given, context)
         memories: tuple[Memory, ...] = ()
         if text is not None and text.text:
-            made = summary(subject, text, Made(job=self.name, version=VERSION), now)
-            memories = replacing(made, old, now)
+            made = summaries.summary(subject, text, Made(job=self.name, version=VERSION), now)
+            memories = summaries.replacing(made, old, now)
         elif text is not None and old is not None:  # nothing but orders was said
-            memories = archived(old, now)
-        return WriteBatch(memories=memories, tasks=again, retask=bool(again))
+            memories = summaries.archived(old, now)
+        batch = WriteBatch(memories=memories, tasks=again, retask=bool(again))
+        if refused is not None:
+            raise RuleStandsInError(refused, batch)
+        return batch
 
     def split(self, task: Task) -> tuple[Task, ...]:
         """Halve the LLM's input per turn; none once that does not help."""
@@ -159,39 +135,19 @@ def summaries_mark(snapshot: Snapshot, context: JobContext) -> str:
     return f"{VERSION}.{snapshot.forget_epoch()}.{context.llm is not None:d}"
 
 
-class TurnsSummary(SummaryJob):
+class TurnsSummary(SummaryJob, SessionJob):
     """Base of the jobs that summarise the turns of a session.
 
     Attributes:
         rank: Of its tasks.
         kind: Of its summaries.
-        wait: Whether it waits until a session has ended, or is silent.
     """
 
     rank: int
     kind: str
-    wait: bool
 
-    def due(
-        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
-    ) -> Iterable[Task]:
-        """Return the tasks of a session with new turns in a range of log ids."""
-        raise NotImplementedError
-
-    def plan(self, context: JobContext) -> Plan | None:
-        with context.snapshot() as snapshot:
-            before, mark = snapshot.cursor(self.name), summaries_mark(snapshot, context)
-            progress = progress_of(before, mark)
-            sessions, progress = read_sessions(
-                snapshot, progress, context, wait=self.wait, whole=True
-            )
-            tasks = [
-                task
-                for session, first in sessions
-                for task in self.due(snapshot, session, range(first, progress.upto + 1), context)
-            ]
-        cursor = progress_cursor(self.name, progress, mark)
-        return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
+    def mark(self, snapshot: Snapshot, context: JobContext) -> str:
+        return summaries_mark(snapshot, context)
 
     def _input(self, snapshot: Snapshot, task: Task, turns: Sequence[Turn]) -> SummaryInput:
         id = f"{self.kind}/{task.key}"
@@ -203,7 +159,7 @@ class TurnsSummary(SummaryJob):
             start=turns[0].at,
             until=turns[-1].at,
             sources=tuple(turn.id for turn in turns),
-            digest=digest_of(VERSION, of_turns(turns)),
+            digest=summaries.digest_of(VERSION, summaries.of_turns(turns)),
             turns=len(turns),
             local_only=any(memory is not None and memory.local_only for memory in chunks),
         )
@@ -213,7 +169,7 @@ class TurnsSummary(SummaryJob):
 class SessionSummary(TurnsSummary):
     """A session that has ended, or is silent."""
 
-    name, rank, kind, wait = "session_summary", 45, SESSION_SUMMARY, True
+    name, rank, kind = "session_summary", 45, SESSION_SUMMARY
     wording = prompt.SESSION
 
     def due(
@@ -224,9 +180,10 @@ class SessionSummary(TurnsSummary):
         if len(turns) < context.options.least_turns:
             due = old is not None and old.retired_at is None
         else:
-            due = is_stale(old, digest_of(VERSION, of_turns(turns)), llm=context.llm is not None)
+            digest = summaries.digest_of(VERSION, summaries.of_turns(turns))
+            due = summaries.is_stale(old, digest, llm=context.llm is not None)
         if due:
-            yield self.task(session.scope, session.id, session.last, self.rank)
+            yield new_task(self.name, session.scope, session.id, session.last, self.rank)
 
     def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
         session = snapshot.session(task.key)
@@ -249,17 +206,17 @@ class WindowSummary(TurnsSummary):
     ) -> Iterator[Task]:
         size, beginning = context.options.window_turns, f"{WINDOW}/{session.id}/"
         turns = visible_turns(snapshot, session, context, last=new.stop - 1)
-        stored = {m.id: m for m in current(snapshot.memories(session.scope, beginning))}
+        stored = {m.id: m for m in summaries.current(snapshot.memories(session.scope, beginning))}
         for at in range(0, len(turns) - size + 1, size):
             part = turns[at : at + size]
             old = stored.pop(f"{beginning}{part[0].id}", None)
-            digest = digest_of(VERSION, of_turns(part))
-            if is_stale(old, digest, llm=context.llm is not None):
-                key, sources = f"{session.id}/{part[0].id}", tuple(turn.id for turn in part)
-                yield self.task(session.scope, key, session.last, self.rank, sources)
+            digest = summaries.digest_of(VERSION, summaries.of_turns(part))
+            if summaries.is_stale(old, digest, llm=context.llm is not None):
+                key, ids = f"{session.id}/{part[0].id}", [turn.id for turn in part]
+                yield new_task(self.name, session.scope, key, session.last, self.rank, sources=ids)
         for id in stored:  # a turn was forgotten, and later windows begin elsewhere
             key = id.removeprefix(f"{WINDOW}/")
-            yield self.task(session.scope, key, session.last, self.rank)
+            yield new_task(self.name, session.scope, key, session.last, self.rank)
 
     def read(self, snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
         session = snapshot.session(task.key.rpartition("/")[0])
@@ -278,7 +235,7 @@ def _only_part(found: SummaryInput, snapshot: Snapshot) -> SummaryText | None:
     if found.subject is None or found.seen is None or len(found.seen) != 1:
         return None
     part = snapshot.memory(found.subject.scope, found.seen[0])
-    text = text_of(part) if part else None
+    text = summaries.text_of(part) if part else None
     return text if text and text.model else None
 
 
@@ -287,36 +244,6 @@ def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
     every = snapshot.memories(scope, PERSONA)
     found = [m for m in every if m.retired_at is None and not is_withheld(m)]
     return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
-
-
-async def _text(
-    wording: Purpose,
-    task: Task,
-    found: SummaryInput,
-    by_rule_stands: bool,
-    context: JobContext,
-) -> tuple[SummaryText | None, tuple[Task, ...]]:
-    """Summarise by the LLM, or by a rule as long as that does not work.
-
-    Returns:
-        The text, None if the rule's summary stays; and the task again if the LLM is still to be
-        asked.
-
-    Raises:
-        BadAnswerError: The LLM's reply is unusable, and there is a rule's summary.
-    """
-    if context.llm is None:
-        return (None if by_rule_stands else await _text_by_rule(found, context)), ()
-    try:
-        return await _text_by_llm(wording, task, found, context), ()
-    except (EndpointError, EndpointRefusedError, OverBudgetError):
-        again = replace(task, not_before=context.now + RETRY_AFTER)
-    except BadAnswerError:
-        if by_rule_stands:
-            raise
-        retry_at = context.now + RETRY_AFTER / 10
-        again = replace(task, attempts=task.attempts + 1, not_before=retry_at)
-    return (None if by_rule_stands else await _text_by_rule(found, context)), (again,)
 
 
 def _halved(task: Task) -> int:
@@ -330,16 +257,16 @@ async def _text_by_llm(
     llm = llm_of(context)
     turns, persona = found.turns, found.persona
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
-    system = instruction(wording, persona.text if persona else "")
+    system = prompt.instruction(wording, persona.text if persona else "")
     room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     room = max(MIN_RECORD_TOKENS, room) >> _halved(task)
-    prompt = Prompt(
+    question = Prompt(
         job=task.job,
         version=VERSION,
         system=system,
         user="\n".join(
             (
-                *known_lines(known, context.zone),
+                *knowledge.known_lines(known, context.zone),
                 fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
             )
         ),
@@ -351,14 +278,16 @@ async def _text_by_llm(
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
-    answer = await llm.complete(prompt, Reflection)
+    answer = await llm.complete(question, Reflection)
     if found.seen is not None:
         known, turns = _behind(task.scope, found, context)
-    text = check_reply(answer.value, wording, ground_with(turns, context.zone, known))
+    text = prompt.check_reply(
+        answer.value, wording, knowledge.ground_with(turns, context.zone, known)
+    )
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
     written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
-    origins = origins_used(written, turns, known, task.scope)
+    origins = knowledge.origins_used(written, turns, known, task.scope)
     return replace(text, model=answer.model, origins=origins)
 
 

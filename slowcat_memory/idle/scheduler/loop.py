@@ -32,7 +32,6 @@ from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.step import (
     NewModels,
-    ServerProbe,
     StepResult,
     batch_of,
     find_tracer,
@@ -43,7 +42,7 @@ from slowcat_memory.idle.scheduler.step import (
 )
 from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import CircuitBreaker
+from slowcat_memory.providers import CircuitBreaker, CircuitBreakerLLM
 from slowcat_memory.records import Run, Task, WriteBatch
 from slowcat_memory.store import Store
 
@@ -66,7 +65,7 @@ class IdleLoop:
         jobs: Iterable[Job],
         gate: IdleGate,
         context_of: Contexts,
-        breaker: ServerProbe | None = None,
+        breaker: CircuitBreakerLLM | None = None,
         options: IdleOptions = IdleOptions(),
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
         metrics: Metrics | None = None,
@@ -244,7 +243,7 @@ class IdleLoop:
             return True
 
     async def _work(self, jobs: dict[str, Job], forced: set[str] | None) -> bool:
-        if self._server is not None and not getattr(self._server, "found", True):
+        if self._server is not None and not self._server.found:
             await self._server_ready()  # work by rule must not be done before an LLM's
         more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
         if self._gate.opens_in():
@@ -355,7 +354,7 @@ class IdleLoop:
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
         """Return what to write for a step, and record whether the server answered."""
         error = result.error
-        if result.is_empty or isinstance(error, StoreFullError):
+        if (result.batch is None and error is None) or isinstance(error, StoreFullError):
             return WriteBatch()
         if isinstance(error, OverBudgetError):
             self._refused[job.name] = error.model

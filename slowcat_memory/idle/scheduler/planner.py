@@ -94,8 +94,7 @@ class Planner:
                 forced.discard(job.name)
                 continue
             with self._store.snapshot() as snapshot:
-                due = self._triggers.due(snapshot, job, now, context.zone)
-                asked = self._triggers.asked(snapshot, job, now, context.zone)
+                due, asked = self._triggers.look(snapshot, job, now, context.zone)
             if due or job.name in forced:
                 more = await self._ask(job, context, plans, asked)
                 again |= more
@@ -203,21 +202,22 @@ class Triggers:
         self._options = options or {}
         self._seen: dict[str, tuple[int, int, News]] = {}
 
-    def due(self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> bool:
-        options = self._options.get(job.name, JobOptions())
-        trigger = overridden(job.trigger, options)
+    def look(
+        self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo
+    ) -> tuple[bool, Cursor]:
+        """Return whether a job is due, and what records that it was planned with this view."""
+        options, trigger = self._options.get(job.name, JobOptions()), job.trigger
+        if options.at_hour is not None:
+            trigger = Trigger(at_hour=options.at_hour)
+        elif options.every_s is not None and trigger.every_s:
+            trigger = msgspec.structs.replace(trigger, every_s=options.every_s)
         asked = read(snapshot, job.name)
+        cursor = row(job.name, asked_now(trigger, asked, snapshot.last_id(), now, zone))
         if options.every_s and not _is_over(options.every_s, asked.at, now):
-            return False
+            return False, cursor
         wants_log = trigger.turns > 0 or trigger.session_end
         news = self._news(snapshot, job.name, asked.upto) if wants_log else News()
-        return due(trigger, asked, news, now, zone)
-
-    def asked(self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> Cursor:
-        """Return the cursor that records that a job was planned with this view of the log."""
-        trigger = overridden(job.trigger, self._options.get(job.name, JobOptions()))
-        before = read(snapshot, job.name)
-        return row(job.name, asked_now(trigger, before, snapshot.last_id(), now, zone))
+        return due(trigger, asked, news, now, zone), cursor
 
     def _news(self, snapshot: Snapshot, job: str, since: int) -> News:
         start, upto, news = self._seen.get(job, (since, since, News()))
@@ -231,14 +231,6 @@ class Triggers:
         news = News(turns, ended)
         self._seen[job] = (start, upto, news)
         return news
-
-
-def overridden(trigger: Trigger, options: JobOptions) -> Trigger:
-    if options.at_hour is not None:
-        return Trigger(at_hour=options.at_hour)
-    if options.every_s is not None and trigger.every_s:
-        return msgspec.structs.replace(trigger, every_s=options.every_s)
-    return trigger
 
 
 def due(trigger: Trigger, asked: LastAsked, news: News, now: datetime, zone: tzinfo) -> bool:
@@ -272,19 +264,15 @@ def day_of(trigger: Trigger, now: datetime, zone: tzinfo) -> date:
     return local.date() - timedelta(days=before)
 
 
-def cursor_name(job: str) -> str:
-    return f"asked/{job}"
-
-
 def read(snapshot: Snapshot, job: str) -> LastAsked:
     """Return when a job was last planned; the default if the row is missing or unreadable."""
-    cursor = snapshot.cursor(cursor_name(job))
+    cursor = snapshot.cursor(f"asked/{job}")
     kept = payload_of(cursor, LastAsked) or LastAsked()
     return msgspec.structs.replace(kept, upto=cursor.position if cursor else 0)
 
 
 def row(job: str, asked: LastAsked) -> Cursor:
-    return cursor_at(cursor_name(job), asked.upto, msgspec.structs.replace(asked, upto=0))
+    return cursor_at(f"asked/{job}", asked.upto, msgspec.structs.replace(asked, upto=0))
 
 
 def _is_over(every_s: float, since: datetime | None, now: datetime) -> bool:

@@ -13,24 +13,19 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
-from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
+from slowcat_memory.core.extraction.derived_text import keepable_batch
 from slowcat_memory.errors import BadAnswerError, PromptTooLongError, describe_error
-from slowcat_memory.idle.job import (
-    Job,
-    JobContext,
-    JobLLM,
-    RuleStandsInError,
-    StepInterruptedError,
-)
+from slowcat_memory.idle.job import Job, JobContext, JobLLM, RuleStandsInError, StepInterruptedError
 from slowcat_memory.idle.options import IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.providers import CircuitBreakerLLM
 from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
@@ -43,16 +38,6 @@ CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 _abandoned: set["asyncio.Task[Any]"] = set()  # asyncio holds its tasks weakly
 
 
-class ServerProbe(Protocol):
-    """Returns whether the LLM's server is available, like ``CircuitBreakerLLM``.
-
-    ``found`` is False while none was found on this machine; without it, there is one.
-    """
-
-    def ready(self) -> Coroutine[Any, Any, bool]:
-        """Return whether to call it now; may probe it, for seconds at most."""
-
-
 class StepResult(Struct, frozen=True, kw_only=True):
     """The result of a step: its batch, its error, or neither if somebody spoke.
 
@@ -63,10 +48,6 @@ class StepResult(Struct, frozen=True, kw_only=True):
     batch: WriteBatch | None = None
     error: BaseException | None = None
     stopped_ms: float = 0.0
-
-    @property
-    def is_empty(self) -> bool:
-        return self.batch is None and self.error is None
 
 
 async def run_step(
@@ -90,12 +71,11 @@ async def run_step(
     if step.cancelling():  # ignore what it raised or returned since then
         return StepResult(ms=ms, stopped_ms=stopped_ms)
     error = asyncio.CancelledError() if step.cancelled() else step.exception()
-    if error is None and step.result() is None:
-        return StepResult(ms=ms, stopped_ms=stopped_ms)
-    return StepResult(ms=ms, error=error, batch=None if error else step.result())
+    batch = None if error else step.result()
+    return StepResult(ms=ms, error=error, batch=batch, stopped_ms=stopped_ms)
 
 
-async def probe_while_open(server: ServerProbe, gate: IdleGate) -> bool:
+async def probe_while_open(server: CircuitBreakerLLM, gate: IdleGate) -> bool:
     """Return whether the server is ready; False if the probe failed or the gate closed."""
     probe, closed = await _while_open(server.ready(), gate, "idle probe")
     ended = probe.done() and not (closed or probe.cancelled())
@@ -276,13 +256,9 @@ def after_failure(task: Task, error: str, now: datetime, options: IdleOptions) -
     failed = replace(task, attempts=attempts, error=error)
     if attempts >= options.tries:
         return replace(failed, not_before=None, state="dead")
-    return replace(failed, not_before=now + timedelta(seconds=backoff_s(attempts, options)))
-
-
-def backoff_s(attempts: int, options: IdleOptions) -> float:
-    """Return the seconds to wait after this many failures (at least one)."""
-    steps = min(attempts - 1, 30)  # beyond any limit, within what a float holds
-    return min(options.backoff_s * BACKOFF_GROWTH**steps, options.backoff_most_s)
+    steps = min(task.attempts, 30)  # beyond any limit, within what a float holds
+    wait_s = min(options.backoff_s * BACKOFF_GROWTH**steps, options.backoff_most_s)
+    return replace(failed, not_before=now + timedelta(seconds=wait_s))
 
 
 def revived(task: Task) -> Task:

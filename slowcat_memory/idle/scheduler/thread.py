@@ -33,9 +33,7 @@ class IdleThread:
     """Hosts an ``IdleLoop``. Its methods may be called from any thread but its own."""
 
     def __init__(
-        self,
-        make_loop: "Callable[[], IdleLoop]",
-        on_end: Callable[[], Awaitable[None]] = _nothing,
+        self, make_loop: "Callable[[], IdleLoop]", on_end: Callable[[], Awaitable[None]] = _nothing
     ) -> None:
         """Store the arguments; ``start`` starts the thread.
 

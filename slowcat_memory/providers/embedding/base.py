@@ -25,12 +25,9 @@ class Embedder(Protocol):
         dim: Length of a vector.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def key(self) -> str: ...
-    @property
-    def dim(self) -> int: ...
+    name: str
+    key: str
+    dim: int
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Embed documents of any length, empty ones included.
@@ -94,10 +91,8 @@ class TokenEmbedder(Embedder, Protocol):
         token_dim: Length of a token vector.
     """
 
-    @property
-    def token_key(self) -> str: ...
-    @property
-    def token_dim(self) -> int: ...
+    token_key: str
+    token_dim: int
 
     def encode_query_tokens(self, text: str) -> Encoded:
         """Embed a query and its tokens, except special tokens and punctuation, in one model run.

@@ -52,11 +52,9 @@ def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None,
         ConfigError: The endpoint's URL or model is missing or malformed.
         EndpointRefusedError: The endpoint is not on this machine.
     """
-    if options.kind == "local":
-        return open_local(options)
     if options.kind == "none":
         return None, _NONE
-    return open_endpoint(options)
+    return open_local(options) if options.kind == "local" else open_endpoint(options)
 
 
 def find_export(
@@ -83,22 +81,25 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
     """Open the export of the configured model, or say what is missing."""
     try:
         source = model_files.resolve(options.model)
-        here, described = source.where is not None, source.describe()
         found = find_export(options, source)
     except ModelNotFoundError as error:
-        found = find_export(options, None)
+        source, found = None, find_export(options, None)
         if found is None:
             return None, EmbedderReport(state="missing", source=error.message, hint=error.hint)
-        here = False
-    if found is None:
-        return None, _needs_export(described)
-    folder, meta = found
-    described = described if here else f"{meta.name} from {folder}"
-    try:
-        embedder = _loaded(folder, meta, options)
-    except ProviderError as error:
-        return None, _needs_export(f"{described}; {error.message}")
-    return embedder, EmbedderReport(state="ready", source=described, key=meta.key, dim=meta.dim)
+    described = source.describe() if source else ""
+    if found is not None:
+        folder, meta = found
+        if source is None or source.where is None:
+            described = f"{meta.name} from {folder}"
+        try:
+            embedder = _loaded(folder, meta, options)
+            return embedder, EmbedderReport(
+                state="ready", source=described, key=meta.key, dim=meta.dim
+            )
+        except ProviderError as error:
+            described += f"; {error.message}"
+    hint = "It is exported once, in the background; until then search is by words"
+    return None, EmbedderReport(state="needs export", source=described, hint=hint)
 
 
 def _loaded(folder: Path, meta: ExportMeta, options: EmbedderOptions) -> LocalEmbedder:
@@ -112,25 +113,12 @@ def _loaded(folder: Path, meta: ExportMeta, options: EmbedderOptions) -> LocalEm
     with _loading:
         embedder = _in_use.get(key)
         if embedder is None:
-            embedder = _in_use[key] = LocalEmbedder(
-                folder,
-                threads=options.threads,
-                query_max_tokens=options.query_max_tokens,
-                doc_max_tokens=options.doc_max_tokens,
-            )
+            embedder = _in_use[key] = LocalEmbedder(folder, *limits)
         return embedder
 
 
 _in_use: WeakValueDictionary[tuple[object, ...], LocalEmbedder] = WeakValueDictionary()
 _loading = threading.Lock()
-
-
-def _needs_export(described: str) -> EmbedderReport:
-    return EmbedderReport(
-        state="needs export",
-        source=described,
-        hint="It is exported once, in the background; until then search is by words",
-    )
 
 
 def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> Path:

@@ -49,10 +49,7 @@ class OnnxModel:
         options.log_severity_level = _ERRORS_ONLY
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = ort.InferenceSession(
-            str(path),
-            options,
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=NOT_FUSED,
+            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=NOT_FUSED
         )
         self._tokens = tokens
         self.outputs = [output.name for output in self._session.get_outputs()]
@@ -109,7 +106,6 @@ class LocalEmbedder:
     def __init__(
         self,
         folder: Path,
-        *,
         threads: int = 1,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,

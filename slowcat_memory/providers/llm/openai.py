@@ -27,20 +27,11 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
+from slowcat_memory.providers.llm import server as servers
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.http import connect
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
-from slowcat_memory.providers.llm.server import (
-    ContextSizes,
-    JsonMode,
-    Server,
-    ServerError,
-    classify,
-    identify,
-    label,
-    seconds_to_wait,
-    was_cut,
-)
+from slowcat_memory.providers.llm.server import ContextSizes, JsonMode, Server, ServerError, label
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 T = TypeVar("T", bound=Struct)
@@ -115,7 +106,7 @@ class OpenAILLM:
         """Return whether the server is reachable and offers a model. Cheap: no model runs."""
         try:
             self._check_host()
-            self._server = await identify(self._get, self._options.model)
+            self._server = await servers.identify(self._get, self._options.model)
         except (EndpointError, EndpointRefusedError):
             self._server = None
         return self._server is not None
@@ -174,7 +165,7 @@ class OpenAILLM:
         self, refused: _RefusedError, mode: JsonMode, prompt: Prompt, server: Server
     ) -> JsonMode:
         """Return the next weaker mode, or raise the error that the refusal means."""
-        error = classify(refused.status, refused.text)
+        error = servers.classify(refused.status, refused.text)
         if error in (ServerError.JSON_MODE, ServerError.COUNTING):
             if weaker := mode.weaker(error is ServerError.COUNTING):
                 return weaker
@@ -187,7 +178,7 @@ class OpenAILLM:
         if error is ServerError.BAD_ANSWER:
             raise BadAnswerError("the server could not read the LLM's answer") from None
         self._server = None  # it may be another one now: probe again
-        wait_s = seconds_to_wait(refused.retry_after)
+        wait_s = servers.seconds_to_wait(refused.retry_after)
         what = f"answered {refused.status}" if refused.status else "broke off with an error"
         hint = "Name a model that it has" if error is ServerError.UNKNOWN_MODEL else ""
         raise self._away(what, hint, wait_s) from None
@@ -291,7 +282,7 @@ class OpenAILLM:
 
     def _check_not_truncated(self, prompt: Prompt, done: _Completion) -> None:
         size, model = _size(prompt), self._model(prompt.model)
-        if was_cut(size, done.tokens_in, known=self._told() > 0):
+        if servers.was_cut(size, done.tokens_in, known=self._told() > 0):
             self._contexts.refused(model, self._told(), size)
             raise PromptTooLongError(
                 f"the LLM read {done.tokens_in} tokens of about {size}: its server cuts prompts",

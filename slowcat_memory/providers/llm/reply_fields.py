@@ -18,22 +18,7 @@ from functools import cache
 from typing import Any, cast, get_type_hints
 
 import msgspec
-from msgspec import NODEFAULT, Struct
-from msgspec.inspect import (
-    BoolType,
-    CustomType,
-    DictType,
-    FloatType,
-    IntType,
-    ListType,
-    LiteralType,
-    NoneType,
-    StrType,
-    StructType,
-    UnionType,
-    VarTupleType,
-    type_info,
-)
+from msgspec import NODEFAULT, Struct, inspect
 
 _SIGNS = re.compile(r"[\W_]+")
 _INTEGER = re.compile(
@@ -69,7 +54,7 @@ class FieldShape(Struct, frozen=True):
 @cache
 def shape_of(struct: type[Struct]) -> tuple[FieldShape, ...]:
     """Return the fields of a struct."""
-    info = cast(StructType, type_info(struct))
+    info = cast(inspect.StructType, inspect.type_info(struct))
     hints = get_type_hints(struct, include_extras=True)
     aliases: Names = getattr(struct, "ALIASES", {})
     missing: Mapping[str, Any] = getattr(struct, "WHEN_MISSING", {})
@@ -115,29 +100,29 @@ class Coercion:
     def value(self, value: Any, type_: Any) -> Any:
         """Return a value in the type it needs; one without a clear meaning is returned as it is."""
         match type_:
-            case UnionType(types=types):
-                known = [one for one in types if not isinstance(one, NoneType)]
+            case inspect.UnionType(types=types):
+                known = [one for one in types if not isinstance(one, inspect.NoneType)]
                 return None if value is None else self.value(value, known[0])
-            case IntType():
+            case inspect.IntType():
                 return _integer(value)
-            case FloatType():
+            case inspect.FloatType():
                 return _float(value)
-            case BoolType():
+            case inspect.BoolType():
                 return _YES_NO.get(str(value).strip().lower(), value)
-            case StrType():
+            case inspect.StrType():
                 return _text(value)
-            case LiteralType(values=values):
+            case inspect.LiteralType(values=values):
                 return _literal(value, values)
-            case ListType() | VarTupleType():
+            case inspect.ListType() | inspect.VarTupleType():
                 return self.items(value, type_)
-            case DictType() if isinstance(value, dict):
+            case inspect.DictType() if isinstance(value, dict):
                 read = {name: self.value(one, type_.value_type) for name, one in value.items()}
                 return {name: one for name, one in read.items() if _is_valid(one, type_.value_type)}
-            case StructType(cls=struct) if isinstance(value, dict):
+            case inspect.StructType(cls=struct) if isinstance(value, dict):
                 return self.fields(value, struct)
         return value
 
-    def items(self, value: Any, type_: ListType | VarTupleType) -> Any:
+    def items(self, value: Any, type_: inspect.ListType | inspect.VarTupleType) -> Any:
         """Return the items of a list that fit, each once, and no more than it may have."""
         every = _listed(value, type_.item_type)
         if not isinstance(every, list):
@@ -157,7 +142,7 @@ class Coercion:
 
 def why_unfit(value: Any, type_: Any) -> str:
     """Return why an item does not fit its type, without quotes; "" if it does."""
-    if isinstance(type_, StructType):
+    if isinstance(type_, inspect.StructType):
         try:
             msgspec.convert(value, type_.cls, strict=True)
         except msgspec.ValidationError as error:
@@ -179,10 +164,10 @@ def without_quotes(message: str) -> str:
 
 
 def _is_valid(value: Any, type_: Any) -> bool:
-    if isinstance(type_, StrType):
+    if isinstance(type_, inspect.StrType):
         most = type_.max_length
         return isinstance(value, str) and (most is None or len(value) <= most)
-    return not isinstance(type_, CustomType)
+    return not isinstance(type_, inspect.CustomType)
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -197,9 +182,9 @@ def _listed(value: Any, item: Any) -> Any:
     """Return a value as a list: null is none, and a single item is one."""
     if value is None:
         return []
-    if isinstance(item, StrType) and isinstance(value, str):
+    if isinstance(item, inspect.StrType) and isinstance(value, str):
         return [line.strip() for line in value.splitlines() if line.strip()]
-    return [value] if isinstance(item, StructType) and isinstance(value, dict) else value
+    return [value] if isinstance(item, inspect.StructType) and isinstance(value, dict) else value
 
 
 def _integer(value: Any) -> Any:

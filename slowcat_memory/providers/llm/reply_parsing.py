@@ -66,11 +66,6 @@ class ParsedPart(Struct, frozen=True):
     whole: bool = True
 
 
-def parse(text: str, into: type[T], *, prose: bool = False) -> T:
-    """Return the value in an LLM's text; see ``parse_reply``."""
-    return parse_reply(text, into, prose=prose).value
-
-
 def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Answer[T]:
     """Return the value in an LLM's text; lone surrogates are removed from its strings.
 

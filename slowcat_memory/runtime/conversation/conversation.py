@@ -16,15 +16,18 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.introductions import introduced
+from slowcat_memory.core.extraction.bounded_names import introduced
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Channel, Event, Memory, Turn
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import ClockReading, SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import (
+    ClockReading,
+    OffRecord,
+    SessionTracker,
+)
 from slowcat_memory.runtime.conversation.transcripts import (
     FinalTranscript,
     ScopedWords,
@@ -125,7 +128,7 @@ class Conversation:
         names: Names,
         off_record: OffRecord,
         clock: Callable[[], datetime],
-        monotonic: Callable[[], float] | None = None,
+        monotonic: Callable[[], float] = lambda: session_tracker.monotonic(),
     ) -> None:
         """Start a conversation.
 
@@ -133,10 +136,10 @@ class Conversation:
             trackers: One for each scope of the audience, guests included.
             append: Logs an event, and returns it numbered. Must neither block nor wait.
             clock: Returns the current time, timezone-aware.
-            monotonic: Returns seconds, for durations; None for ``session_tracker.monotonic``.
+            monotonic: Returns seconds, for durations.
         """
         self.off_record = off_record
-        self._monotonic = monotonic or (lambda: session_tracker.monotonic())
+        self._monotonic = monotonic
         self._audience, self._names, self._clock = audience, names, clock
         self._logs = {tracker.scope: ScopeLog(tracker, append) for tracker in trackers}
         self._transcripts = Transcripts()

@@ -18,8 +18,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from slowcat_memory.core.disclosure import is_uncertain, is_withheld
-from slowcat_memory.core.extraction.predicates import canonical
-from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude, slot_of
+from slowcat_memory.core.extraction.slots import Slot, canonical, ending_of, ends, exclude, slot_of
 from slowcat_memory.core.facts.fact import is_fact, stated_in, type_of
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import chunk_id, turn_of

@@ -23,10 +23,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import describe_error
-from slowcat_memory.index import IndexOptions
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.documents import (
-    Space,
     index_memory,
     indexable,
     place_of,
@@ -35,8 +33,7 @@ from slowcat_memory.runtime.namespaces.documents import (
     time_about,
 )
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFacts
-from slowcat_memory.runtime.namespaces.loading import IndexLoader, SealOrder
-from slowcat_memory.runtime.namespaces.sealing import LiveIndex
+from slowcat_memory.runtime.namespaces.sealing import LiveIndex, SealOrder
 from slowcat_memory.store import Ack, Snapshot, Store
 
 PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
@@ -139,42 +136,27 @@ class Namespace(LiveIndex):
 
     def __init__(
         self,
-        scope: str,
+        order: SealOrder,
         store: Store,
         root: Path,
         tokenizer: Tokenizer,
-        options: IndexOptions,
-        space: Space,
         hot_cache_size: int,
-        zone: str = "",
         give_way: Callable[[], None] = lambda: None,
     ) -> None:
         """Load the scope from the store.
 
-        ``hot_cache_size`` is in memories; ``zone`` is the user's time zone, "" for this machine's.
-        ``give_way`` is called between short pieces of the work, and may wait.
+        ``hot_cache_size`` is in memories. ``give_way`` is called between short pieces of the work,
+        and may wait.
         """
-        self.scope, self.space = scope, space
+        super().__init__(order, store, root, tokenizer)
         self.hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         self._give_way = give_way
-        order = SealOrder(
-            scope=scope,
-            embedder=space.key,
-            dim=space.dim,
-            zone=zone,
-            language=tokenizer.language,
-            options=options,
-        )
-        loader, self._reading = IndexLoader(order, store, root, tokenizer), order.reading
-        loaded = loader.load(lambda: store.snapshot(give_way))
-        self._last_chunks = loaded.last_chunks
-        self._undated = loaded.undated
-        self._facts = FactsInTime(tokenizer.language)
-        super().__init__(loader, loaded)
+        added = self.load(lambda: store.snapshot(give_way))
+        self._facts = FactsInTime(order.language)
         self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
-        if loaded.sealed is None and not loaded.added:  # there is next to nothing to read
+        if not self.sealed and not added:  # there is next to nothing to read
             self._deferred.finish()
 
     # ---------------------------------------------------------------- behind the opening

@@ -6,7 +6,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from functools import partial
 from pathlib import Path
 from weakref import WeakSet
 
@@ -14,10 +13,9 @@ from loguru import logger
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
-from slowcat_memory.index import IndexOptions
 from slowcat_memory.pages import mapped_mb, resident_mb
-from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.namespaces.sealing import SealOrder
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.folder import index_folder
 
@@ -106,28 +104,20 @@ class Namespaces:
     def __init__(
         self,
         store: Store,
+        order: Callable[[str], SealOrder],
         tokenizer: Tokenizer,
-        options: IndexOptions,
         hot_cache_size: int,
-        space: Callable[[], Space],
-        zone: str = "",
         guest: str = "",
         give_way: Callable[[], None] = lambda: None,
     ) -> None:
         """Start with none loaded; the arguments are as for ``Namespace``.
 
-        ``guest`` is the guests' scope, which is never indexed; "" for none.
+        Args:
+            order: Returns what a scope's index is made with.
+            guest: The guests' scope, which is never indexed; "" for none.
         """
-        self._guest, self._store, self._space = guest, store, space
-        self._open = partial(
-            Namespace,
-            store=store,
-            tokenizer=tokenizer,
-            options=options,
-            hot_cache_size=hot_cache_size,
-            zone=zone,
-            give_way=give_way,
-        )
+        self._guest, self._store, self._order = guest, store, order
+        self._arguments = tokenizer, hot_cache_size, give_way
         self._loaded: dict[str, Namespace] = {}
         self._alive = defaultdict[str, "WeakSet[Namespace]"](WeakSet)  # replaced ones too
         self._used: dict[str, float] = {}  # when each was used last, in monotonic seconds
@@ -202,7 +192,8 @@ class Namespaces:
                 f"{scope!r} is the guests' scope, which is not indexed",
                 hint=f"To see what guests said: `slowcat-memory show --last 20 --scope {scope}`",
             )
-        opened = self._open(scope, root=index_folder(Path(), scope), space=self._space())
+        root = index_folder(Path(), scope)
+        opened = Namespace(self._order(scope), self._store, root, *self._arguments)
         self._alive[scope].add(opened)
         return opened
 

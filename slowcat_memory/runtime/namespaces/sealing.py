@@ -1,4 +1,4 @@
-"""A live index, and how a sealed one is built in a child process and swapped in for it.
+"""Loads an index from the store; builds a sealed one in a child process, and swaps it in.
 
 The child (``python -m slowcat_memory.runtime.namespaces.sealing FOLDER ORDER``) reads the store
 itself: the main process passes no text and no vector, so its memory does not grow with the
@@ -18,17 +18,60 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
+from loguru import logger
+from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.memory import chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index import Builder, Searcher
-from slowcat_memory.index.build import generation
-from slowcat_memory.index.build.generation import BUILT, Build
-from slowcat_memory.records import Manifest
-from slowcat_memory.runtime.namespaces.documents import all_documents, unread_error
-from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded, SealOrder
-from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.core.time.calendar import zone_of
+from slowcat_memory.errors import IndexDamagedError, describe_error
+from slowcat_memory.index import Builder, IndexOptions, Searcher, generation
+from slowcat_memory.index.generation import BUILT, Build
+from slowcat_memory.records import Manifest, Memory
+from slowcat_memory.runtime.namespaces.documents import (
+    DateLocale,
+    LastChunks,
+    Place,
+    Read,
+    Space,
+    all_documents,
+    has_keys,
+    in_parts,
+    index_memory,
+    indexable,
+    place_of,
+    stored_vectors,
+    unread_error,
+)
+from slowcat_memory.store import Snapshot, Store, StoreOptions
+
+
+class SealOrder(Struct, frozen=True):
+    """What a namespace's index is made with, here and in the child that builds a sealed one.
+
+    Attributes:
+        store: The store's folder, when a build begins.
+        folder: Its device and inode; (0, 0) for any.
+        zone: Time zone of time expressions, "" for this machine's.
+        language: Of time expressions and, unless the options name a stemmer, of the stemmer.
+    """
+
+    scope: str
+    space: Space
+    zone: str
+    language: str
+    options: IndexOptions
+    store: str = ""
+    folder: tuple[int, int] = (0, 0)
+
+    @property
+    def reading(self) -> DateLocale:
+        return DateLocale(zone_of(self.zone), self.language)
+
+
+# ------------------------------------------------------------------- the live index
+
 
 Change = Callable[[Searcher], object]
 """One change of an index, which may be applied again to the one that replaces it."""
@@ -43,16 +86,119 @@ class LiveIndex:
 
     ``lock`` is the namespace's: it is held for every change and for the swap, never while the child
     builds. ``searcher`` may be read without it; a reader keeps the one it has read.
+
+    Attributes:
+        sealed: The generation of the sealed index in use, "" for none.
+        damaged: Whether there was a sealed index that could not be used.
     """
 
-    def __init__(self, loader: IndexLoader, loaded: Loaded) -> None:
-        self._loader, self._store, self._order = loader, loader.store, loader.order
+    def __init__(self, order: SealOrder, store: Store, root: Path, tokenizer: Tokenizer) -> None:
+        """Start empty; ``root`` is the folder of its sealed indexes, below the store's."""
+        self.scope, self.space, self._reading = order.scope, order.space, order.reading
+        self._order, self._store, self._tokenizer, self._place = order, store, tokenizer, root
         self.lock = threading.RLock()
-        self.searcher, self.damaged = loaded.searcher, loaded.damaged
-        self.sealed = loaded.sealed.generation if loaded.sealed else ""  # of the index in use
+        self.sealed, self.damaged, self._has_keys = "", False, True
         self._journal: list[Change] | None = None  # only while a sealed index is built
         self._sealing = threading.Lock()  # one build at a time
         self._build = Build()
+        self._begin(self.open())
+
+    def _begin(self, searcher: Searcher) -> None:
+        self.searcher, self._last_chunks = searcher, LastChunks()
+        # Memories whose texts were not read for times yet, by id: that is most of the work, and few
+        # queries ask for a time.
+        self._undated: dict[str, Memory] = {}
+
+    @property
+    def root(self) -> Path:
+        """Where the index is now: the store's folder may be moved while it is open."""
+        return self._store.path / self._place
+
+    def open(self, folder: Path | None = None, embedder: str = "") -> Searcher:
+        """Open a checked sealed index with vectors of an embedder, or an empty one."""
+        own = embedder == self.space.key
+        return Searcher(self._tokenizer, self._order.options, self.space.dim, folder, vectors=own)
+
+    # ---------------------------------------------------------------- loading
+
+    def load(self, read: Read) -> set[str]:
+        """Load the index. An outdated, damaged or otherwise formatted sealed one is rebuilt.
+
+        It is read in parts, so that no snapshot lives for long: what changes meanwhile may be in it
+        or not, and is to be applied afterwards.
+
+        Returns:
+            Ids of the chunks that were added as they are in the store.
+        """
+        with read() as snapshot:
+            manifest, upto = snapshot.manifest(self.scope), snapshot.last_id()
+            changed = snapshot.changed(self.scope, manifest.changes) if manifest else []
+            sound = snapshot.forget_epoch(), self._tokenizer.version
+            self._has_keys = has_keys(snapshot, self.scope)
+        if manifest and (manifest.forget_epoch, manifest.tokenizer) == sound:
+            try:
+                return self._load_sealed(read, manifest, changed)
+            except Exception as error:  # any error of NumPy or msgspec on a foreign file
+                logger.warning(f"index of a scope is rebuilt from the log: {describe_error(error)}")
+        self.damaged = manifest is not None
+        self._begin(self.open())
+        added = self._add_turns(read, 0)
+        # All memories but those that are added with their turns, now or afterwards.
+        for snapshot, one in in_parts(read, lambda s, last: s.memories(self.scope, after=last), ""):
+            if one.id not in added and turn_of(one.id) <= upto:
+                self._index(snapshot, one, Place())
+        return added
+
+    def _load_sealed(self, read: Read, manifest: Manifest, changed: list[str]) -> set[str]:
+        """Load a sealed index and all later changes; vectors of another space are the store's."""
+        self._begin(self.open(generation.check(self.root, manifest), manifest.embedder))
+        added = self._add_turns(read, manifest.upto)
+        for memory_id in changed:
+            if memory_id in added:
+                continue
+            with read() as snapshot:
+                if memory := snapshot.read(self.scope, memory_id):
+                    self._index(snapshot, memory, place_of(memory_id, snapshot, self.searcher))
+                else:
+                    self.searcher.remove(memory_id)
+        if manifest.embedder != self.space.key:
+            with read() as snapshot:
+                for vector in snapshot.vectors(self.space.key, self.scope):
+                    if not self.searcher.has_vector(vector.memory):
+                        self.searcher.put_vector(vector.memory, vector.values)
+        self.sealed = manifest.generation
+        return added
+
+    def _add_turns(self, read: Read, after: int) -> set[str]:
+        """Add the turns after a log id, each with its whole state in the store.
+
+        The times in their texts are left to be read.
+        """
+        added = set[str]()
+        for snapshot, turn in in_parts(read, lambda s, last: s.turns(self.scope, last), after):
+            if turn.aside:
+                continue
+            memory = snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn)
+            before = self._last_chunks.before(turn, self.searcher, snapshot)
+            self._index(snapshot, memory, Place((before,)))
+            added.add(memory.id)
+            if indexable(memory):
+                self._last_chunks.record(turn)
+        return added
+
+    def _index(self, snapshot: Snapshot, memory: Memory, place: Place) -> None:
+        searcher, memory = self.searcher, snapshot.in_context(memory)
+        keys = list(snapshot.keys(self.scope, memory.id)) if self._has_keys else []
+        vectors = list(stored_vectors(snapshot, self.space, memory, keys))
+        if self.space.dim and len(vectors) <= len(keys):
+            searcher.remove(memory.id)  # a sealed vector that is no longer in the store
+        if indexable(memory):
+            self._undated[memory.id] = memory
+        index_memory(searcher, memory, keys, self._reading, place)
+        for id_, of, values in vectors:
+            searcher.put_vector(id_, values, of)
+
+    # ---------------------------------------------------------------- changing and sealing
 
     def change(self, change: Change) -> None:
         """Apply a change now, and also to the replacing searcher if one is being built."""
@@ -96,18 +242,18 @@ class LiveIndex:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
         order = replace(self._order, store=str(self._store.path), folder=self._store.folder_id)
-        manifest = seal(self._build, self._loader.root, order)
+        manifest = seal(self._build, self.root, order)
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)
         except Exception:  # no manifest names it, and it may contain data forgotten meanwhile
-            shutil.rmtree(self._loader.root / manifest.generation, ignore_errors=True)
+            shutil.rmtree(self.root / manifest.generation, ignore_errors=True)
             raise
         self.damaged = False
-        generation.sweep(self._loader.root, keep=manifest.generation)
+        generation.sweep(self.root, keep=manifest.generation)
 
     def _swap(self, manifest: Manifest) -> None:
-        searcher = self._loader.open(self._loader.root / manifest.generation, manifest.embedder)
+        searcher = self.open(self.root / manifest.generation, manifest.embedder)
         done = 0
         while done + FEW < len(self._journal or ()):  # most of it without the lock
             for change in (self._journal or [])[done:]:
@@ -139,8 +285,9 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
     """Build in short steps, as ``generation.run_beside_others`` takes them."""
     built = folder / BUILT
     built.mkdir(mode=0o700)
+    space = order.space
     tokenizer = Tokenizer(order.options.stemmer or order.language, order.language)
-    builder = Builder(built, tokenizer, order.options, order.dim)
+    builder = Builder(built, tokenizer, order.options, space.dim)
     opening = StoreOptions(allow_unsafe_fs=True)  # the parent has decided that
     with Store.open(Path(order.store), readonly=True, options=opening) as store:
         if order.folder not in ((0, 0), store.folder_id):
@@ -152,7 +299,7 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
             builder.add(one)
             yield False
         with store.snapshot() as snapshot:
-            for vector in snapshot.vectors(order.embedder, order.scope) if order.dim else ():
+            for vector in snapshot.vectors(space.key, order.scope) if space.dim else ():
                 builder.put_vector(vector.memory, vector.values)
                 yield False
         if store.quarantined:  # for a moment or for good: what was skipped would stay hidden
@@ -166,8 +313,8 @@ def _build(folder: Path, order: SealOrder) -> Iterator[bool]:
             generation="",
             files=files,
             documents=header.documents,
-            embedder=order.embedder if header.embedded else "",
-            dim=order.dim if header.embedded else 0,
+            embedder=space.key if header.embedded else "",
+            dim=space.dim if header.embedded else 0,
             upto=upto,
             tokenizer=tokenizer.version,
             forget_epoch=epoch,

@@ -116,7 +116,7 @@ class Recall(Struct, eq=False, dict=True):
             query.text,
             query.now,
             self.zone,
-            speakers=searcher.speakers,
+            speakers=searcher.table.speakers,
             heard=searcher.heard(query.text) if options.ask.sounds else (),
             dialogue=query.dialogue,
             language=options.language,

@@ -31,7 +31,7 @@ from slowcat_memory.core.ranking.offering import answer_probability, best_of_top
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Hit
-from slowcat_memory.runtime.conversation.user_names import UserNames
+from slowcat_memory.runtime.conversation.audience import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
@@ -389,12 +389,12 @@ def _scaled(hits: Sequence[Hit]) -> list[Hit]:
 @cache
 def compile_patterns(language: str, agent_name: str) -> None:
     """Compile the patterns that every turn is matched with; once in a process."""
-    from slowcat_memory.core.extraction.stated import stated
+    from slowcat_memory.core.extraction.stated import compile_rules
 
     grammar.prepare(language, (agent_name,))
     for one in LANGUAGES:  # a turn is searched for orders in every language
         _ = one.orders.compiled
-    stated("I moved to Porto in May.", "User", language)  # the rules that read each turn
+    compile_rules(language)
     compile_lazy_patterns()
 
 

@@ -23,7 +23,7 @@ from msgspec import Meta, Struct
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks import EVENTS
-from slowcat_memory.store.care import canary_process, open
+from slowcat_memory.store.care import health, open
 from slowcat_memory.store.care.copy import (
     Snapshots,
     backup_name,
@@ -35,24 +35,12 @@ from slowcat_memory.store.care.copy import (
     rewrite,
 )
 from slowcat_memory.store.care.erasure import created, delete_forgotten, erase
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import (
-    BACKUPS,
-    DATA,
-    ERASING,
-    LAST_BACKUP,
-    REPLACED,
-    RESTORING,
-    data_file,
-    generation,
-    sync_dir,
-    write_whole,
-)
 from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
 from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact, writing
+from slowcat_memory.store.forget import end, forget
 from slowcat_memory.store.options import StoreOptions, utc_now
-from slowcat_memory.store.rows.forget import end, forget
 from slowcat_memory.store.sharing import MOST_ID, alone
 
 OnStep = Callable[[str], None]
@@ -61,12 +49,12 @@ ALONE_S = 60.0  # how long a restoration waits for another process's erasure
 
 def next_backup(path: Path, now: datetime) -> Path:
     """Return the file of the next backup in a store's folder, which is made when missing."""
-    folder = path / BACKUPS
-    if not folder.is_dir():
-        folder.mkdir(mode=0o700, exist_ok=True)
-        sync_dir(path)
+    backups = path / folder.BACKUPS
+    if not backups.is_dir():
+        backups.mkdir(mode=0o700, exist_ok=True)
+        folder.sync_dir(path)
     last = max((backup.number for backup in backups_of(path)), default=0)
-    return folder / f"{last + 1:06}-{backup_name(now)}.mdb"
+    return backups / f"{last + 1:06}-{backup_name(now)}.mdb"
 
 
 def back_up(env: Environment, snapshots: Snapshots, to: Path, now: datetime) -> Path:
@@ -87,10 +75,12 @@ def back_up(env: Environment, snapshots: Snapshots, to: Path, now: datetime) -> 
     draft.unlink(missing_ok=True)
     with drafting(env.path, snapshots, draft, to):
         copy_out(env, draft)
-        if not canary_process.is_whole(draft):
+        if not health.is_whole(draft):
             raise StoreDamagedError(f"a backup of {env.path} does not read back")
-    sync_dir(to.parent)
-    write_whole(env.path / LAST_BACKUP, f"{now.astimezone(UTC).isoformat()} {to.absolute()}")
+    folder.sync_dir(to.parent)
+    folder.write_whole(
+        env.path / folder.LAST_BACKUP, f"{now.astimezone(UTC).isoformat()} {to.absolute()}"
+    )
     return to
 
 
@@ -151,24 +141,24 @@ def restore(
         StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
     """
-    path, backup = path.absolute(), data_file(file) if file.is_dir() else file
+    path, backup = path.absolute(), folder.data_file(file) if file.is_dir() else file
     on_step("reading the backup")
     _check(backup, path)
     opened = open.to_write(path, options, now)
     try:
-        with errors_of(str(backup)), alone(path / ERASING, ALONE_S):
+        with errors_of(str(backup)), alone(path / folder.ERASING, ALONE_S):
             return _restore(opened.env, backup, keep, foreign, now(), on_step)
     finally:
-        shutil.rmtree(path / RESTORING, ignore_errors=True)
+        shutil.rmtree(path / folder.RESTORING, ignore_errors=True)
         opened.leave()
 
 
 def _check(backup: Path, path: Path) -> None:
     if not backup.is_file():
         raise StoreError(f"there is no backup at {backup}", hint="Check the name.")
-    if data_file(path).exists() and backup.samefile(data_file(path)):
+    if folder.data_file(path).exists() and backup.samefile(folder.data_file(path)):
         raise StoreError(f"{backup} is the store itself", hint="Name a backup of it.")
-    if not canary_process.is_whole(backup):
+    if not health.is_whole(backup):
         raise StoreDamagedError(f"{backup} is damaged, or not a backup", hint="Try an older one.")
 
 
@@ -176,10 +166,10 @@ def _restore(
     env: Environment, backup: Path, keep: bool, foreign: bool, now: datetime, on_step: OnStep
 ) -> Restored:
     on_step("copying it")
-    workshop = env.path / RESTORING
+    workshop = env.path / folder.RESTORING
     shutil.rmtree(workshop, ignore_errors=True)
     workshop.mkdir(mode=0o700)
-    copy_file(backup, workshop / DATA)
+    copy_file(backup, workshop / folder.DATA)
     with closing(Environment(workshop)) as made:
         check_rows(made, str(backup))
         related = created(made) == created(env)
@@ -199,13 +189,13 @@ def _restore(
         with reading(made) as tx:
             events = sum(map(tx.count, EVENTS))
     on_step("checking the result")
-    fresh = generation(workshop)
-    if not canary_process.is_whole(fresh / DATA):
+    fresh = folder.generation(workshop)
+    if not health.is_whole(fresh / folder.DATA):
         raise StoreDamagedError("the copy of the backup does not read back")
     aside = None
     with writing(env):
         if keep and not _is_empty(env):
-            aside = put_aside(env.path, REPLACED, now)
+            aside = put_aside(env.path, folder.REPLACED, now)
         env.swap(fresh)
     return Restored(events=events, forgotten=forgotten, aside=aside)
 
@@ -219,7 +209,7 @@ def _finish_commands(env: Environment) -> None:
     requests += [Forget(scope=s, memories=(id,)) for command in due for s, id in command.all_hidden]
     if requests:
         forget(env, requests)
-    if problems := erase(env, sparing=RESTORING).problems:
+    if problems := erase(env, sparing=folder.RESTORING).problems:
         raise StoreBusyError(f"{problems[0]} ({env.path})", hint="Try again.")
 
 

@@ -1,6 +1,6 @@
 """Erases every copy of the bytes of deleted rows, and deletes from copies what is forgotten.
 
-Theory of operation. The transaction that deletes rows (``rows.forget``) records that their bytes are
+Theory of operation. The transaction that deletes rows (``store.forget``) records that their bytes are
 to be erased. They may be in sealed indexes, backups, files of former stores, unfinished files, and
 free pages of the store's own file. The record is deleted last: whatever interrupts this, the next
 open for writing does it again before anything is read. Every step may be repeated.
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten, Manifest
-from slowcat_memory.store.care import canary_process, copy
+from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care.copy import backups_of, copy_file, last_backup, remove_drafts
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
@@ -46,7 +46,7 @@ from slowcat_memory.store.disk.folder import (
 from slowcat_memory.store.disk.state import clear_unerased
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Run, Transaction, reading, run_here, transact
-from slowcat_memory.store.rows.forget import Pending, end, forget, read_pending
+from slowcat_memory.store.forget import Pending, end, forget, read_pending
 from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
 READER = "a program reads the store and does not stop"
@@ -175,7 +175,7 @@ def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
 
     Returns False when that is impossible; the backup is as before then.
     """
-    if not canary_process.is_usable(file):
+    if not health.is_usable(file):
         return False
     workshop = file.parent / REWRITING
     remove(workshop)
@@ -185,7 +185,7 @@ def _rewrite(env: Environment, file: Path, pending: Pending) -> bool:
         with closing(Environment(workshop)) as made:
             if not _forget_in(made, env, pending):
                 return False
-        if not canary_process.is_whole(data_file(workshop)):
+        if not health.is_whole(data_file(workshop)):
             return False
         os.replace(data_file(workshop), file)
         sync_dir(file.parent)

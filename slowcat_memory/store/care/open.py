@@ -36,61 +36,18 @@ from slowcat_memory.store.blocks import (
     last_id,
     unpack_block,
 )
-from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.bookkeeping import fold_session
+from slowcat_memory.store.care import health
 from slowcat_memory.store.care.copy import backups_of, copy_file, count_rows, put_aside
 from slowcat_memory.store.care.erasure import erase, forget_again, sweep
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec, folder, keys, state, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import (
-    BACKUPS,
-    CORRUPT,
-    CURRENT,
-    DATA,
-    ERASING,
-    FRESH,
-    LAST_BACKUP,
-    LOCK,
-    OPENING,
-    REPLAYING,
-    RESTORING,
-    SALVAGING,
-    data_file,
-    generation,
-    inspect,
-    name_generation,
-    point_to,
-    prepare,
-    remove,
-    remove_former,
-    require,
-    sync_dir,
-)
 from slowcat_memory.store.disk.outbox import COPY, Outbox, read_state
-from slowcat_memory.store.disk.state import (
-    distrust,
-    is_as_left,
-    is_unclean,
-    mark_running,
-    mark_stopped,
-    read_unerased,
-    vouch,
-)
-from slowcat_memory.store.disk.tables import (
-    CREATED,
-    EMBEDDERS,
-    EPOCH,
-    FORMAT_ROW,
-    LAST_CALL,
-    LAST_RUN,
-    NEXT_ID,
-    UNENDED,
-)
 from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
-from slowcat_memory.store.rows.bookkeeping import fold_session
 from slowcat_memory.store.sharing import MOST_ID, LogIds, Presence, alone, living
-from slowcat_memory.store.writer.tier_mover import CURSOR
+from slowcat_memory.store.tier_mover import CURSOR
 
 OPENING_S = 10.0  # how long opening waits for a process that opens or leaves the store
 
@@ -118,10 +75,10 @@ class Opened:
             return
         self.ids.close()
         try:
-            with alone(path / OPENING, OPENING_S) if path else nullcontext():
+            with alone(path / folder.OPENING, OPENING_S) if path else nullcontext():
                 self.presence.leave()
                 if path and not living(path):
-                    mark_stopped(path)
+                    state.mark_stopped(path)
         except (OSError, StoreBusyError):
             self.presence.leave()
 
@@ -134,16 +91,16 @@ def to_write(
 ) -> Opened:
     """Open a folder for writing; raises the errors of ``Store.open``."""
     with our_errors(path), ExitStack() as undo:
-        prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-        with alone(path / OPENING, OPENING_S):
+        folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
+        with alone(path / folder.OPENING, OPENING_S):
             is_first, report = not living(path), OpenReport()
             presence = Presence(path)
             undo.callback(presence.leave)
             if is_first:
                 report = examine(path, now, map_bytes(options.map_size_gib))
                 if not report.unclean_stop:
-                    undo.callback(distrust, path)
-                mark_running(path)
+                    undo.callback(state.distrust, path)
+                state.mark_running(path)
             make = partial(_open, path, options, now, outbox)
             try:
                 env = make()
@@ -156,10 +113,10 @@ def to_write(
                 env = make()
             undo.callback(env.close)
             if is_first:
-                vouch(path)
-                sync_dir(path)  # LMDB flushes its files, not their names
+                state.vouch(path)
+                folder.sync_dir(path)  # LMDB flushes its files, not their names
                 sweep(env)
-                with alone(path / ERASING, 0.0):
+                with alone(path / folder.ERASING, 0.0):
                     erase(env)
             with reading(env) as tx:
                 ids = LogIds(path, next_id(tx), is_first=is_first)
@@ -168,11 +125,11 @@ def to_write(
 
 
 def _create(now: datetime, tx: Transaction) -> None:
-    tx.set_meta(FORMAT_ROW, FORMAT)
-    tx.set_meta(CREATED, now.isoformat())
-    tx.set_meta(NEXT_ID, 1)
-    tx.set_meta(EPOCH, 0)
-    tx.set_meta(UNENDED, [])
+    tx.set_meta(tables.FORMAT_ROW, FORMAT)
+    tx.set_meta(tables.CREATED, now.isoformat())
+    tx.set_meta(tables.NEXT_ID, 1)
+    tx.set_meta(tables.EPOCH, 0)
+    tx.set_meta(tables.UNENDED, [])
 
 
 def _open(
@@ -184,7 +141,7 @@ def _open(
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     try:
         with reading(env) as tx:
-            is_new = tx.meta(FORMAT_ROW, None) is None
+            is_new = tx.meta(tables.FORMAT_ROW, None) is None
             copy = read_state(tx.get("meta", keys.name_key(COPY)))
         if copy is not None and outbox is None:  # what is written past it would never be sent
             raise StoreUnsafeError(
@@ -204,7 +161,7 @@ def _open(
 
 def next_id(tx: Transaction) -> int:
     """Return a store's next log id, also when its counter is out of range."""
-    counter, last = tx.meta(NEXT_ID, 1), last_id(tx.cursor)
+    counter, last = tx.meta(tables.NEXT_ID, 1), last_id(tx.cursor)
     if type(counter) is int and counter <= MOST_ID:
         return max(counter, last + 1)
     ids = [last, *forgotten_ids(tx)]
@@ -217,11 +174,11 @@ def to_read(path: Path, options: StoreOptions) -> Opened:
     Of the options only the rule for file systems matters. A damaged file may kill its reader: a
     canary reads it first, unless a writer has it, or left it. Raises the errors of ``Store.open``.
     """
-    require(path)
+    folder.require(path)
     with our_errors(path):
-        inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
+        folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
         trusted = living(path) or is_trusted(path)
-        if not (trusted or canary_process.is_whole(data_file(path))):
+        if not (trusted or health.is_whole(folder.data_file(path))):
             raise StoreDamagedError(
                 f"the store at {path} is damaged",
                 hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",
@@ -247,8 +204,8 @@ def check_writable(path: Path, options: StoreOptions) -> None:
         StoreError: Its folder cannot be used.
         OSError: The disk refuses.
     """
-    prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    with TemporaryFile(prefix=FRESH, dir=path) as out:
+    folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
+    with TemporaryFile(prefix=folder.FRESH, dir=path) as out:
         out.write(ROOM)
         out.flush()
         os.fsync(out.fileno())
@@ -265,14 +222,14 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
 
     The caller has the writer lock. ``map_size`` is in bytes of address space, for stores made here.
     """
-    remove_former(path)
-    workshops = (SALVAGING, RESTORING, REPLAYING, f"{FRESH}*")
-    drafts = (f"{name}*.tmp" for name in (f"{BACKUPS}/", LAST_BACKUP, CURRENT))
+    folder.remove_former(path)
+    workshops = (folder.SALVAGING, folder.RESTORING, folder.REPLAYING, f"{folder.FRESH}*")
+    drafts = (f"{name}*.tmp" for name in (f"{folder.BACKUPS}/", folder.LAST_BACKUP, folder.CURRENT))
     for leftover in (entry for name in (*workshops, *drafts) for entry in path.glob(name)):
-        remove(leftover)
-    data = data_file(path)
-    report = OpenReport(created=not data.exists(), unclean_stop=is_unclean(path))
-    if report.created or is_trusted(path) or canary_process.is_whole(data):
+        folder.remove(leftover)
+    data = folder.data_file(path)
+    report = OpenReport(created=not data.exists(), unclean_stop=state.is_unclean(path))
+    if report.created or is_trusted(path) or health.is_whole(data):
         return report
     return replace(recover(path, now(), map_size), unclean_stop=report.unclean_stop)
 
@@ -282,7 +239,7 @@ def is_trusted(path: Path) -> bool:
 
     The writer closed it, or its process was killed and nothing else happened.
     """
-    return is_as_left(path) and not canary_process.looks_cut(data_file(path))
+    return state.is_as_left(path) and not health.looks_cut(folder.data_file(path))
 
 
 def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
@@ -292,32 +249,32 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     an empty store. ``now`` names the folder that the damaged file moves to.
     """
     logger.error("the store at {} is damaged; salvaging", path)
-    workshop = path / SALVAGING
+    workshop = path / folder.SALVAGING
     workshop.mkdir(mode=0o700)
-    salvaged = _salvage(data_file(path), workshop, map_size, now)
+    salvaged = _salvage(folder.data_file(path), workshop, map_size, now)
     backups = (made.file for made in reversed(backups_of(path)))
-    backup = next(filter(canary_process.is_usable, backups), None)
+    backup = next(filter(health.is_usable, backups), None)
     if backup and sum(count_rows(backup, table) for table in EVENTS) > salvaged:
-        (workshop / DATA).unlink()
-        copy_file(backup, workshop / DATA)
+        (workshop / folder.DATA).unlink()
+        copy_file(backup, workshop / folder.DATA)
         salvaged = 0
     else:
         backup = None
-    if forgotten := read_unerased(path):
+    if forgotten := state.read_unerased(path):
         with closing(Environment(workshop)) as env:
             forget_again(env, forgotten)
-        (workshop / LOCK).unlink(missing_ok=True)
-    aside = put_aside(path, CORRUPT, now)
-    point_to(path, name_generation(path, generation(workshop)))
-    remove_former(path)
-    remove(workshop)
+        (workshop / folder.LOCK).unlink(missing_ok=True)
+    aside = put_aside(path, folder.CORRUPT, now)
+    folder.point_to(path, folder.name_generation(path, folder.generation(workshop)))
+    folder.remove_former(path)
+    folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
 
 
 def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
     """Make a store of the readable rows; return its number of events."""
-    canary_process.copy_whole_rows(data, workshop, map_size)
+    health.copy_whole_rows(data, workshop, map_size)
     with closing(Environment(workshop)) as env:
         transact(env, repair_blocks)
         return transact(env, lambda tx: _rebuild(tx, now))
@@ -383,7 +340,7 @@ def _rebuild(tx: Transaction, now: datetime) -> int:
         sessions[session] = fold_session(sessions.get(session), event)
     for session, row in sessions.items():
         tx.write_record("sessions", session, row)
-    tx.set_meta(UNENDED, [row.id for row in sessions.values() if row.ended is None])
+    tx.set_meta(tables.UNENDED, [row.id for row in sessions.values() if row.ended is None])
     _rebuild_meta(tx, max([last, *lost]), now)
     if lost:
         logger.error("{} events of damaged blocks are lost", len(lost))
@@ -397,12 +354,12 @@ def forgotten_ids(tx: Transaction) -> list[int]:
 
 def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     last = max([last, *forgotten_ids(tx)])
-    tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
-    tx.set_meta(FORMAT_ROW, FORMAT)
-    tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
-    for name, table in ((LAST_RUN, "runs"), (LAST_CALL, "calls")):
+    tx.set_meta(tables.NEXT_ID, max(tx.meta(tables.NEXT_ID, 1), last + 1))
+    tx.set_meta(tables.FORMAT_ROW, FORMAT)
+    tx.set_meta(tables.CREATED, tx.meta(tables.CREATED, now.isoformat()))
+    for name, table in ((tables.LAST_RUN, "runs"), (tables.LAST_CALL, "calls")):
         tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))
-    known = {bytes.fromhex(digest) for digest in tx.meta(EMBEDDERS, {})}
+    known = {bytes.fromhex(digest) for digest in tx.meta(tables.EMBEDDERS, {})}
     for key in tx.keys("vectors"):
         if key[: keys.HASH] not in known:  # a forget would not find it
             tx.drop("vectors", key)

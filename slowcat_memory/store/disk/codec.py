@@ -12,8 +12,7 @@ import lz4.block
 import msgspec
 import numpy as np
 
-from slowcat_memory.core.ranking.token_codes import width_of
-from slowcat_memory.core.ranking.vector_bytes import to_bytes
+from slowcat_memory.core.ranking.token_codes import to_bytes, width_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import TokenCodes, Vector
 from slowcat_memory.store.disk import envelope

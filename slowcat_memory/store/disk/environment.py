@@ -33,8 +33,12 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk import folder, keys
-from slowcat_memory.store.disk.canary import is_file_damage
-from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
+from slowcat_memory.store.disk.envelope import (
+    FORMAT_KEY,
+    MAX_TABLES,
+    is_file_damage,
+    is_of_another_format,
+)
 from slowcat_memory.store.disk.folder import KnownFolder
 from slowcat_memory.store.disk.outbox import COPY, OUTBOX, Outbox
 from slowcat_memory.store.disk.state import RENEW_S, vouch

@@ -13,7 +13,7 @@ Role = Literal["source", "derived", "bookkeeping"]
 
 
 class NamedBy(StrEnum):
-    """How a table's rows name their sources; ``rows.forget`` has one rule for each."""
+    """How a table's rows name their sources; ``store.forget`` has one rule for each."""
 
     EVENT = "the key ends with an event's log id"
     PACKED_EVENTS = "the row holds events, or pieces of them"
@@ -118,7 +118,7 @@ LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_CALL = "last_call"  # int: number of the last row of ``calls``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
-PENDING = "erasure"  # rows.forget.Pending: what is to be erased; missing when nothing is
+PENDING = "erasure"  # forget.Pending: what is to be erased; missing when nothing is
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
 CLOCK = "clock"  # TrustedTime; missing while the wall clock was never doubted
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

@@ -9,7 +9,7 @@ from slowcat_memory.engine.upkeep import disk_bytes
 from slowcat_memory.records import Run
 from slowcat_memory.store import Snapshot, backups_of
 from slowcat_memory.store.sharing import others_of
-from slowcat_memory.web.catalogue import newest
+from slowcat_memory.web.catalogue import newest, stored
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, number
 from slowcat_memory.web.shapes import memory_row, time_of
@@ -114,8 +114,7 @@ def rejected(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         with page.catalogue(scope, snapshot) as catalogue:
             kept_out = sorted(catalogue.having(("kind", QUARANTINED)), key=place)
         found, after = newest(kept_out, lambda one: True, PAGE, given.get("after", ""))
-        read = (snapshot.memory(scope, one.id) for one in found)
-        rows = [memory_row(page, one) for one in read if one is not None]
+        rows = [memory_row(page, one) for one in stored(snapshot, scope, found)]
     for row in rows:
         row["reason"] = WHY.get(row["why"], "did not pass a check")
     return {"rows": rows, "after": after}

@@ -6,12 +6,12 @@ from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
 from slowcat_memory.core.catalogue import place
-from slowcat_memory.core.graph.build import names_of
+from slowcat_memory.core.graph.readings import names_of
 from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.catalogue import is_current, is_fact, newest, relations
+from slowcat_memory.web.catalogue import is_current, is_fact, newest, relations, stored
 from slowcat_memory.web.catalogue import people as people_of
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal
@@ -37,8 +37,7 @@ def facts(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
             known = catalogue.in_order()
         wanted = _wanted(given.get("kind", FACT), given.get("mark", ""), bool(given.get("past")))
         found, after = newest(known, wanted, PAGE, given.get("after", ""))
-        read = (snapshot.read(scope, one.id) for one in found)
-        rows = [memory_row(page, one) for one in read if one is not None]
+        rows = [memory_row(page, one) for one in stored(snapshot, scope, found)]
     return {"rows": rows, "after": after, "counts": _by_kind(known)}
 
 
@@ -114,11 +113,11 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         names = names_of(entity)
         with page.catalogue(scope, snapshot) as catalogue:
             every = relations(catalogue, entity.id)
-            stated = sorted(catalogue.having(*(("about", fold(one)) for one in names)), key=place)
-        related = _read(snapshot, scope, every[:PAGE])
-        about, _ = newest(stated, is_fact, FACTS_OF_PERSON)
+            said = sorted(catalogue.having(*(("about", fold(one)) for one in names)), key=place)
+        related = stored(snapshot, scope, every[:PAGE])
+        about, _ = newest(said, is_fact, FACTS_OF_PERSON)
         lines_of = {one.id for one in related}
-        facts = [one for one in _read(snapshot, scope, about) if one.id not in lines_of]
+        facts = [one for one in stored(snapshot, scope, about) if one.id not in lines_of]
         rows = [memory_row(page, one) for one in facts]  # what no relation was read from
         lines = [_relation(page, one, entity.id, snapshot) for one in related]
     name, *also = dict.fromkeys(page.name(scope, one) for one in names)
@@ -129,11 +128,6 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "more": max(0, len(every) - PAGE),
         "facts": rows,
     }
-
-
-def _read(snapshot: Snapshot, scope: str, wanted: list[Memory]) -> list[Memory]:
-    read = (snapshot.memory(scope, one.id) for one in wanted)
-    return [one for one in read if one is not None]
 
 
 def _relation(page: PageContext, memory: Memory, entity: str, snapshot: Snapshot) -> dict[str, Any]:

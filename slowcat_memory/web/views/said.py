@@ -15,7 +15,7 @@ from slowcat_memory.runtime.commands.targets import why
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.recall.query import Recollection, asked_text
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.catalogue import cursor_of, is_fact, newest, place_of
+from slowcat_memory.web.catalogue import cursor_of, is_fact, newest, place_of, stored
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
 from slowcat_memory.web.shapes import memory_row, relation_words, session_row, time_of, turn_row
@@ -110,12 +110,10 @@ def as_of(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         with page.catalogue(scope, snapshot) as catalogue:
             known = catalogue.in_order()
         found, after = newest(known, wanted, PAGE, after_, at)
-        rows = []
-        for one in found:
-            memory = snapshot.memory(scope, one.id)
-            if memory is not None:
-                row = _row(page, snapshot, memory, people)
-                rows.append(row | {"held": held(one)})
+        rows = [
+            _row(page, snapshot, memory, people) | {"held": held(memory)}
+            for memory in stored(snapshot, scope, found)
+        ]
         facts = [one for one in known if is_fact(one)]
         began = [one.valid_from for one in facts if one.valid_from.year > 1]
         ended = [end for one in facts if (end := one.valid_to or one.retired_at)]

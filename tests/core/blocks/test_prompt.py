@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 from slowcat_memory.core.blocks import prompt
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, SELF
-from slowcat_memory.core.blocks.prompt import BlockLines
+from slowcat_memory.core.blocks.prompt import BlockLines, Support
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of
-from slowcat_memory.core.blocks.support import Support
 from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

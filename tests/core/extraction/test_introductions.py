@@ -1,6 +1,6 @@
 """Which words introduce the speaker."""
 
-from slowcat_memory.core.extraction.introductions import introduced
+from slowcat_memory.core.extraction.bounded_names import introduced
 from tests.support.rows import each_row, listed, listed_texts
 
 

@@ -4,9 +4,9 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from slowcat_memory.core.extraction.options import MergeOptions
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.merging import compare, in_order
-from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Ending, Memory, Statement
 from tests.support.rows import each_row

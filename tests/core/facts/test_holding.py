@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import statement_of
-from slowcat_memory.core.extraction.slots import exclude
+from slowcat_memory.core.extraction.slots import exclude, statement_of
 from slowcat_memory.core.extraction.stated import read_sentence
 from slowcat_memory.core.facts.fact import fact_id
 from slowcat_memory.core.facts.fact_index import FactIndex

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import statement_of
+from slowcat_memory.core.extraction.slots import statement_of
 from slowcat_memory.core.extraction.stated import read_sentence
 from slowcat_memory.core.facts.merging import (
     Pair,

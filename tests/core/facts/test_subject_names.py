@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.options import MergeOptions
 from slowcat_memory.core.facts.fact_index import FactIndex, Subjects
-from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory, Statement
 

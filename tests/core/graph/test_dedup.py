@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.unseen.utterances import cosine
+from slowcat_memory.core.extraction.options import DedupOptions
 from slowcat_memory.core.graph.dedup import Candidate, Similarity, resolve, same
 from slowcat_memory.core.graph.names import names
-from slowcat_memory.core.graph.options import DedupOptions
 from tests.support.rows import each_row
 
 FILE = Path(__file__).parents[3] / "benchmarks" / "data" / "entities.tsv"

@@ -1,7 +1,7 @@
 """Which names mean one person, place or company: names a person would not mix up."""
 
+from slowcat_memory.core.extraction.options import DedupOptions
 from slowcat_memory.core.graph.dedup import Candidate, same
-from slowcat_memory.core.graph.options import DedupOptions
 from tests.support.rows import each_row, listed
 
 

@@ -5,8 +5,7 @@ import pytest
 
 from slowcat_memory.core.ranking.score import Candidates, Row, votes
 from slowcat_memory.index.format import Pointer
-from slowcat_memory.index.vectors.key_view import KeyView
-from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.index.vectors import KeyView, VectorView
 
 
 def bounded(summed: np.ndarray, *pinned: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.vector_bytes import as_kept
+from slowcat_memory.core.ranking.token_codes import as_kept
 
 
 @pytest.mark.parametrize("dim", [3, 384])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.retention import importance
+from slowcat_memory.core.retention import tiering
 
 DAY = 86_400.0
 NOW = 1000 * DAY
@@ -19,15 +19,15 @@ NOW = 1000 * DAY
     ],
 )
 def test_importance_of_words(text, adds):
-    assert importance.importance_of_words(text) == pytest.approx(0.5 + adds)
+    assert tiering.importance_of_words(text) == pytest.approx(0.5 + adds)
 
 
 def test_importance_use_score_fades_and_never_outweighs_a_pin():
-    once = importance.use_score([NOW], NOW)
+    once = tiering.use_score([NOW], NOW)
     assert once == 1.0
-    assert importance.use_score([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
-    assert importance.use_score([NOW + DAY], NOW) == 1.0, "a clock that was set back"
-    assert importance.use_score([], NOW) == 0.0
-    much = importance.importance(0.5, 1e9, pinned=False)
-    assert 0.5 < importance.importance(0.5, once, pinned=False) < much < 1.0
-    assert importance.importance(0.0, 0.0, pinned=True) == 1.0
+    assert tiering.use_score([NOW - 14 * DAY], NOW) == pytest.approx(0.5)
+    assert tiering.use_score([NOW + DAY], NOW) == 1.0, "a clock that was set back"
+    assert tiering.use_score([], NOW) == 0.0
+    much = tiering.importance(0.5, 1e9, pinned=False)
+    assert 0.5 < tiering.importance(0.5, once, pinned=False) < much < 1.0
+    assert tiering.importance(0.0, 0.0, pinned=True) == 1.0

@@ -1,7 +1,7 @@
 """Summaries without an LLM: which clauses are chosen."""
 
+from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 
 SAID = [

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.cli.shell import when
-from slowcat_memory.core.blocks.lasting import ProfileField, profile_facets
 from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.core.time.expressions import (
@@ -106,4 +105,3 @@ def test_every_date_in_words_bears_the_first_and_the_last_moment(
     assert full_date(at, zone).endswith(f" {at.year}")
     assert spoken_date(at, NOON, zone) and spoken_until(at, NOON, zone)
     assert when(at, zone)[:4] == f"{at.year:04}"
-    assert profile_facets({"city": ProfileField(name="city", value="Cork", at=in_zone(at, zone))})

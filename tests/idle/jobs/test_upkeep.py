@@ -181,18 +181,6 @@ def test_upkeep_what_was_ordered_away_is_erased_once_it_cannot_be_undone(
     )
 
 
-def test_upkeep_what_guests_said_is_erased_after_a_day(opened: Open, clock: FixedClock) -> None:
-    engine = opened(people={"scopes": "each"})
-    talk(engine, 2, "guest")
-    talk(engine, 2)
-    clock.advance(3600 * 24)
-    engine.idle.until_done(["retention"])
-    assert len(_said(engine, "guest")) == 2
-    clock.advance(1)
-    engine.idle.until_done(["retention"])
-    assert _said(engine, "guest") == [] and len(_said(engine)) == 2
-
-
 def test_upkeep_old_turns_go_when_that_is_wished_but_for_what_a_person_kept(
     opened: Open, clock: FixedClock
 ) -> None:

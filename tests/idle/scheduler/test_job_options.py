@@ -150,7 +150,7 @@ EVERY_JOB = pytest.mark.parametrize("job", BUILT_IN, ids=[job.name for job in BU
 def is_due(one, job: Job, after: timedelta, **given) -> bool:
     triggers = Triggers({job.name: JobOptions(**given)})
     with one.store.snapshot() as snapshot:
-        return triggers.due(snapshot, job, NOW + after, UTC)
+        return triggers.look(snapshot, job, NOW + after, UTC)[0]
 
 
 @EVERY_JOB

@@ -125,13 +125,6 @@ def test_loop_idle_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, 
     assert "a bug" not in dead.error
 
 
-def test_loop_idle_loop_a_success_after_failures_is_a_success(rig):
-    one = rig(Fake(behave=fails(BadAnswerError("no"), BadAnswerError("no"))))
-    one.say("a")
-    one.done()
-    assert one.outcomes() == ["retry", "retry", "done"] and one.made() == ["fake-1"]
-
-
 def test_loop_idle_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(rig):
     job = Fake("asks", fails(*[EndpointError("away")] * 5), needs="llm")
     other = Fake("rests")
@@ -147,6 +140,8 @@ def test_loop_idle_loop_a_probe_ends_when_somebody_speaks(rig):
     one, ended = None, []
 
     class Breaker:
+        found = True
+
         async def ready(self):
             if ended:
                 return True
@@ -244,14 +239,6 @@ def test_loop_idle_loop_tokens_are_counted_and_rationed(rig):
     again = rig(Fake(behave=ask, needs="llm"), options=options, parts={"llm": Mind()})
     assert again.done(patience_s=100) == 2, "a restart gives no second ration"
     assert again.done(patience_s=7200) == 0
-
-
-def test_loop_idle_loop_on_battery_only_upkeep_is_done(rig):
-    asks, upkeep = Fake("asks", needs="llm"), Fake("upkeep")
-    one = rig(asks, upkeep, battery=lambda: True, parts={"llm": Mind()})
-    one.say("a")
-    assert one.done(patience_s=100) == 1
-    assert upkeep.steps == ["1"] and asks.steps == []
 
 
 def test_loop_idle_loop_listeners_hear_what_comes_changes_and_goes(rig):

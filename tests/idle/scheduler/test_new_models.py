@@ -16,13 +16,6 @@ def store(*jobs: str) -> Any:
     return SimpleNamespace(tasks=lambda state: tasks)
 
 
-def test_new_models_the_first_answer_revives_what_no_model_ever_answered() -> None:
-    tasks = NewModels([]).answered("facts", "good", store("facts", "topics"))
-    assert [(task.job, task.state, task.attempts) for task in tasks] == [
-        ("facts", "waiting", 0), ("topics", "waiting", 0),
-    ]  # fmt: skip
-
-
 def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever() -> None:
     models = NewModels([])
     for _ in range(3):

@@ -114,13 +114,13 @@ def test_triggers_turns_and_ends_are_counted_from_where_it_was_asked(rig):
 
     def asks(job):
         with one.store.snapshot() as snapshot:
-            return triggers.due(snapshot, job, NOW, UTC)
+            return triggers.look(snapshot, job, NOW, UTC)[0]
 
     def asked(job):
         from slowcat_memory.records import WriteBatch
 
         with one.store.snapshot() as snapshot:
-            cursor = Triggers().asked(snapshot, job, NOW, UTC)
+            _, cursor = Triggers().look(snapshot, job, NOW, UTC)
         one.store.apply("t", WriteBatch(cursor=cursor)).wait()
 
     one.say("a", "b")

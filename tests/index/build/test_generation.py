@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -11,10 +12,10 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.index.build import generation as sealed
-from slowcat_memory.index.build.builder import number_sessions
-from slowcat_memory.index.build.generation import Build, sweep
-from slowcat_memory.index.format import FORMAT, read_header, write_header
+from slowcat_memory.index import generation as sealed
+from slowcat_memory.index.builder import number_sessions
+from slowcat_memory.index.format import FORMAT, HEADER, read_header
+from slowcat_memory.index.generation import Build, sweep
 from slowcat_memory.records import IndexFile, Manifest
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import OPTIONS, TOKENS, Oracle, build, check_equal
@@ -224,6 +225,6 @@ def test_builder_an_index_of_another_format_is_not_read(tmp_path: Path) -> None:
     header = build([], {}, 0, tmp_path, Tokenizer("none"), IndexOptions())
     assert read_header(tmp_path, IndexOptions()).format == FORMAT
     for other in (FORMAT - 1, FORMAT + 1):
-        write_header(replace(header, format=other), tmp_path)
+        (tmp_path / HEADER).write_bytes(msgspec.json.encode(replace(header, format=other)))
         with pytest.raises(IndexDamagedError):
             read_header(tmp_path, IndexOptions())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.build import generation
+from slowcat_memory.index import generation
 from slowcat_memory.records import IndexFile, Manifest
 
 FILES = {"ids.bin": b"one two", "dense.codes": b"three", "words.terms": b"four five"}

@@ -4,10 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.build.builder import LexicalWriter
-from slowcat_memory.index.lexical import windows
-from slowcat_memory.index.lexical.windows import ForwardIndex, Vocabulary
+from slowcat_memory.index import IndexOptions, windows
+from slowcat_memory.index.builder import LexicalWriter
+from slowcat_memory.index.windows import ForwardIndex, Vocabulary
 
 
 def test_vocabulary_terms_of_equal_hash_are_told_apart(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.index import Document, Searcher
-from slowcat_memory.index.lexical.name_lexicon import MOST, NameLexicon
+from slowcat_memory.index.name_lexicon import MOST, NameLexicon
 from tests.support.index_oracle import OPTIONS, TOKENS, build
 from tests.support.rows import each_row, listed
 

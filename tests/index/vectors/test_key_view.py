@@ -115,7 +115,7 @@ def view(kind: str) -> bool:
 def check(told: Told) -> None:
     """What is found by keys, and for which ones a vector is missing, is as it was told."""
     searcher = told.searcher
-    numbers = {id_: number for id_, number in searcher.items()}
+    numbers = {id_: number for id_, number in searcher.table.items()}
     assert numbers.keys() == told.documents.keys()
     ids = sorted(numbers, key=lambda id_: numbers[id_])
     every = np.array([numbers[id_] for id_ in ids], np.int64)

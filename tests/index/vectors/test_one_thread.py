@@ -6,7 +6,7 @@ import faiss
 import numpy as np
 import pytest
 
-from slowcat_memory.index.vectors.vector_view import SealedVectors, VectorView, one_thread, write
+from slowcat_memory.index.vectors import SealedVectors, VectorView, one_thread, write
 
 
 @pytest.fixture(autouse=True)

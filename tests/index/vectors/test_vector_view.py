@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.index.vectors import vector_view
-from slowcat_memory.index.vectors.vector_view import FORMS, SealedVectors, VectorView, form, write
+from slowcat_memory.index.vectors import FORMS, SealedVectors, VectorView, form, write
 
 DIM = 8
 HALF = 2e-3  # what fp16 may cost a cosine
@@ -97,7 +96,7 @@ def test_vector_view_every_form_finds_what_exact_search_finds(
     place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = [(0, name) for _, name in FORMS][place:]
-    monkeypatch.setattr(vector_view, "FORMS", chosen)
+    monkeypatch.setattr("slowcat_memory.index.vectors.FORMS", chosen)
     rows, queries = many(3000, 1), many(30, 2)
     write(np.arange(len(rows)), rows, tmp_path)
     view = VectorView(64, SealedVectors(tmp_path))

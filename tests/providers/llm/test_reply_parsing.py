@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse, parse_reply
+from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse_reply
 from tests.support.rows import each_row
 
 
@@ -51,14 +51,17 @@ GOOD = '{"facts": [{"subject": "Max", "weight": 0.5}]}'
     ],
 )
 def test_parse_whatever_it_is_wrapped_in(text: str) -> None:
-    assert parse(text, Facts) == Facts([Fact("Max", 0.5)])
+    assert parse_reply(text, Facts).value == Facts([Fact("Max", 0.5)])
 
 
 def test_parse_a_tag_within_a_string_is_a_string() -> None:
     text = (
         '{"facts": [{"subject": "<think>", "weight": 1.0}, {"subject": "a</think>", "weight": 1}]}'
     )
-    assert [fact.subject for fact in parse(text, Facts).facts] == ["<think>", "a</think>"]
+    assert [fact.subject for fact in parse_reply(text, Facts).value.facts] == [
+        "<think>",
+        "a</think>",
+    ]
 
 
 @each_row(
@@ -88,12 +91,12 @@ def test_parse_a_tag_within_a_string_is_a_string() -> None:
 )
 def test_parse_what_cannot_be_used(text: str, why: str) -> None:
     with pytest.raises(BadAnswerError, match=why) as caught:
-        parse(text, Facts)
+        parse_reply(text, Facts)
     assert "marzipan" not in str(caught.value)
 
 
 def test_parse_of_an_answer_that_was_cut_off_no_smaller_one_is_taken() -> None:
-    assert parse('{"inner": [{"inner": []}]}', Node).inner
+    assert parse_reply('{"inner": [{"inner": []}]}', Node).value.inner
     cut = parse_reply('{"inner": [{"inner": [{"inner": []}]}, {"inn', Node)
     assert len(cut.value.inner) == 1 and not cut.whole
 
@@ -167,7 +170,7 @@ def test_parse_no_answer_takes_long_to_read(piece: str) -> None:
 
 def survives(text: str) -> bool:
     try:
-        value = parse(text, Facts)
+        value = parse_reply(text, Facts).value
     except BadAnswerError:
         return False
     assert isinstance(value, Facts)
@@ -181,11 +184,13 @@ class Told(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def test_parse_commas_and_brackets_within_strings_stay() -> None:
-    assert parse('{"text": "a, ] , } \\", ]",}', Told) == Told('a, ] , } ", ]')
+    assert parse_reply('{"text": "a, ] , } \\", ]",}', Told).value == Told('a, ] , } ", ]')
 
 
 def test_parse_prose_is_a_text_where_the_type_wants_one() -> None:
-    assert parse("Anna moved to Porto.", Told, prose=True) == Told("Anna moved to Porto.")
+    assert parse_reply("Anna moved to Porto.", Told, prose=True).value == Told(
+        "Anna moved to Porto."
+    )
     for text, into, prose in (
         ("Anna moved to Porto.", Told, False),
         ("Anna moved to Porto.", Facts, True),
@@ -193,4 +198,4 @@ def test_parse_prose_is_a_text_where_the_type_wants_one() -> None:
         ("", Told, True),
     ):
         with pytest.raises(BadAnswerError):
-            parse(text, into, prose=prose)
+            parse_reply(text, into, prose=prose)

@@ -12,7 +12,7 @@ from msgspec.structs import fields
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.reply_fields import shape_of
-from slowcat_memory.providers.llm.reply_parsing import parse, parse_reply
+from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from tests.support.replies import good, list_fields, read, reply_types, structs
 from tests.support.rows import each_row
 
@@ -76,7 +76,7 @@ def test_reply_types_a_fault_with_one_meaning_costs_nothing(
 ) -> None:
     value = good(reply)
     text = SAME[fault](json.dumps(value))
-    assert parse(text, reply) == read(value, reply)
+    assert parse_reply(text, reply).value == read(value, reply)
 
 
 @EVERY
@@ -86,7 +86,7 @@ def test_reply_types_a_field_under_any_other_name_or_spelling_is_read(reply: typ
         for name, others in getattr(struct, "ALIASES", {}).items():
             for other in (*others, name.upper(), name.replace("_", " ").title()):
                 sent = renamed(value, reply, struct, name, other)
-                assert parse(json.dumps(sent), reply) == read(value, reply), other
+                assert parse_reply(json.dumps(sent), reply).value == read(value, reply), other
                 tried += 1
     assert tried > 4
 
@@ -148,7 +148,7 @@ def test_reply_types_a_field_that_is_not_needed_costs_not_even_its_item(
         if one.optional:
             value = good(reply)
             value[field][0][one.name] = {"x": [{"y": 1}]} if one.name != "attributes" else 7
-            assert len(getattr(parse(json.dumps(value), reply), field)) == 2, one.name
+            assert len(getattr(parse_reply(json.dumps(value), reply).value, field)) == 2, one.name
 
 
 @WITH_ITEMS
@@ -205,9 +205,9 @@ def test_reply_types_nothing_is_made_of_a_reply_without_content(reply: type[Stru
         "I cannot.",
     ):
         with pytest.raises(BadAnswerError):
-            parse(text, reply)
+            parse_reply(text, reply)
     if not any(isinstance(one, str) for one in empty.values()):
-        assert parse(json.dumps(empty), reply) == read(empty, reply)
+        assert parse_reply(json.dumps(empty), reply).value == read(empty, reply)
 
 
 @each_row(
@@ -223,7 +223,7 @@ def test_reply_types_nothing_is_made_of_a_reply_without_content(reply: type[Stru
 def test_reply_types_how_sure_a_model_is(sent: Any, meant: str) -> None:
     """What is not clear counts as missing, which is the cautious middle."""
     item = good(FactReply) | {"confidence": sent}
-    (fact,) = parse(json.dumps({"facts": [item]}), FactsReply).facts
+    (fact,) = parse_reply(json.dumps({"facts": [item]}), FactsReply).value.facts
     assert fact.confidence == meant
 
 
@@ -238,7 +238,9 @@ def test_reply_types_how_sure_a_model_is(sent: Any, meant: str) -> None:
 )  # fmt: skip
 def test_reply_types_which_turn_is_meant(sent: Any, meant: int | None) -> None:
     kept = good(FactReply, 2)
-    value = parse(json.dumps({"facts": [good(FactReply) | {"turn": sent}, kept]}), FactsReply)
+    value = parse_reply(
+        json.dumps({"facts": [good(FactReply) | {"turn": sent}, kept]}), FactsReply
+    ).value
     assert [fact.turn for fact in value.facts] == ([2] if meant is None else [meant, 2])
 
 

@@ -10,8 +10,7 @@ from slowcat_memory.records import Forget
 from slowcat_memory.runtime.commands.executor import CommandContext
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 VOICES = {"s1": "anna", "s2": "ben"}

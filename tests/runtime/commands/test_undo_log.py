@@ -165,8 +165,7 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
     )  # fmt: skip
     engine.append(aside)
     engine.store.flush(None)
-    with engine.store.snapshot() as snapshot:
-        rows = [(row["text"], row.get("aside", False)) for row in export(snapshot)]
+    rows = [(row["text"], row.get("aside", False)) for row in export(engine.store.snapshot)]
     assert rows == [("and a cat", False), ("oh", False), ("forget that", True)]
     path = tmp_path / "export.jsonl"
     path.write_text(json.dumps({"text": "forget that", "aside": True}))

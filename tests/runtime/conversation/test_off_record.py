@@ -2,8 +2,7 @@
 
 import pytest
 
-from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
+from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionOptions
 
 
 class Home:

@@ -2,7 +2,7 @@ import pytest
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import IndexDamagedError, StoreError
-from slowcat_memory.index.build import generation
+from slowcat_memory.index import generation
 from slowcat_memory.records import Forget, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.testing import HashEmbedder

@@ -17,8 +17,8 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Statement, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.indexer import SLICE
 from slowcat_memory.runtime.namespaces.known_facts import FactsInTime
-from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.namespaces.sealing import LiveIndex
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.testing import FixedClock
 from tests.support.engine_home import Gate, Home, busy
@@ -160,8 +160,8 @@ def couple(tmp_path: Path) -> Iterator[MemoryEngine]:
 def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(
     couple: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, load = Gate(), IndexLoader.load
-    monkeypatch.setattr(IndexLoader, "load", lambda *args: (gate(), load(*args))[1])
+    gate, load = Gate(), LiveIndex.load
+    monkeypatch.setattr(LiveIndex, "load", lambda *args: (gate(), load(*args))[1])
     assert _recalled(couple, "ben") == []
     assert gate.reached.wait(30)
     turn = Turn(session="b", scope="ben", speaker="Ben", role="user", text="I sold the boat",

@@ -37,7 +37,7 @@ SMALL_DISK = (  # Python would cut its compiled modules off, too, and not notice
 )
 HALF_WAY = (
     "import os, signal\n"
-    "from slowcat_memory.index.build import builder\n"
+    "from slowcat_memory.index import builder\n"
     "builder.score = lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
 )
 

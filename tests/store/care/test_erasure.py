@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from slowcat_memory.records import Forget, Manifest, WriteBatch
-from slowcat_memory.store import Store, StoreOptions, backups_of, data_file
+from slowcat_memory.store import Store, StoreOptions, backups_of, data_file, forget
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows import forget
 from tests.harness.samples import memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)

@@ -15,8 +15,8 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store, restore
-from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.disk import canary, codec, keys, tables
+from slowcat_memory.store.care import health
+from slowcat_memory.store.disk import codec, envelope, keys, tables
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import FRESH, SALVAGING, data_file
@@ -62,8 +62,8 @@ def test_open_the_canary_goes_first_after_an_unclean_stop_only(
     open_store, path, tmp_path, monkeypatch
 ):
     asked = []
-    whole = canary_process.is_whole
-    monkeypatch.setattr(canary_process, "is_whole", lambda file: asked.append(file) or whole(file))
+    whole = health.is_whole
+    monkeypatch.setattr(health, "is_whole", lambda file: asked.append(file) or whole(file))
     store = open_store()
     fill(store)
     killed = leave(store, path, tmp_path / "killed")
@@ -247,7 +247,7 @@ def test_open_backups_are_read_before_they_get_their_name(store, path, tmp_path,
     kept = store.backup(tmp_path / "kept.mdb")
     with pytest.raises(StoreError, match="exists"):
         store.backup(kept)
-    monkeypatch.setattr(canary_process, "is_whole", lambda file: False)
+    monkeypatch.setattr(health, "is_whole", lambda file: False)
     with pytest.raises(StoreDamagedError):
         store.backup(tmp_path / "bad.mdb")
     assert {file.name for file in tmp_path.iterdir()} == {"kept.mdb", "store"}
@@ -274,6 +274,6 @@ def test_open_a_machine_that_cannot_map_the_file_does_not_accuse_it(open_store, 
         "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 26, 1 << 26));"
     )
     run = f"sys.argv = ['canary', 'check', {str(killed / 'data.mdb')!r}];"
-    run += f"runpy.run_path({canary.__file__!r}, run_name='__main__')"
+    run += f"runpy.run_path({envelope.__file__!r}, run_name='__main__')"
     done = subprocess.run([sys.executable, "-I", "-c", limit + run], stderr=subprocess.DEVNULL)
-    assert done.returncode in (canary.UNKNOWN, 1)
+    assert done.returncode in (envelope.UNKNOWN, 1)

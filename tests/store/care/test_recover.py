@@ -61,7 +61,7 @@ def test_recover_a_damaged_block_does_not_keep_the_others_from_ageing(store):
 
 
 def test_recover_forgetting_what_waits_for_its_block_does_not_stop_the_round(store, monkeypatch):
-    monkeypatch.setattr("slowcat_memory.store.writer.tier_mover.SLICE", 40)
+    monkeypatch.setattr("slowcat_memory.store.tier_mover.SLICE", 40)
     say(store, 200, session=lambda n: f"s{n % 7}")
     asked = []
 

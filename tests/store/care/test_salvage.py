@@ -12,8 +12,8 @@ from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, data_file
-from slowcat_memory.store.care import canary_process, salvage
-from slowcat_memory.store.disk import canary, keys
+from slowcat_memory.store.care import health, salvage
+from slowcat_memory.store.disk import envelope, keys
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     LEAF,
@@ -265,7 +265,7 @@ def test_salvage_no_damage_stops_the_reader(kept: Path, tmp_path: Path) -> None:
         for _ in range(rng.randrange(1, 9)):
             with suppress(ValueError):  # cut to nothing
                 damage(data, WAYS[rng.randrange(3)], rng)
-        canary_process.check_pages(data)
+        health.check_pages(data)
         with PageReader(data) as reader:
             pages = PageMap(reader)
             for state in (UNSEEN, FREE):
@@ -280,9 +280,9 @@ def test_salvage_without_another_process_damage_is_still_found(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "")
-    assert canary_process.is_whole(data_file(copy))
+    assert health.is_whole(data_file(copy))
     zero(data_file(copy), root_of(data_file(copy), "log"))
-    assert not canary_process.is_whole(data_file(copy))
+    assert not health.is_whole(data_file(copy))
     with Store.open(copy, options=SMALL) as store:
         assert store.opened.trouble
         assert len(here(store)) == TURNS - 1
@@ -291,13 +291,11 @@ def test_salvage_without_another_process_damage_is_still_found(
 def test_salvage_both_judges_agree(kept: Path, tmp_path: Path) -> None:
     whole = (kept / "data.mdb").read_bytes()
     data, rng = tmp_path / "data.mdb", random.Random(11)
-    assert canary_process.check_pages(kept / "data.mdb") == canary.WHOLE
+    assert health.check_pages(kept / "data.mdb") == envelope.WHOLE
     for page in rng.sample(range(len(whole) // PAGE), 12):
         data.write_bytes(whole)
         zero(data, page)
-        assert (canary_process.check_pages(data) == canary.WHOLE) == canary_process.is_whole(
-            data
-        ), page
+        assert (health.check_pages(data) == envelope.WHOLE) == health.is_whole(data), page
 
 
 def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(
@@ -307,7 +305,7 @@ def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(
     zero(data, root_of(data, "log"))
     before = data.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(canary_process, "_run", _full_at_salvage(canary_process._run))
+        patched.setattr(health, "_run", _full_at_salvage(health._run))
         with pytest.raises(StoreFullError):
             Store.open(copy, options=SMALL)
     assert data.read_bytes() == before

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.ranking.vector_bytes import LEVELS
+from slowcat_memory.core.ranking.token_codes import SCALE
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, SessionEdge, TokenCodes, Turn, Vector
 from slowcat_memory.store.disk import codec, envelope, keys
@@ -69,7 +69,7 @@ def test_codec_vectors_come_back_within_a_level(values, scope, id):
     back = codec.decode_vector(key, codec.encode_vector(key, vector))
     assert (back.scope, back.memory) == (scope, id)
     assert back.values.dtype == np.float32
-    level = np.abs(vector.values).max() / LEVELS
+    level = np.abs(vector.values).max() / SCALE
     np.testing.assert_allclose(back.values, vector.values, atol=level + 1e-9)
 
 

@@ -10,7 +10,7 @@ import pytest
 from slowcat_memory import clock
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.care import health
 from slowcat_memory.store.disk import state
 from slowcat_memory.store.disk.folder import DATA, STATE
 from tests.harness.children import Child
@@ -23,8 +23,8 @@ OPTIONS = StoreOptions(map_size_gib=1 / 16)
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that a canary read."""
     files: list[Path] = []
-    whole = canary_process.is_whole
-    monkeypatch.setattr(canary_process, "is_whole", lambda f: files.append(f) or whole(f))
+    whole = health.is_whole
+    monkeypatch.setattr(health, "is_whole", lambda f: files.append(f) or whole(f))
     return files
 
 
@@ -59,7 +59,7 @@ def test_state_after_a_kill_on_the_same_boot_no_canary_reads_the_file(
     assert open_again(killed(path)) == {1, 2} and checked == []
     with Store.open(path, options=OPTIONS) as store:
         assert not store.opened.unclean_stop
-    assert canary_process.is_whole(path / DATA), "and it would have found nothing"
+    assert health.is_whole(path / DATA), "and it would have found nothing"
 
 
 def test_state_a_reader_needs_no_canary_either(path: Path, checked: list[Path]) -> None:

@@ -10,7 +10,7 @@ from slowcat_memory.store.blocks import Head
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.disk.tables import TABLES
-from slowcat_memory.store.rows.forget import Pending
+from slowcat_memory.store.forget import Pending
 
 ROWS = (
     *(records.Turn, records.SessionEdge, records.Session, records.Memory, records.Made),

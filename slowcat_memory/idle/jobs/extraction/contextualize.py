@@ -11,14 +11,12 @@ from datetime import timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.extraction.descriptions import (
     LONG_WORDS,
-    SYSTEM,
     VERSION,
     CheckedReply,
     DescriptionsReply,
-    build_prompt,
-    check_reply,
 )
 from slowcat_memory.core.extraction.known import ground_with, sources_used
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
@@ -64,7 +62,7 @@ class Contextualize(SessionExtractor):
     Options: type[Struct] = ContextualizeOptions
 
     def prompt_overhead(self, context: JobContext) -> int:
-        return estimate_tokens(SYSTEM)
+        return estimate_tokens(descriptions.SYSTEM)
 
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
@@ -96,8 +94,10 @@ class Contextualize(SessionExtractor):
         prompt = Prompt(
             job=NAME,
             version=self.version,
-            system=SYSTEM,
-            user=build_prompt(request.seen, due, context.zone, TURN_CHARS, request.known),
+            system=descriptions.SYSTEM,
+            user=descriptions.build_prompt(
+                request.seen, due, context.zone, TURN_CHARS, request.known
+            ),
             made_from=names_of(
                 request.seen[0].scope, (turn.id for turn in request.seen), request.known.memories
             ),
@@ -105,7 +105,7 @@ class Contextualize(SessionExtractor):
         )
         answer = await llm_of(context).complete(prompt, DescriptionsReply)
         grounding = ground_with(request.seen, context.zone, request.known)
-        kept = check_reply(
+        kept = descriptions.check_reply(
             answer.value, due, grounding, options.questions, options.notes, request.seen
         )
         if not kept.found and not request.again:

@@ -10,20 +10,19 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts import joined_text, merging
+from slowcat_memory.core.extraction.options import MergeOptions
+from slowcat_memory.core.facts import matter, merging
 from slowcat_memory.core.facts.fact import fact_key, key_id
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
 from slowcat_memory.core.facts.merging import (
     MAX_PAIRS,
-    SYSTEM,
     VERSION,
     Outcome,
     Pair,
     PairReply,
     PairsReply,
 )
-from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.memory import ENTITY, FACT, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.validity import revive, supersede
@@ -86,7 +85,9 @@ class Merge:
                     doubts += (pair for pair in found.doubts if not _was_asked(pair, context))
                     break
                 state.merge(*found.match)
-        due, rest = _first(doubts, MAX_PAIRS if context.llm else len(doubts))
+        once = list({pair.mark: pair for pair in doubts}.values())  # each once by its texts
+        most = MAX_PAIRS if context.llm else len(once)
+        due, rest = once[:most], once[most:]
         refused: BadAnswerError | None = None
         try:
             answered = await self._ask(due, context)
@@ -121,7 +122,7 @@ class Merge:
         prompt = Prompt(
             job=MERGE,
             version=VERSION,
-            system=SYSTEM,
+            system=merging.SYSTEM,
             user=merging.build_prompt(doubts),
             made_from=tuple((m.scope, m.id) for pair in doubts for m in (pair.older, pair.newer)),
             max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
@@ -149,12 +150,6 @@ class Merge:
 def _was_asked(pair: Pair, context: JobContext) -> bool:
     """Return whether the LLM has decided about two facts already."""
     return context.llm is not None and pair.mark in pair.newer.facets.get(ASKED, "").split()
-
-
-def _first(doubts: Sequence[Pair], most: int) -> tuple[list[Pair], list[Pair]]:
-    """Return the first pairs, each once by its texts, and the rest."""
-    once = list({pair.mark: pair for pair in doubts}.values())
-    return once[:most], once[most:]
 
 
 def _rest(task: Task, pairs: Sequence[Pair], context: JobContext) -> Task:
@@ -243,7 +238,7 @@ class _MergeState:
         if both is None:
             return False
         made = Made(job=MERGE, version=VERSION, model=decided.model)
-        changed = joined_text.join(
+        changed = matter.join(
             both.older, both.newer, decided.text, self._context.now, made, tokenize
         )
         self._changed |= {one.id: one for one in changed}

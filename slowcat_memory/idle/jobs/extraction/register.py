@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.mentions import Mention
 from slowcat_memory.core.facts.fact import ExtractedFact
-from slowcat_memory.core.graph.build import entities, names_of
 from slowcat_memory.core.graph.dedup import Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn, with_entities
-from slowcat_memory.core.graph.readings import TurnReading, read_names, relates
+from slowcat_memory.core.graph.readings import TurnReading, entities, names_of, read_names, relates
 from slowcat_memory.core.memory import ENTITY, READING
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.idle.job import JobContext

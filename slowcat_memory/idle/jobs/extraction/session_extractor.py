@@ -26,11 +26,11 @@ from slowcat_memory.core.extraction.prompt_record import (
     windows,
 )
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
+from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import (
+    AWAY,
     JobContext,
     Needs,
-    OverBudgetError,
     Plan,
     RuleStandsInError,
     Trigger,
@@ -121,16 +121,13 @@ class SessionExtractor:
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
         """Return what has been read; nothing with another prompt, or after a forget."""
-        return progress_of(cursor, self._mark(snapshot))
+        return progress_of(cursor, f"{self.version}.{snapshot.forget_epoch()}")
 
     def cursor(
         self, before: Cursor | None, progress: Progress, snapshot: Snapshot, context: JobContext
     ) -> Cursor:
         """Return the cursor to write."""
-        return progress_cursor(self.name, progress, self._mark(snapshot))
-
-    def _mark(self, snapshot: Snapshot) -> str:
-        return f"{self.version}.{snapshot.forget_epoch()}"
+        return progress_cursor(self.name, progress)
 
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
@@ -180,7 +177,7 @@ class SessionExtractor:
         try:
             request = replace(request, known=known_before(request.seen, context))
             return await self.read_by_llm(request, context)
-        except (EndpointError, EndpointRefusedError, OverBudgetError):
+        except AWAY:
             if self.needs == "llm":
                 raise
             batch = await self.read_by_rule(request, context)

@@ -12,46 +12,14 @@ from datetime import timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks import rules
-from slowcat_memory.core.blocks.block import (
-    BACKGROUND,
-    HUMAN,
-    OWNERS,
-    PERSONA,
-    PROFILE,
-    RELATIONSHIP,
-    SELF,
-    BlocksOptions,
-    block,
-    current,
-    history,
-    owner_of,
-    revised,
-)
+from slowcat_memory.core.blocks import block as blocks
+from slowcat_memory.core.blocks import prompt, rules, statements
+from slowcat_memory.core.blocks.block import OWNERS, PERSONA, BlocksOptions
 from slowcat_memory.core.blocks.coming import coming_facts
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named, plain
-from slowcat_memory.core.blocks.prompt import (
-    REST,
-    VERSION,
-    Asked,
-    BlockLines,
-    build_prompt,
-    is_due,
-    kept,
-    marks_of,
-    system,
-)
+from slowcat_memory.core.blocks.prompt import REST, VERSION, Asked, BlockLines, Support
 from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.statements import (
-    SourcedLine,
-    fit,
-    ground_of,
-    memories_of,
-    sources_of,
-    to_lines,
-    valid_of_kind,
-)
-from slowcat_memory.core.blocks.support import Support
+from slowcat_memory.core.blocks.statements import SourcedLine
 from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
@@ -66,18 +34,14 @@ from slowcat_memory.idle.job import (
     names_of,
     payload_of,
 )
-from slowcat_memory.idle.jobs.session_log import (
-    ScopeJob,
-    recent_sessions,
-    user_of,
-)
+from slowcat_memory.idle.jobs.session_log import ScopeJob, recent_sessions, user_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "blocks"
 RANK = 90  # after its inputs
-LABELS = tuple(label for label in OWNERS if label != PROFILE)
+LABELS = tuple(label for label in OWNERS if label != blocks.PROFILE)
 FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
 RETRY_S = 3600.0  # each retry costs a prompt for each block
 MOST_STATEMENTS = 24  # in the prompt about the user
@@ -149,8 +113,8 @@ class Blocks(ScopeJob):
             sessions = recent_sessions(snapshot, task.scope, memories, options.sessions)
             asked = payload_of(snapshot.cursor(_asked_name(task)), Asked)
             user = user_of(snapshot, task.scope)
-        before = current(memories, label)
-        if before is not None and owner_of(before) == "user":
+        before = blocks.current(memories, label)
+        if before is not None and blocks.owner_of(before) == "user":
             return WriteBatch()
         seen = BlockInput(memories=memories, sessions=sessions, user=user)
         found = material(label, seen, context)
@@ -164,8 +128,8 @@ class Blocks(ScopeJob):
                 draft = answer
                 cursor = _write_asked(task, found, draft, context)
         new = _block(label, draft, before, seen.user, task, context)
-        versions = history(memories, label)
-        changed = revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
+        versions = blocks.history(memories, label)
+        changed = blocks.revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
         return WriteBatch(memories=changed, cursor=cursor)
 
 
@@ -173,18 +137,18 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
     """Return the statements for a block."""
     options: BlocksOptions = context.options
     language = language_of(context.language)
-    if label == BACKGROUND:
+    if label == blocks.BACKGROUND:
         now, zone = context.now, context.zone
         lines = rules.background(seen.memories, now, zone, options.threads, language)
         return Material(by_rule=lines)
     lasting = human(seen.memories, context.now)
-    summaries = to_lines(one.summary for one in seen.sessions if one.summary)
+    summaries = statements.to_lines(one.summary for one in seen.sessions if one.summary)
     others = named(seen.memories)
-    if label == HUMAN:
+    if label == blocks.HUMAN:
         ahead = coming_facts(seen.memories, context.now, context.zone)
-        near = to_lines(ahead)[:MOST_NEAR]
-        facts = valid_of_kind(seen.memories, "fact", context.now)
-        holding_now = to_lines([*facts, *ahead])
+        near = statements.to_lines(ahead)[:MOST_NEAR]
+        facts = statements.valid_of_kind(seen.memories, "fact", context.now)
+        holding_now = statements.to_lines([*facts, *ahead])
         known = [*lasting, *holding_now, *summaries]
         ids = {one.of for one in (*lasting, *holding_now)}
         over = [m for m in seen.memories if m.kind.startswith("fact/") and m.id not in ids]
@@ -195,7 +159,7 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
             by_rule=by_importance(plain(lasting, seen.memories)),
             shown=shown,
             known=known,
-            over=to_lines(m for m in over if m.retired_at or m.valid_to),
+            over=statements.to_lines(m for m in over if m.retired_at or m.valid_to),
             others=others,
         )
     told = rules.relationship(seen.sessions, context.zone, language)
@@ -203,12 +167,12 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
     known = [*told, *advised, *summaries, *lasting]
     notes = told[-MOST_NOTES:]
     shown = {
-        RELATIONSHIP: [*notes, *map(_brief, summaries[-FEW:])],
-        SELF: [*advised[-MOST_NOTES:], *notes[-FEW:]] if advised else [],
+        blocks.RELATIONSHIP: [*notes, *map(_brief, summaries[-FEW:])],
+        blocks.SELF: [*advised[-MOST_NOTES:], *notes[-FEW:]] if advised else [],
         PERSONA: [*notes, *advised[-FEW:]],
     }[label]
     return Material(
-        by_rule={RELATIONSHIP: told, SELF: advised, PERSONA: []}[label],
+        by_rule={blocks.RELATIONSHIP: told, blocks.SELF: advised, PERSONA: []}[label],
         shown=sorted(shown, key=lambda one: one.at),
         known=known,
         others=others,
@@ -226,12 +190,12 @@ def draft_of(
     chars = context.options.chars_of(label)
     kept = _still_true(_written(before), label, found, before, context)
     if not kept or before is None or before.made is None:
-        lines = fit(found.by_rule, chars)
+        lines = statements.fit(found.by_rule, chars)
         return Draft(lines=lines, model="")
     seen = set(asked.seen) if asked else set[str]()
     new = [
         one
-        for one, mark in zip(found.by_rule, marks_of(found.by_rule), strict=True)
+        for one, mark in zip(found.by_rule, prompt.marks_of(found.by_rule), strict=True)
         if mark not in seen
     ]
     return Draft(
@@ -273,7 +237,7 @@ def _added(
         told.add(line)
     room = chars - sum(len(line) + 1 for line in kept) + 1
     lines = [one for one in new if not told.repeats(one.text)]
-    return fit(lines, max(0, room - 1))
+    return statements.fit(lines, max(0, room - 1))
 
 
 def _is_due(
@@ -281,7 +245,7 @@ def _is_due(
 ) -> bool:
     rest = timedelta(days=context.options.persona_days) if label == PERSONA else REST
     statements = found.marked(label)
-    return bool(found.shown) and is_due(asked, VERSION, statements, lines, context.now, rest)
+    return bool(found.shown) and prompt.is_due(asked, VERSION, statements, lines, context.now, rest)
 
 
 async def _asked(
@@ -289,24 +253,24 @@ async def _asked(
 ) -> Draft | None:
     """Ask the LLM for a block; None if it is unreachable, or its answer unusable."""
     chars, user = context.options.chars_of(label), seen.user
-    before = current(seen.memories, label)
+    before = blocks.current(seen.memories, label)
     there = "\n".join(draft.written) if before is not None and not is_withheld(before) else ""
     shown = found.shown
     while True:
-        prompt = Prompt(
+        question = Prompt(
             job=NAME,
             version=VERSION,
-            system=system(label, chars),
-            user=build_prompt(label, shown, there, user, context.zone),
+            system=prompt.system(label, chars),
+            user=prompt.build_prompt(label, shown, there, user, context.zone),
             made_from=names_of(
                 task.scope,
-                sources_of(shown),
-                (*memories_of(shown), before.id if before is not None and there else ""),
+                statements.sources_of(shown),
+                (*statements.memories_of(shown), before.id if before is not None and there else ""),
             ),
             max_tokens=chars,
         )
         try:
-            answer = await llm_of(context).complete(prompt, BlockLines)
+            answer = await llm_of(context).complete(question, BlockLines)
             break
         except PromptTooLongError:
             if len(shown) < 2:
@@ -316,16 +280,16 @@ async def _asked(
             return None
     names = (user, "User", _agent(seen.sessions))
     support = Support(found.known, names, context.zone, found.others)
-    ground = ground_of(found.known, (*names, *found.others), context.zone)
-    lines = kept(answer.value, label, ground, support, chars)
+    ground = statements.ground_of(found.known, (*names, *found.others), context.zone)
+    lines = prompt.kept(answer.value, label, ground, support, chars)
     if not lines:
         return draft
     return Draft(
         written=lines,
         lines=[],
         model=answer.model,
-        sources=sources_of(shown),
-        of=memories_of(shown),
+        sources=statements.sources_of(shown),
+        of=statements.memories_of(shown),
     )
 
 
@@ -333,17 +297,17 @@ def _block(
     label: str, draft: Draft, before: Memory | None, user: str, task: Task, context: JobContext
 ) -> Memory:
     text = "\n".join((*draft.written, *(one.text for one in draft.lines)))
-    new = block(
+    new = blocks.block(
         label,
         text,
         scope=task.scope,
         speaker=user,
         now=context.now,
-        sources=tuple(sorted({*draft.sources, *sources_of(draft.lines)})),
+        sources=tuple(sorted({*draft.sources, *statements.sources_of(draft.lines)})),
         made=Made(job=NAME, version=VERSION, model=draft.model),
         facets={"written": str(len(draft.written))} if draft.written else {},
     )
-    origins = dict.fromkeys((*draft.of, *memories_of(draft.lines)))
+    origins = dict.fromkeys((*draft.of, *statements.memories_of(draft.lines)))
     return replace(new, derived_from=tuple((task.scope, id_) for id_ in origins))
 
 
@@ -352,7 +316,7 @@ def _asked_name(task: Task) -> str:
 
 
 def _write_asked(task: Task, found: Material, draft: Draft, context: JobContext) -> Cursor:
-    seen = marks_of(found.marked(task.key))
+    seen = prompt.marks_of(found.marked(task.key))
     asked = Asked(at=context.now, version=VERSION, seen=seen, lines=len(draft.written))
     return cursor_at(_asked_name(task), 0, asked)
 

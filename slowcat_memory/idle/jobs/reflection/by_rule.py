@@ -5,63 +5,35 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.block import (
-    OWNERS,
-    PROFILE,
-    block,
-    current,
-    history,
-    owner_of,
-    revised,
-)
+from slowcat_memory.core.blocks import block as blocks
+from slowcat_memory.core.blocks import lasting
+from slowcat_memory.core.blocks.block import OWNERS, PROFILE
 from slowcat_memory.core.blocks.coming import EVENT, THREAD
-from slowcat_memory.core.blocks.lasting import (
-    PROFILE_VERSION,
-    ProfileField,
-    profile_facets,
-    profile_line,
-    profile_of,
-)
+from slowcat_memory.core.blocks.lasting import PROFILE_VERSION, ProfileField
 from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.extraction.options import ExtractiveOptions
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.facts.fact import key_id, stating_turns
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import EPISODE, ICEBREAKER, family
+from slowcat_memory.core.proactive import open_threads
 from slowcat_memory.core.proactive.closing import Later, later_of
-from slowcat_memory.core.proactive.open_threads import (
-    PLAN,
-    VERSION,
-    OpenThread,
-    closed,
-    icebreaker,
-    of_facts,
-    of_turns,
-    phrase,
-    repeats,
-)
+from slowcat_memory.core.proactive.open_threads import PLAN, VERSION, OpenThread
 from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.core.summaries import by_rule
-from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.text.normalize import Tokenizer, fold
 from slowcat_memory.core.time.periods import day_of
-from slowcat_memory.idle.job import (
-    JobContext,
-    Needs,
-    Plan,
-    Trigger,
-    new_task,
-)
+from slowcat_memory.idle.job import JobContext, Needs, Trigger, new_task
 from slowcat_memory.idle.jobs.options import EpisodesOptions
 from slowcat_memory.idle.jobs.session_log import (
     ScopeJob,
-    progress_cursor,
-    progress_of,
-    read_sessions,
+    SessionJob,
     recent_sessions,
     user_of,
     visible_turns,
 )
-from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Made, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.store import Snapshot
 
 NAME = "bring_up"
 RANK, PROFILE_RANK = 88, 89  # after their input facts
@@ -97,7 +69,9 @@ class BringUp(ScopeJob):
         made = [
             _worded(matter, task.scope, user, context)
             for id_, matter in wanted.items()
-            if not _waits(known.get(id_), matter)
+            if (before := known.get(id_)) is None
+            or before.retired_at is not None
+            or before.valid_from != matter.due  # else it waits already, for the same day
         ]
         gone = tuple(replace(memory, retired_at=context.now) for memory in stale)
         over = _closed(memories, later, context)
@@ -118,7 +92,9 @@ def found(
     given = (context.now, context.zone, context.options)
     drawn = {t for m in memories if m.kind.startswith(_BROUGHT_UP) for t in stating_turns(m)}
     bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
-    every = of_facts(memories, *given, later) + of_turns(bare, *given, context.language, later)
+    every = open_threads.of_facts(memories, *given, later) + open_threads.of_turns(
+        bare, *given, context.language, later
+    )
     return sorted(every, key=lambda one: one.due > context.now)
 
 
@@ -131,16 +107,11 @@ def _usable(
     past, usable = [(m.text, m.valid_from) for m in gone], list[OpenThread]()
     ids = {m.id for m in gone}
     for matter in matters:
-        if matter.id(scope) in ids or any(repeats(matter, *one) for one in past):
+        if matter.id(scope) in ids or any(open_threads.repeats(matter, *one) for one in past):
             continue
         usable.append(matter)
         past.append((matter.said.text, matter.due))
     return usable
-
-
-def _waits(before: Memory | None, matter: OpenThread) -> bool:
-    """Return whether a matter waits already, for the same day."""
-    return before is not None and before.retired_at is None and before.valid_from == matter.due
 
 
 def _closed(
@@ -150,7 +121,7 @@ def _closed(
     over = list[Memory]()
     for fact in memories:
         kept = fact.kind in _BROUGHT_UP and not (fact.retired_at or fact.pinned)
-        found = closed(fact, later) if kept else None
+        found = open_threads.closed(fact, later) if kept else None
         if found and (fact.kind == THREAD or found[0] in ("off", "moved")):
             outcome, by = found
             facets = fact.facets | {"why": outcome, "closed_by": str(by.turn)}
@@ -160,9 +131,9 @@ def _closed(
 
 
 def _worded(matter: OpenThread, scope: str, speaker: str, context: JobContext) -> Memory:
-    return icebreaker(
+    return open_threads.icebreaker(
         matter,
-        phrase(matter, context.zone, language_of(context.language)),
+        open_threads.phrase(matter, context.zone, language_of(context.language)),
         scope=scope,
         speaker=speaker,
         now=context.now,
@@ -179,23 +150,24 @@ class Profile(ScopeJob):
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
             user = user_of(snapshot, task.scope)
-        before = current(memories, PROFILE)
-        if before is not None and owner_of(before) == "user":
+        before = blocks.current(memories, PROFILE)
+        if before is not None and blocks.owner_of(before) == "user":
             return WriteBatch()
-        fields = profile_of(memories, user, context.now)
-        new = block(
+        fields = lasting.profile_of(memories, user, context.now)
+        new = blocks.block(
             PROFILE,
-            profile_line(_beyond_name(fields, user), language_of(context.language)),
+            lasting.profile_line(_beyond_name(fields, user), language_of(context.language)),
             scope=task.scope,
             speaker=user,
             now=context.now,
             sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
             made=Made(job=PROFILE, version=PROFILE_VERSION),
-            facets=profile_facets(fields),
         )
         stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
         new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
-        changed = revised(history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0)
+        changed = blocks.revised(
+            blocks.history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0
+        )
         return WriteBatch(memories=changed)
 
 
@@ -208,7 +180,7 @@ EPISODES, EPISODES_VERSION, EPISODES_RANK = "episodes", 2, 70
 TEXT = ExtractiveOptions(words=45, least=45)
 
 
-class Episodes:
+class Episodes(SessionJob):
     """The parts of a conversation in which the user says something, with what was stated.
 
     Which parts these are follows from the turns alone, so that a conversation has the same episodes
@@ -222,18 +194,10 @@ class Episodes:
     trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = EpisodesOptions
 
-    def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each conversation that is over."""
-        with context.snapshot() as snapshot:
-            before = snapshot.cursor(EPISODES)
-            sessions, progress = read_sessions(
-                snapshot, progress_of(before, ""), context, whole=True
-            )
-        tasks = tuple(
-            new_task(EPISODES, s.scope, s.id, s.started, EPISODES_RANK) for s, _ in sessions
-        )
-        cursor = progress_cursor(EPISODES, progress, "")
-        return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
+    def due(
+        self, snapshot: Snapshot, session: Session, new: range, context: JobContext
+    ) -> tuple[Task, ...]:
+        return (new_task(EPISODES, session.scope, session.id, session.started, EPISODES_RANK),)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Write the episodes of a conversation, as many as its day still has room for."""

@@ -155,12 +155,7 @@ def fetch(model: str) -> Path:
 
 
 def _fill(
-    work: Path,
-    name: str,
-    source: Path,
-    target: Path,
-    say: Callable[[str], None],
-    threads: int,
+    work: Path, name: str, source: Path, target: Path, say: Callable[[str], None], threads: int
 ) -> None:
     """Write all files of an export; ``target`` may have an earlier one."""
     exact, small = work / model_files.EXACT, work / model_files.MODEL

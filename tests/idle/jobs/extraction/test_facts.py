@@ -1,6 +1,5 @@
 """Facts are drawn from what people say: by rules, by an LLM, and from one tier to the other."""
 
-import asyncio
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,12 +16,11 @@ from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.options import IdleOptions
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, check_job
+from tests.support.idle_doubles import drain
 from tests.support.sessions import hold
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
@@ -64,31 +62,14 @@ class House:
         return turns
 
     def think(self, llm: Any = None, **options: Any) -> int:
-        async def sleep(seconds: float) -> None:
-            self.clock.advance(1)
-            await asyncio.sleep(0)
-
         embed = self.embedder.encode_tokens
         parts = JobDeps(
             store=self.store, upkeep=None, clock=self.clock, zone=UTC, llm=llm, embed=embed,  # type: ignore[arg-type]
             scopes=lambda: ["anna"], space=lambda: self.embedder.key,
             options={"facts": FactsOptions(**options)},
         )  # fmt: skip
-        contexts = Contexts(parts)
-        gate, quick = IdleGate(IdleOptions(grace_s=0.0)), IdleOptions(grace_s=0.0, rest_s=0.001)
-        try:
-            loop = IdleLoop(
-                self.store,
-                [Facts(), Merge()],
-                gate,
-                contexts,
-                options=quick,
-                clock=self.clock,
-                sleep=sleep,
-            )
-            return asyncio.run(asyncio.wait_for(loop.run_until_done(patience_s=5.0), 60))
-        finally:
-            contexts.close()
+        quick = IdleOptions(grace_s=0.0, rest_s=1.0)
+        return drain(Contexts(parts), self.store, [Facts(), Merge()], self.clock, quick)
 
     def every(self) -> list[Memory]:
         with self.store.snapshot() as snapshot:
@@ -182,17 +163,6 @@ def test_facts_while_the_server_is_away_rules_read(house: House) -> None:
     assert house.facts() == {found["content"]}
 
 
-def test_facts_where_an_llm_only_writes_nonsense_rules_read(house: House) -> None:
-    house.say("I live in Lisbon now, near the river.")
-    llm = ScriptedLLM(lambda prompt: "nonsense")
-    for _ in range(3):
-        house.think(llm)
-        house.clock.advance(3600)
-    assert house.facts() == {"Anna lives in Lisbon."} and len(llm.prompts) == 3
-    with house.store.snapshot() as snapshot:
-        assert [task.state for task in snapshot.tasks()] == ["dead"], "another model may read it"
-
-
 def test_facts_known_facts_are_shown_and_not_written_again(house: House) -> None:
     first = house.say("I live in Lisbon now.")[0]
     fact = written(first, "Anna lives in Lisbon.", "I live in Lisbon")
@@ -255,24 +225,6 @@ def test_facts_two_people_keep_their_own(house: House) -> None:
     house.say("I live in Oslo now.", speaker="Ben")
     house.think()
     assert house.facts() == {"Anna lives in Lisbon.", "Ben lives in Oslo."}
-
-
-@pytest.mark.parametrize(("same", "left"), [(True, 1), (False, 2)])
-def test_facts_in_doubt_an_llm_is_asked_once(house: House, same: bool, left: int) -> None:
-    one, two = (
-        house.say("I drink black tea every day."),
-        house.say("Black tea I drink all day now."),
-    )
-    facts = (
-        written(one[0], "Anna drinks black tea every day.", "I drink black tea", type="preference"),
-        written(
-            two[0], "Anna drinks black tea all day long.", "Black tea I drink", type="preference"
-        ),
-    )
-    llm = ScriptedLLM(says(*facts, same=same))
-    house.think(llm)
-    assert len([p for p in llm.prompts if p.job == "merge"]) == 1
-    assert len(house.facts()) == left
 
 
 @pytest.mark.parametrize(
@@ -392,15 +344,6 @@ def test_facts_forgetting_a_turn_takes_its_facts_and_keys(house: House) -> None:
     assert set(house.keys()) == house.facts()
     house.think()
     assert "Anna lives in Lisbon." not in {one.text for one in house.every()}
-
-
-def test_facts_a_fact_that_leans_on_another_turn_goes_with_it(house: House) -> None:
-    name, said = house.say("Let me tell you about Clara.", "She adores chess, always did.")
-    found = written(said, "Clara adores chess.", "She adores chess", subject="Clara")
-    house.think(ScriptedLLM(says(found)))
-    assert house.facts() == {"Clara adores chess."}
-    house.store.forget(Forget(scope="anna", turns=(name,)))
-    assert house.every() == [] and house.keys() == {}
 
 
 def test_facts_and_merge_keep_the_job_contract() -> None:

@@ -8,7 +8,6 @@ import pytest
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.engine import MemoryEngine, read_graph
 from slowcat_memory.idle.jobs.extraction.facts import NoteFacts
-from slowcat_memory.idle.registry import problem_of
 from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import memory_config
 
@@ -62,7 +61,3 @@ def test_note_facts_of_a_local_only_note_are_local_only(engine: MemoryEngine) ->
     assert [one.local_only for one in facts(engine)] == [True]
     engine.edit("anna", kept.id, local_only=False)
     assert [one.local_only for one in facts(engine)] == [False]
-
-
-def test_note_facts_is_a_job() -> None:
-    assert problem_of(NoteFacts()) == ""

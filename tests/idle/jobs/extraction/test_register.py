@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.core.extraction.predicates import sentence
-from slowcat_memory.core.graph.build import names_of
+from slowcat_memory.core.extraction.slots import sentence
 from slowcat_memory.core.graph.portrait import EntityNames, relations_of
+from slowcat_memory.core.graph.readings import names_of
 from slowcat_memory.core.validity import as_of
 from slowcat_memory.idle.jobs.extraction.facts import NAME, Facts
 from slowcat_memory.idle.jobs.options import FactsOptions
@@ -177,31 +177,6 @@ def test_register_a_user_says_their_name(house: House) -> None:
 # ------------------------------------------------------------------- tiers
 
 
-def test_register_an_llms_reading_takes_the_place_of_a_rules(house: House) -> None:
-    house.say("I live in Lisbon, the one in Ohio.")
-    house.think()
-    assert house.now() == [("Anna", "lives_in", "Lisbon")]
-    llm = by_words(
-        ("Ohio", {"facts": [related("Anna", "lives_in", "Ohio", "Lisbon, the one in Ohio")]})
-    )
-    house.think(llm, now=T1 + MONTH)
-    assert house.now() == [("Anna", "lives_in", "Ohio")]
-    [reading] = house.memories("reading/")
-    assert reading.made is not None and reading.made.model == "scripted@test"
-    before = T1 + MONTH - timedelta(days=1)
-    assert house.told(as_of(house.rows(), before, known=before)) == [("Anna", "lives_in", "Lisbon")]
-    calls = len(llm.prompts)
-    house.think(llm, now=T1 + 2 * MONTH)
-    assert len(llm.prompts) == calls, "nothing is asked twice"
-
-
-def test_register_an_llm_with_nothing_to_say_takes_nothing_away(house: House) -> None:
-    house.say("I live in Lisbon.")
-    house.think()
-    house.think(ScriptedLLM(lambda prompt: {"entities": [], "facts": []}))
-    assert house.now() == [("Anna", "lives_in", "Lisbon")]
-
-
 def test_register_a_wrong_reading_is_taken_back_and_stays_in_the_history(house: House) -> None:
     house.say("I live in Lisbon.")
     turn = house.say("I live in Paris on paper.", at=T1 + MONTH)
@@ -235,14 +210,6 @@ def test_register_what_a_forgotten_turn_had_ended_is_believed_again(house: House
     assert row.valid_to is None and row.retired_at is None
     left = " ".join(str(one) for one in house.memories(""))
     assert "Oak" not in left and str(T1 + 5 * MONTH) not in left
-
-
-def test_register_everything_forgotten_leaves_nothing(house: House) -> None:
-    house.say("My dog Max is three. I live in Lisbon.")
-    house.think()
-    house.store.forget(Forget(scope="anna", everything=True))
-    house.think()
-    assert house.memories("") == []
 
 
 # ------------------------------------------------------------------- whatever the order

@@ -154,14 +154,6 @@ def test_rerank_who_tells_nothing_apart_moves_nothing(talk: Any, grades: dict) -
     assert one.keys() == {}
 
 
-@pytest.mark.parametrize("reply", ["no JSON", '{"grades": [{"line": 1, "grade": 7}]}', "{}"])
-def test_rerank_nothing_is_kept_of_nonsense(talk: Any, reply: str) -> None:
-    one = talk(Rerank(), llm=ScriptedLLM(lambda _: reply))
-    one.ask("Where does my dentist work?", [0, 1])
-    one.rig.done()
-    assert one.keys() == {} and "retry" in one.rig.outcomes()
-
-
 def test_rerank_what_must_stay_here_is_in_no_prompt(talk: Any) -> None:
     llm = grading(dentist=2)
     one = talk(Rerank(), llm=llm)

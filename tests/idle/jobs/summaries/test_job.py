@@ -1,6 +1,5 @@
 """Sessions, their parts, days, weeks and topics are summed up: once each, and anew when they must."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -63,17 +62,6 @@ def test_job_summary_job_a_resumed_session_is_superseded_and_never_doubled(house
     assert len(old.sources) == 3 and len(one.made("session")["session/s"].sources) == 4
 
 
-def test_job_summary_job_a_session_that_goes_on_waits_until_it_rests(house):
-    one = house()
-    one.talk("s", *MOVE, end=False)
-    one.clock.advance(200)
-    one.think()
-    assert not one.made("session")
-    one.clock.advance(400)
-    one.think()
-    assert list(one.made("session")) == ["session/s"]
-
-
 def test_job_summary_job_the_agent_sums_up_as_itself(house):
     one = house(scripted())
     persona = Memory(
@@ -92,16 +80,11 @@ def test_job_summary_job_a_rule_stands_in_while_the_llm_does_not_answer(house, t
     said: list[Any] = [trouble]
     one = house(ScriptedLLM(lambda p: said.pop() if said else reflection(p)))
     one.talk("s", *MOVE)
-    contexts, job = one.contexts(), JOBS[0]
-    try:
-        plan = job.plan(contexts(job))
-        one.store.apply("t", WriteBatch(tasks=plan.tasks)).wait()
-        batch = asyncio.run(job.step(plan.tasks[0], contexts(job)))
-    finally:
-        contexts.close()
-    assert batch.memories[0].made.model == "" and batch.retask
-    assert batch.tasks[0].not_before > one.clock.now
-    one.store.apply("t", replace(batch, done=plan.tasks[0].id)).wait()
+    one.think(JOBS[0], rounds=1)
+    assert one.made("session")["session/s"].made.model == ""
+    with one.store.snapshot() as snapshot:
+        [again] = snapshot.tasks(state="waiting")
+    assert again.not_before > one.clock.now
     one.clock.advance(3600)
     one.think()
     assert one.made("session")["session/s"].made.model == "scripted@test"

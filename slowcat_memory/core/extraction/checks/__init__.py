@@ -1,1 +1,0 @@
-"""Checks of what an LLM writes about people: who it is said of, and whether it is said at all."""

@@ -1,0 +1,353 @@
+"""Whether the words that are quoted for a statement or a relation say it.
+
+*Contradicted*: a statement says what its quote denies, supposes, or does not have the words for.
+
+*Related*: "I have to give notice to Gareth" marries nobody: each canonical predicate has words of
+evidence (`PersonWords.evidence`), and what stands next to them must be able to be the subject's.
+
+*Reported*: what was read aloud ("it says ...", "the message goes ...") was not said by the speaker
+about their life: what follows from it is kept as reported, with low confidence, and is never
+brought up. What a person said ("the doctor said I have to rest") and what a recipe says is the
+speaker's own.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.attributed import (
+    Asked,
+    Token,
+    about,
+    find,
+    fits,
+    owned_by_another,
+    owner_before,
+    same,
+    tokens,
+    words_in,
+    words_of_languages,
+)
+from slowcat_memory.core.extraction.clauses import pattern_of, straight
+from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
+from slowcat_memory.core.language.facts import PersonWords
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text_caches import text_cache
+from slowcat_memory.records import Turn
+
+LEAST_SHARED = 0.3  # of a statement's content words, in the record: paraphrases keep a third
+REACH = 3  # words that a negation reaches
+_MARKS = frozenset(",.;:!?…—–")
+_PLAIN = re.compile(rf"\b(?:{of_any(lambda one: one.persons.plain)})(?=\W|$)", re.IGNORECASE)
+_ENDED = re.compile(rf"(?:{of_any(lambda one: one.persons.ended)})", re.IGNORECASE)
+_ENDING = re.compile(rf"(?:{of_any(lambda one: one.persons.ending)})\b", re.IGNORECASE)
+_DENIALS = words_of_any(lambda one: one.persons.sets["denials"])
+_OPINIONS = words_of_any(lambda one: one.persons.sets["says"])
+_HELPERS = words_of_any(lambda one: one.persons.sets["helpers"] | one.persons.sets["my"])
+_SUBJECTS = words_of_any(
+    lambda one: frozenset().union(
+        *(one.persons.sets[name] for name in ("i", "we", "he", "she", "they", "you"))
+    )
+)
+_SUPPOSED = re.compile(of_any(lambda one: one.persons.supposed), re.IGNORECASE)
+_TAG = re.compile(of_any(lambda one: f"(?:{one.persons.statement_tag})"), re.IGNORECASE)
+_DATES = frozenset((*DAYS, *MONTHS))
+_READ = re.compile(of_any(lambda one: f"(?:{one.persons.read_aloud})"), re.IGNORECASE)
+_OWN = re.compile(of_any(lambda one: f"(?:{one.persons.own_doing})"), re.IGNORECASE)
+_STOP = re.compile(r"[.!?…](?=\s|$)")
+
+
+def without_tag(text: str) -> str:
+    """Return a sentence without the question at its end that only seeks assent ("isn't it?")."""
+    return _TAG.sub("", straight(text))
+
+
+def denies(text: str) -> bool:
+    """Return whether a text has a negation, apart from phrases that deny nothing."""
+    return any(_is_denial(one.word) for one in tokens(_plain(without_tag(text))))
+
+
+def contradicts(content: str, quote: str) -> bool:
+    """Return whether a statement affirms what its quote denies, or the reverse."""
+    written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
+    in_content, in_quote = _denied(written), _denied(said)
+    own = _main(written)
+    if not _turned(written) and any(_holds(in_quote, one) for one in own):
+        return not stands_apart([one.word for one in own], quote)
+    plain = [one for n, one in enumerate(said) if n not in in_quote]
+    for one in _first_denied(written, in_content):
+        there = any(same(one.word, other.word) for other in plain)
+        if there and (not _turned(said) or _ENDED.fullmatch(one.word)):
+            return True
+    return _is_off(written, quote)
+
+
+def stands_apart(wanted: Iterable[str], quote: str) -> bool:
+    """Return whether a clause without a negation says what no clause with one does.
+
+    "I don't live in Leeds any more, I moved to Bath": a home in Bath is not denied.
+
+    Args:
+        wanted: Words of a statement.
+    """
+    wanted, plain, denied = list(wanted), set[str](), set[str]()
+    for clause in re.split(r"[,.;:!?…—–]| (?:but|aber|sondern) ", _plain(without_tag(quote))):
+        words = words_in(clause)
+        there = {one for one in wanted if any(same(one, word) for word in words)}
+        if any(map(_is_denial, words)):
+            denied |= there
+        else:
+            plain |= there
+    return bool(plain - denied)
+
+
+def _plain(text: str) -> str:
+    return _PLAIN.sub(" ", straight(text))
+
+
+def _is_denial(word: str) -> bool:
+    return word in _DENIALS or word.endswith("n't")
+
+
+def _turned(said: Sequence[Token]) -> bool:
+    """Return whether words have a negation, or say that something ends."""
+    return any(_is_denial(one.word) or _ENDED.fullmatch(one.word) for one in said)
+
+
+def _denied(said: Sequence[Token]) -> dict[int, Token]:
+    """Return the words that negations reach, by place."""
+    found = dict[int, Token]()
+    for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
+        left = REACH
+        for at in range(place + 1, len(said)):
+            word = said[at].word
+            if word in _MARKS or not left:
+                break
+            if word in _SUBJECTS:
+                if said[at - 1].word in _OPINIONS:
+                    continue
+                break
+            if word not in _HELPERS:
+                found[at] = said[at]
+                left -= 1
+    return found
+
+
+def _first_denied(said: Sequence[Token], denied: dict[int, Token]) -> Iterator[Token]:
+    """Yield the first word that each negation reaches."""
+    for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
+        first = next((at for at in sorted(denied) if at > place), None)
+        if first is not None:
+            yield denied[first]
+
+
+def _holds(denied: dict[int, Token], one: Token) -> bool:
+    return any(same(one.word, other.word) for other in denied.values())
+
+
+def _main(said: Sequence[Token]) -> list[Token]:
+    """Return what a statement says of its subject: its words behind the name, without helpers."""
+    first = next((n for n, one in enumerate(said) if n and not one.capital), len(said))
+    return [one for one in said[first:] if _has_content(one.word)]
+
+
+def _has_content(word: str) -> bool:
+    return not (word in _MARKS or word in _HELPERS or word in _DATES or any(map(str.isdigit, word)))
+
+
+def _is_off(written: Sequence[Token], quote: str) -> bool:
+    """Return whether a quote calls off what a statement says to take place."""
+    if _turned(written):
+        return False
+    clauses = [part for part in re.split(r"[,.;!?]", straight(quote)) if _ENDING.search(part)]
+    said = {word for part in clauses for word in words_in(part) if _has_content(word)}
+    return any(same(one.word, word) for one in written[1:] for word in said)
+
+
+def supposes(quote: str, text: str) -> bool:
+    """Return whether a quote, or what leads to it in its clause, only supposes something."""
+    said = straight(text)
+    words = words_in(quote)
+    span = find(words, tokens(text))
+    if span is None:
+        return bool(_SUPPOSED.search(straight(quote)))
+    before = list[str]()
+    for one in reversed(tokens(said)[: span.start]):
+        if one.word in _MARKS:
+            break
+        before.insert(0, one.word)
+    return bool(_SUPPOSED.search(f"{' '.join(before)} {straight(quote)}"))
+
+
+def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
+    """Return whether a statement has too few words of the record, dates and names apart."""
+    names = {word for turn in turns for word in words_in(turn.speaker)} | set(words_in(subject))
+    own = [
+        one.word for one in tokens(content)
+        if one.word not in names and one.word not in STOP_WORDS and _has_content(one.word)
+    ]  # fmt: skip
+    record = {word for turn in turns for word in words_in(turn.text)}
+    found = sum(any(same(word, other) for other in record) for word in own)
+    numbers = sum(word.isdigit() and word in record for word in words_in(content))
+    return bool(own) and found + numbers < LEAST_SHARED * (len(own) + numbers)
+
+
+# ------------------------------------------------------------------- read aloud
+
+
+def reported_parts(text: str) -> Iterator[str]:
+    """Yield what a turn repeats from a text: from the words that announce it to the sentence's end."""
+    said = straight(text)
+    for found in _READ.finditer(said):
+        start = max((end.end() for end in _STOP.finditer(said, 0, found.start())), default=0)
+        if _OWN.search(said[start : found.end()]):
+            continue
+        end = _STOP.search(said, found.end())
+        yield said[found.start() : end.end() if end else len(said)]
+
+
+def is_reported(quote: str, text: str) -> bool:
+    """Return whether a quote of a turn lies in what the turn repeats from a text."""
+    words = fingerprint(straight(quote))
+    return bool(words) and any(words in fingerprint(part) for part in reported_parts(text))
+
+
+def reads_aloud(text: str) -> bool:
+    """Return whether a text repeats another one."""
+    return any(True for _ in reported_parts(text))
+
+
+# ------------------------------------------------------------------- relations
+
+# Predicates that hold in both directions.
+_MUTUAL = frozenset("married_to friend_of engaged_to has_partner has_husband has_wife has_friend "
+                    "has_boyfriend has_girlfriend has_colleague".split())  # fmt: skip
+_PLACED = frozenset({"located_in", "based_in", "in", "part_of", "located_at", "is_in"})
+_KEPT_BY_THE = frozenset({"the", "der", "die", "das", "den", "dem"})
+_LEAD = 4  # words before a quote that belong to it
+
+
+class Related(Struct, frozen=True):
+    """A relation as an LLM wrote it.
+
+    Attributes:
+        predicate: In its canonical form.
+        written: As the LLM named it.
+        over: Whether it has ended: an ex-husband was a husband.
+    """
+
+    subject: str
+    predicate: str
+    written: str
+    object: str
+    quote: str
+    over: bool = False
+
+
+def unrelated(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
+    """Return whether a turn's quoted words do not show a relation.
+
+    Args:
+        people: Names of people and animals, also in lower case.
+    """
+    said = tokens(turn.text)
+    span = find(words_in(one.quote), said)
+    if span is None:
+        return True
+    languages = words_of_languages(turn.text)
+    names = (*people, one.subject, one.object)
+    asked = about(one.subject, turn.speaker, names)
+    if _placed(one, said, span):
+        return False
+    if not any(one.predicate in words.evidence for words in languages):
+        return not _named_so(one, turn, said, span)
+    return all(
+        not _shows(one, asked, turn, names, said, span, words)
+        for words in languages
+        if one.predicate in words.evidence
+    )
+
+
+@text_cache(256)  # an LLM may name a predicate as it likes
+def evidence(predicate: str) -> re.Pattern[str]:
+    """Return the words for a predicate in any language; none match for an unknown one."""
+    known = [one.persons.evidence.get(predicate, "") for one in LANGUAGES]
+    pattern = "|".join(filter(None, known))
+    return re.compile(rf"\b(?:{pattern})" if pattern else r"(?!)", re.IGNORECASE)
+
+
+def _placed(one: Related, said: Sequence[Token], span: range) -> bool:
+    """Return whether two names of a quote say where a thing is: "Corrib Vets in Galway"."""
+    names = {*words_in(one.subject), *words_in(one.object)}
+    there = {said[place].word for place in span}
+    written = "_".join(words_in(one.written.replace("_", " ")))
+    return written in _PLACED and len(names & there) > 1
+
+
+def _named_so(one: Related, turn: Turn, said: Sequence[Token], span: range) -> bool:
+    """Return whether a turn has a word of an unknown predicate, or its quote both names."""
+    parts = [part for part in one.predicate.split("_") if len(part) > 2]
+    if any(same(part, token.word) for part in parts for token in said):
+        return True
+    there = {said[place].word for place in span}
+    both = [set(words_in(name)) for name in (one.subject, one.object)]
+    own = {*words_in(turn.speaker)}
+    return all(there & name or name <= own for name in both)
+
+
+def _shows(
+    one: Related,
+    asked: Asked,
+    turn: Turn,
+    names: Sequence[str],
+    said: Sequence[Token],
+    span: range,
+    words: PersonWords,
+) -> bool:
+    """Return whether the evidence for a relation stands in a quote, and is the subject's."""
+    place = _evidence_at(one, said, span, words.evidence[one.predicate])
+    if place is None:
+        return False
+    directions = [asked]
+    if one.predicate in _MUTUAL:
+        directions.append(about(one.object, turn.speaker, names))
+    owned = one.predicate.startswith("has_") or one.predicate in (*_MUTUAL, "owns")
+    if owned:
+        return any(_owns(one, said, place, who, words) for who in directions)
+    wanted = words_in(one.object)
+    at = next((n for n in span for word in wanted if same(said[n].word, word)), place)
+    return fits(said, at, asked, words)
+
+
+def _evidence_at(one: Related, said: Sequence[Token], span: range, pattern: str) -> int | None:
+    """Return the place of a predicate's evidence in a quote or the words that lead to it."""
+    lead = span.start
+    while lead > max(0, span.start - _LEAD) and said[lead - 1].word[:1].isalnum():
+        lead -= 1
+    for start in (span.start, lead):
+        places = range(start, span.stop)
+        text = " ".join(said[place].word + said[place].clitic for place in places)
+        if one.over:
+            text = re.sub(r"\bex (?=\w)", "", text)
+        if found := pattern_of(rf"(?<![\w-])(?:{pattern})").search(text):
+            return places[text.count(" ", 0, found.start())]
+    return None
+
+
+def _owns(one: Related, said: Sequence[Token], place: int, who: Asked, words: PersonWords) -> bool:
+    """Return whether somebody can be the owner of what stands at a place."""
+    at = place
+    if one.predicate in ("has_pet", "owns"):
+        wanted = words_in(one.object)
+        near = [n for n, token in enumerate(said) if any(same(token.word, w) for w in wanted)]
+        at = min(near, key=lambda n: abs(n - place), default=place)
+        owners = words.sets["my"] | words.sets["his"] | words.sets["her"]
+        owned = any(token.word in owners for token in said[place:at])
+        if at and said[at - 1].word in _KEPT_BY_THE and not owned:
+            return False
+    owner = owner_before(said, at, who, words)
+    if owner is not None:
+        return not owned_by_another(said, at, who, words)
+    return fits(said, place, who, words)

@@ -1,1 +1,0 @@
-"""How a sealed index is built, and published as a whole by a child process."""

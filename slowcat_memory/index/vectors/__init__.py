@@ -1,1 +1,0 @@
-"""Nearest documents to a query's vector, by their own vectors or by their keys'."""

@@ -1,1 +1,0 @@
-"""The start of a session: preamble and icebreaker."""

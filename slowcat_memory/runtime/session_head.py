@@ -1,0 +1,364 @@
+"""The context of a session for the system instruction, and the icebreaker that it takes.
+
+The context is read from the store, and constant during the session. Icebreakers wait in a queue of
+each scope, in the store. An application, or a job, pushes; the context of the next session takes
+one. It is retired, and the session that took it is recorded with it, in the same transaction and
+before its text is used: a crash may lose an icebreaker, and never repeats one. A session has no id
+before somebody speaks in it, so it is identified by the session that ended before it.
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta, tzinfo
+
+import msgspec
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.blocks.coming import DATED, may_have_line
+from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, session_preamble
+from slowcat_memory.core.catalogue import Catalogue
+from slowcat_memory.core.disclosure import Reader, disclose_found
+from slowcat_memory.core.memory import BLOCK, ICEBREAKER, NOTE, SESSION_SUMMARY, family
+from slowcat_memory.core.proactive.policy import (
+    ANY_HOUR,
+    PASSED,
+    USED,
+    IcebreakerOptions,
+    choose,
+    due,
+    expired,
+    waiting,
+    with_outcome,
+)
+from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.core.validity import holds
+from slowcat_memory.errors import StoreError, describe_error
+from slowcat_memory.records import Cursor, Disclosed, Memory, Session, WriteBatch
+from slowcat_memory.runtime.conversation.audience import UserNames
+from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.store import Snapshot, Store
+
+HOLD = timedelta(hours=1)  # between session_context and the first words
+WRITTEN_S = 5.0
+
+
+class Taken(Struct, frozen=True):
+    """Which session took which icebreaker.
+
+    Attributes:
+        memory: The icebreaker's id, "" once that session is over: a resumed one gets no second.
+        after: The session that had ended last by then, "" for none.
+    """
+
+    memory: str
+    after: str
+    at: datetime
+
+
+class Icebreakers:
+    """Pushes, lists, drops and takes icebreakers. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        options: IcebreakerOptions,
+        user_name: str,
+    ) -> None:
+        self._store, self._zone, self._clock = store, zone, clock
+        self._options, self._user_name = options, user_name
+        self._lock = threading.Lock()
+
+    def push(
+        self,
+        scope: str,
+        text: str,
+        *,
+        priority: float = 0.5,
+        expires: datetime | None = None,
+        quiet: bool = True,
+    ) -> Memory | None:
+        """Add an icebreaker to the queue. Blocks until it is durable.
+
+        Args:
+            text: The subject; the LLM words it.
+            priority: 0 to 1; the highest is used first.
+            expires: When it is no longer worth saying; None for as configured.
+            quiet: Hold it back during the quiet hours.
+
+        Returns:
+            The memory; None when it is not queued: the same one was used or dropped, and has not
+            expired since, or the queue is full of higher priorities.
+
+        Raises:
+            ValueError: The text is empty, the priority out of range, or it has expired already.
+            ConfigError: The scope has no valid name.
+            StoreError: It cannot be saved.
+        """
+        now, (kept, _) = self._clock(), clean(text)
+        expires = expires or now + timedelta(days=self._options.expire_days)
+        if not kept:
+            raise ValueError("an icebreaker needs a text")
+        if not 0 <= priority <= 1:
+            raise ValueError(f"the priority must be between 0 and 1, not {priority}")
+        if expires <= now:
+            raise ValueError("the icebreaker has expired already")
+        digest = hashlib.blake2b(f"{check_scope(scope)}\0{kept}".encode(), digest_size=8)
+        memory = Memory(
+            id=f"{ICEBREAKER}/{digest.hexdigest()}",
+            kind=ICEBREAKER if quiet else ANY_HOUR,
+            scope=scope,
+            speaker=self._user_name,
+            text=kept,
+            valid_from=now,
+            valid_to=expires,
+            recorded_at=now,
+            importance=priority,
+            trust="agent",
+        )
+        with self._lock:
+            with self._store.snapshot() as snapshot:
+                known = {one.id: one for one in _all(snapshot, scope)}
+            same = known.get(memory.id)
+            if same is not None and same.retired_at and not expired(same, now):
+                return None
+            known[memory.id] = memory
+            surplus = waiting(known.values(), now)[max(0, self._options.most) :]
+            if memory in surplus:
+                return None
+            stale = tuple((scope, one.id) for one in known.values() if expired(one, now))
+            puts = (memory, *_retired(surplus, now))
+            self._store.apply(ICEBREAKER, WriteBatch(memories=puts, drop=stale)).wait(None)
+        return memory
+
+    def waiting(self, scope: str) -> list[Memory]:
+        """Return the queued icebreakers, the next one first."""
+        with self._store.snapshot() as snapshot:
+            return waiting(_all(snapshot, scope), self._clock())
+
+    def drop(self, scope: str, ids: Iterable[str]) -> list[Memory]:
+        """Remove icebreakers from the queue, by id; return those that were in it.
+
+        Blocks until it is durable.
+
+        Raises:
+            StoreError: It cannot be saved.
+        """
+        wanted = frozenset(ids)
+        with self._lock:
+            found = [memory for memory in self.waiting(scope) if memory.id in wanted]
+            if found:
+                batch = WriteBatch(memories=_retired(found, self._clock()))
+                self._store.apply(ICEBREAKER, batch).wait(None)
+        return found
+
+    def for_session(
+        self, scope: str, sessions: Sequence[Session], reader: Reader
+    ) -> Disclosed | None:
+        """Take the icebreaker of the next or present session; the same one at every call.
+
+        None if none may be used. One that ``reader`` must not see is left in the queue.
+        """
+        now = self._clock()
+        going = max((s.started for s in sessions if s.ended is None), default=None)
+        latest = max((s for s in sessions if s.ended), key=lambda s: s.last, default=None)
+        after = latest.id if latest else ""
+        with self._lock:
+            with self._store.snapshot() as snapshot:
+                every = _all(snapshot, scope)
+                shown = (disclose_found(one, reader, snapshot.memory) for one in every)
+                known = {one.id: one for one in shown if one}
+                taken = _taken(snapshot, scope)
+            if taken and taken.after == after and (going or now) - taken.at <= HOLD:
+                return known.get(taken.memory)
+            if going is not None or self._store.readonly:
+                return None
+            last = latest.last if latest else None
+            chosen = choose(known.values(), now, self._zone, last, self._options)
+            if chosen is None:
+                if taken and taken.memory:
+                    self._record(scope, Taken("", after, now), ())
+                return None
+            others = due(known.values(), now) if self._options.drop_others else ()
+            rest = (one for one in others if one.id != chosen.id)
+            passed = (with_outcome(one, PASSED) for one in rest)
+            used = (with_outcome(chosen, USED), *passed)
+            if not self._record(scope, Taken(chosen.id, after, now), used):
+                return None
+        logger.info(f"memory: {chosen.id} of scope {scope} is used")
+        return chosen
+
+    def _record(self, scope: str, taken: Taken, used: Iterable[Memory]) -> bool:
+        """Record a session's icebreaker, and retire it if used; return False if not durable."""
+        note = msgspec.json.encode(taken).decode()
+        cursor = Cursor(name=_cursor_name(scope), position=0, note=note)
+        batch = WriteBatch(memories=_retired(used, taken.at), cursor=cursor)
+        try:
+            self._store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
+        except (StoreError, TimeoutError) as error:
+            logger.warning(f"memory: an icebreaker is left unused: {describe_error(error)}")
+            return False
+        return True
+
+
+def _all(snapshot: Snapshot, scope: str) -> list[Memory]:
+    return list(snapshot.memories(scope, f"{ICEBREAKER}/"))
+
+
+def _retired(memories: Iterable[Memory], now: datetime) -> tuple[Memory, ...]:
+    return tuple(replace(memory, retired_at=now) for memory in memories)
+
+
+def _cursor_name(scope: str) -> str:
+    return f"{ICEBREAKER}/{scope}"
+
+
+def _taken(snapshot: Snapshot, scope: str) -> Taken | None:
+    cursor = snapshot.cursor(_cursor_name(scope))
+    return None if cursor is None else msgspec.json.decode(cursor.note, type=Taken)
+
+
+# ------------------------------------------------------------------- the context
+
+
+_WHOLE = ("kind", BLOCK), ("kind", NOTE)  # all of these are read
+Lend = Callable[[str, Snapshot], AbstractContextManager[Catalogue]]
+
+SLACK = timedelta(minutes=1)  # a session that is later than now by more was dated by a wrong clock
+
+
+class Heads:
+    """Renders the context of sessions."""
+
+    def __init__(
+        self,
+        store: Store,
+        lend: Lend,
+        icebreakers: Icebreakers,
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        options: HeadOptions,
+        users: UserNames,
+        language: str = "english",
+    ) -> None:
+        self._store, self._icebreakers, self._zone = store, icebreakers, zone
+        self._lend = lend
+        self._clock, self._options, self._users = clock, options, users
+        self._language = language
+        # By scope: the latest session when a context was rendered after its end, and when that was.
+        self._ended: dict[str, tuple[Session, datetime]] = {}
+        self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
+
+    def write(self, scope: str, reader: Reader) -> str:
+        """Render the context of the scope's next session, or of the present one.
+
+        Returns:
+            A few lines, "" if there is nothing to include, or the reader may not read the scope.
+        """
+        if scope not in reader.scopes:
+            return ""
+        self._users.load(scope)
+        with self._store.snapshot() as snapshot:
+            sessions = self._continued(scope, snapshot.sessions(scope))
+            ended = [session for session in sessions if session.ended is not None]
+            moment = self._moment(scope, sessions, len(ended))
+            past = [session for session in ended if session.last <= self._clock() + SLACK]
+            last = max(past, key=lambda session: session.last, default=None)
+            going = len(ended) < len(sessions)
+            with self._lend(scope, snapshot) as catalogue:
+                rows = self._chosen(catalogue, moment, last, going=going)
+            memories = [
+                replace(shown, retired_at=None)
+                for row in rows
+                if (one := snapshot.memory(scope, row.id))
+                and (shown := disclose_found(one, reader, snapshot.memory))
+            ]
+        icebreaker = self._icebreakers.for_session(scope, sessions, reader)
+        told = [m for m in memories if last and m.kind == SESSION_SUMMARY and _is_of(m, last)]
+        start = SessionStart(
+            moment=moment,
+            talks=len(ended),
+            last=last.last if last else None,
+            summary=max(told, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None),
+            memories=memories,
+            icebreaker=icebreaker,
+            user=self._users.of(scope),
+        )
+        return session_preamble(start, self._zone, self._options, self._language)
+
+    def _chosen(
+        self, catalogue: Catalogue, moment: datetime, last: Session | None, *, going: bool
+    ) -> list[Memory]:
+        """Return the rows of the memories that a context may be made of."""
+        facts = catalogue.having(*(("kind", kind) for kind in DATED))
+        summaries = catalogue.having(("kind", SESSION_SUMMARY)) if last else ()
+        every = (
+            *(one for one in facts if may_have_line(one, moment, self._zone)),
+            *(one for one in summaries if last and _is_of(one, last)),
+            *catalogue.having("/pinned", *_WHOLE),
+        )
+        return [
+            one
+            for one in {one.id: one for one in every}.values()
+            if _is_due(one, moment, going)
+            and holds(replace(one, retired_at=None), self._clock())
+            and (one.retired_at is None or (going and _stood(one, moment, catalogue)))
+        ]
+
+    def _continued(self, scope: str, sessions: Sequence[Session]) -> list[Session]:
+        """Return a scope's sessions such that a context stays the same once words are said.
+
+        A context is rendered before the first words. These may resume the latest session, which had
+        ended by then: it stays ended here, and what follows is a session of its own.
+        """
+        open_ = {session.id for session in sessions if session.ended is None}
+        latest, since = self._ended.get(scope, (None, self._clock()))
+        if latest is not None and latest.id in open_:
+            rest = [session for session in sessions if session.id != latest.id]
+            new = Session(id=f"{latest.id} resumed", scope=scope, started=since, last=since)
+            return [*rest, latest, new]
+        last = max(sessions, key=lambda session: session.last, default=None)
+        if not open_ and last is not None and last != latest:
+            self._ended[scope] = (last, self._clock())
+        return list(sessions)
+
+    def _moment(self, scope: str, sessions: Sequence[Session], talks: int) -> datetime:
+        """Return when the session begins, or its context was first rendered, shortly before."""
+        going = [session.started for session in sessions if session.ended is None]
+        begins = max(going) if going else self._clock()
+        known, at = self._asked.get(scope, (-1, begins))
+        if known != talks or begins - at > HOLD:
+            at = begins
+        self._asked[scope] = (talks, at)
+        return at
+
+
+def _stood(row: Memory, moment: datetime, catalogue: Catalogue) -> bool:
+    """Return whether a retired memory was superseded since a session began.
+
+    What idle work supersedes during the session stays until its end; what a user retires is removed
+    at once.
+    """
+    alike = catalogue.having(("kind", row.kind))
+    newer = {one.recorded_at for one in alike if one.made or family(one.kind) == BLOCK}
+    return row.retired_at is not None and row.retired_at > moment and row.retired_at in newer
+
+
+def _is_due(memory: Memory, moment: datetime, going: bool) -> bool:
+    """Return whether a memory is included; one recorded since waits for the next session.
+
+    A pinned one does not wait: a user who pins something in a session wants it at once.
+    """
+    return memory.pinned or not going or (memory.recorded_at or memory.valid_from) <= moment
+
+
+def _is_of(memory: Memory, session: Session) -> bool:
+    """Return whether a summary is of a session's turns or, without sources, of its time."""
+    if memory.sources:
+        return any(session.first_turn <= turn <= session.last_turn for turn in memory.sources)
+    return session.started <= memory.valid_from <= (session.ended or session.last)

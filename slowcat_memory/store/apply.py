@@ -1,0 +1,389 @@
+"""Turns each kind of write into rows: a record in, changes in a ``Transaction`` out.
+
+Nothing here touches the disk. Forgotten data stays deleted: a memory made from a forgotten turn, or
+a vector of a forgotten memory, is skipped, because the step that made it may have begun before the
+forget (see ``bookkeeping``).
+
+A vector was made of one text, so it is deleted when that text changes; the same batch may have the
+new one. Contexts and keys are deleted with their memory. A memory made from a local-only one is
+written as local-only (see "marks" below).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from slowcat_memory.core.disclosure import (
+    LOCAL_ONLY,
+    MUTED,
+    Mark,
+    Origin,
+    corrected_marks,
+    has_marked_origin,
+    origin_of,
+    origins,
+    with_mark,
+)
+from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
+from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.core.text.normalize import digest
+from slowcat_memory.records import (
+    Context,
+    Cursor,
+    Event,
+    Key,
+    Memory,
+    TokenCodes,
+    TokenVectors,
+    Turn,
+    Vector,
+    WriteBatch,
+)
+from slowcat_memory.store import bookkeeping
+from slowcat_memory.store.bookkeeping import (
+    any_forgotten,
+    drop_vectors,
+    exists,
+    memory_or_chunk,
+    names_forgotten,
+    text_of,
+    turn_at,
+    write_memory,
+)
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.envelope import LZ4
+from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
+from slowcat_memory.store.disk.transaction import Transaction
+
+V = TypeVar("V", Vector, TokenCodes)
+REPLIES = 8  # log positions behind a user's turn that are searched for its reply
+_CROSSING = (f"{CHUNK}/", f"{NOTE}/")  # kinds that may be made from a memory of another namespace
+
+
+def append_events(
+    events: Sequence[Event], cursors: Sequence[Cursor | None], tx: Transaction
+) -> None:
+    """Write numbered events in log order, their sessions, and cursors.
+
+    An event is late when another process has committed a later one: whoever has read the log up to
+    there is told of it.
+
+    Raises:
+        ValueError: A key cannot be made, or a record is too large.
+    """
+    for given in events:
+        if tx.get("log", keys.id_key(given.id)) is not None:
+            continue  # LMDB said that its commit failed, but it has reached the disk
+        event, before = bookkeeping.in_own_session(given, tx)
+        tx.write_record("log", keys.id_key(event.id), event)
+        scoped = keys.scoped_id_key(event.scope, event.id)
+        tx.put("log_by_scope", scoped, codec.seal(scoped))
+        if isinstance(event, Turn):
+            log_marked(event, tx)
+        session = keys.name_key(event.session)
+        after = bookkeeping.fold_session(before, event)
+        tx.write_record("sessions", session, after)
+        bookkeeping.track_unended(before, after, event.session, tx)
+    next_id = tx.meta(NEXT_ID, 1)
+    if late := [event for event in events if event.id < next_id]:
+        bookkeeping.log_late(late, tx)
+    if events:
+        tx.set_meta(NEXT_ID, max(next_id, events[-1].id + 1))
+    for cursor in cursors:
+        bookkeeping.move_cursor(cursor, tx)
+
+
+def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
+    """Write everything that one step changes: first its drops, then its puts.
+
+    Raises:
+        ValueError: A key cannot be made, or a record is too large.
+    """
+    finished = bookkeeping.finish_task(batch, tx)
+    bookkeeping.log_run(batch, finished, tx)
+    bookkeeping.log_call(batch, tx)
+    if not finished:
+        return
+    for scope, memory in batch.drop:
+        _drop_memory(scope, memory, tx)
+    marked = _put_memories(batch, tx)
+    for scope, id in batch.drop_keys:
+        _drop_key(scope, id, tx)
+    for context in batch.contexts:
+        _put_context(context, tx)
+    for key in batch.keys:
+        _put_key(key, tx)
+    if batch.vectors:
+        _put_vectors(batch.embedder, batch.vectors, codec.encode_vector, tx)
+    if batch.tokens:
+        _put_vectors(batch.token_key, tuple(map(_coded, batch.tokens)), codec.encode_tokens, tx)
+    bookkeeping.log_changes(replace(batch, memories=(*batch.memories, *marked)), tx)
+    bookkeeping.move_cursor(batch.cursor, tx)
+    if batch.command is not None:
+        tx.write_record("commands", keys.id_key(batch.command.id), batch.command)
+    bookkeeping.put_tasks(batch, tx)
+
+
+def coded(batch: WriteBatch) -> WriteBatch:
+    """Return a batch with all token vectors as codes: 0.3 ms each, which the writer is spared."""
+    return replace(batch, tokens=tuple(map(_coded, batch.tokens))) if batch.tokens else batch
+
+
+def _coded(tokens: TokenVectors | TokenCodes) -> TokenCodes:
+    if isinstance(tokens, TokenCodes):
+        return tokens
+    return TokenCodes(
+        scope=tokens.scope,
+        memory=tokens.memory,
+        codes=token_codes.encode(tokens.values),
+        dim=tokens.values.shape[1],
+        of=tokens.of,
+    )
+
+
+def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
+    """Write the memories with the marks that they inherit; return those that change with them."""
+    remarked: dict[Mark, list[Memory]] = {LOCAL_ONLY: [], MUTED: []}
+    for record in batch.memories:
+        if _is_forgotten(record, tx):
+            continue
+        row = keys.scoped_key(record.scope, record.id)
+        before, kept = tx.read(Memory, "memories", row), inherit(record, tx)
+        _put_memory(kept, tx)
+        for mark in (LOCAL_ONLY, MUTED):
+            if before is not None and mark.on(before) != mark.on(kept):
+                remarked[mark].append(kept)
+    changed = list[Memory]()
+    for mark, marks in ((LOCAL_ONLY, batch.marks), (MUTED, batch.mutes)):
+        changed += change_marks(marks, tx, mark) if marks else []
+        changed += spread(remarked[mark], tx, mark)
+    return changed
+
+
+def _put_memory(memory: Memory, tx: Transaction) -> None:
+    before = text_of(memory.scope, memory.id, tx) if tx.meta(EMBEDDERS, {}) else ""
+    write_memory(memory, tx)
+    if before and text_of(memory.scope, memory.id, tx) != before:
+        drop_vectors([(memory.scope, memory.id)], tx)
+
+
+def _drop_memory(scope: str, memory: str, tx: Transaction) -> None:
+    row = keys.scoped_key(scope, memory)
+    tx.drop("memories", row)
+    tx.drop("contexts", row)
+    for key in tx.keys_with("keys", row + b"?"):
+        id = keys.split_scope(key)[1].decode()
+        if keys.owner_of(id) == memory:
+            _drop_key(scope, id, tx)
+    drop_vectors([(scope, memory)], tx)
+
+
+def _is_forgotten(memory: Memory, tx: Transaction) -> bool:
+    return names_forgotten(memory.scope, memory.id, tx) or any_forgotten(memory.sources, tx)
+
+
+def _put_context(context: Context, tx: Transaction) -> None:
+    if not _may_be_written(context, tx):
+        return
+    key = keys.scoped_key(context.scope, context.memory)
+    before = tx.read(Context, "contexts", key)
+    if context.text != (before.text if before else ""):
+        drop_vectors([(context.scope, context.memory)], tx)
+    if context.text:
+        tx.write_record("contexts", key, context)
+    else:
+        tx.drop("contexts", key)
+
+
+def _put_key(key: Key, tx: Transaction) -> None:
+    if keys.owner_of(key.id) != key.memory or key.id.endswith("?"):
+        raise ValueError("a key's id is its memory's, a question mark, and a name without one")
+    if not _may_be_written(key, tx):
+        return
+    row = keys.scoped_key(key.scope, key.id)
+    before = tx.read(Key, "keys", row)
+    if before is not None and before.text != key.text:
+        drop_vectors([(key.scope, key.id)], tx)
+    tx.write_record("keys", row, key)
+
+
+def _drop_key(scope: str, id: str, tx: Transaction) -> None:
+    tx.drop("keys", keys.scoped_key(scope, id))
+    drop_vectors([(scope, id)], tx)
+
+
+def _may_be_written(record: Context | Key, tx: Transaction) -> bool:
+    """Return whether the memory exists, and no source of the record was forgotten or is muted."""
+    return (
+        exists(record.scope, record.memory, tx)
+        and not names_forgotten(record.scope, record.memory, tx)
+        and not any_forgotten(record.sources, tx)
+        and not _has_muted_source(record, tx)
+    )
+
+
+def _has_muted_source(record: Context | Key, tx: Transaction) -> bool:
+    """Return whether a text was made from a muted turn, other than its own chunk's."""
+    if not record.text:
+        return False
+    others = (chunk_id(turn) for turn in record.sources if turn != turn_of(record.memory))
+    rows = (tx.read(Memory, "memories", keys.scoped_key(record.scope, id)) for id in others)
+    return any(row is not None and row.muted for row in rows)
+
+
+def _put_vectors(
+    embedder: str, vectors: Sequence[V], encode: Callable[[bytes, V], bytes], tx: Transaction
+) -> None:
+    """Write vectors into a space; token vectors use a space like any other, with its own key."""
+    known = tx.meta(EMBEDDERS, {})
+    hashed = keys.embedder_hash(embedder).hex()
+    if hashed not in known:
+        tx.set_meta(EMBEDDERS, {**known, hashed: embedder})
+    for vector in vectors:
+        if _has_subject(vector, tx) and _is_fresh(vector, tx):
+            key = keys.vector_key(embedder, vector.scope, vector.memory)
+            tx.put("vectors", key, encode(key, vector))
+
+
+def _has_subject(vector: Vector | TokenCodes, tx: Transaction) -> bool:
+    """Return whether the vector's memory or key exists: text can be guessed from a vector."""
+    scope, id = vector.scope, vector.memory
+    return exists(scope, id, tx) or tx.get("keys", keys.scoped_key(scope, id)) is not None
+
+
+def _is_fresh(vector: Vector | TokenCodes, tx: Transaction) -> bool:
+    return not vector.of or digest(text_of(vector.scope, vector.memory, tx)) == vector.of
+
+
+# ------------------------------------------------------------------- marks
+# Local-only and muted: a derived memory gets the strictest mark of its origins. A person's mark is
+# changed by ``WriteBatch.marks`` and ``mutes`` alone. When a mark changes, everything that was made
+# from it follows in the same transaction, however indirectly; what is made later inherits it when it
+# is written. ``core.disclosure`` has the rule.
+
+
+def inherit(memory: Memory, tx: Transaction) -> Memory:
+    """Return a memory that is to be written with its marks: a person's, or those of its origins."""
+    before = tx.read(Memory, "memories", keys.scoped_key(memory.scope, memory.id))
+    found = dict[tuple[str, str], Memory | None]()
+
+    def find(scope: str, id: str) -> Memory | None:
+        if (scope, id) not in found:
+            found[scope, id] = _find(memory, scope, id, tx)
+        return found[scope, id]
+
+    for mark in (LOCAL_ONLY, MUTED):
+        derived = has_marked_origin(memory, find, mark)
+        own = mark.by_person(memory)
+        own = own and not (derived and memory.made)  # a job marks what it knows to be derived
+        own = own or (before is not None and mark.by_person(before))
+        memory = with_mark(memory, own or derived, own, mark)
+    return memory
+
+
+def log_marked(turn: Turn, tx: Transaction) -> None:
+    """Mark the chunk of a turn that is logged as local-only, or that replies to a marked turn.
+
+    A voice command and its answer have none: they are never recalled.
+    """
+    if turn.aside:
+        return
+    asked = (turn.scope, chunk_id(turn.reply_to))
+    row = tx.read(Memory, "memories", keys.scoped_key(*asked)) if turn.reply_to else None
+    local, muted = (row is not None and mark.on(row) for mark in (LOCAL_ONLY, MUTED))
+    if turn.local_only or local or muted:
+        memory = chunk(turn)
+        origins = (*memory.derived_from, asked) if local or muted else memory.derived_from
+        own = LOCAL_ONLY.by_person(memory)
+        marked = with_mark(replace(memory, derived_from=origins), turn.local_only or local, own)
+        write_memory(with_mark(marked, muted, False, MUTED), tx)
+
+
+def change_marks(
+    marks: Iterable[tuple[str, str, bool]], tx: Transaction, mark: Mark
+) -> list[Memory]:
+    """Apply a person's marks; return every memory that changes with them."""
+    changed = dict[tuple[str, str], Memory]()
+    for scope, id, on in marks:
+        memory = memory_or_chunk(scope, id, tx)
+        if memory is None:
+            continue
+        for one in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
+            write_memory(one, tx)
+            changed[one.scope, one.id] = one
+    for one in spread(changed.values(), tx, mark):
+        changed[one.scope, one.id] = one
+    return list(changed.values())
+
+
+def spread(changed: Iterable[Memory], tx: Transaction, mark: Mark) -> list[Memory]:
+    """Correct the marks of all that was made from memories; return what changed with them."""
+    reached = {origin_of(one): one for one in changed}
+    waiting = [*reached.values()]
+    while waiting:
+        made = {origin_of(one): one for one in _made_from(waiting, tx)}
+        waiting = [one for key, one in made.items() if key not in reached]
+        reached = made | reached
+    corrected = corrected_marks(reached.values(), partial(_is_marked, tx, mark), mark)
+    for one in corrected:
+        write_memory(one, tx)
+    return corrected
+
+
+def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
+    """Yield what was made from memories; of other namespaces only chunks and notes can be.
+
+    Rows are searched for the origins' bytes, and only the few that have them are unpacked.
+    """
+    wanted, scopes = {origin_of(one) for one in memories}, {one.scope for one in memories}
+    names = {id.encode() for _, id in wanted}
+    names |= {msgspec.msgpack.encode(turn) for _, id in wanted if (turn := turn_of(id))}
+    search = re.compile(b"|".join(map(re.escape, names))).search
+    for scope in scopes.union(keys.scopes(tx.cursor("memories"))):
+        for kind in ("",) if scope in scopes else _CROSSING:
+            prefix = keys.scope_prefix(scope) + kind.encode()
+            for key, value in tx.rows_with("memories", prefix):
+                if search(value) or LZ4 in value[1:2]:
+                    memory = tx.read(Memory, "memories", key)
+                    if memory is not None and not wanted.isdisjoint(origins(memory)):
+                        yield memory
+
+
+def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None:
+    """Return an origin of a memory. Only a note may be made from a turn of another namespace."""
+    found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    if found is None and memory.kind == NOTE and turn_of(id):
+        turn = turn_at(turn_of(id), tx)
+        return None if turn is None or turn.scope == scope else memory_or_chunk(turn.scope, id, tx)
+    return found
+
+
+def _is_marked(tx: Transaction, mark: Mark, origin: Origin) -> bool | None:
+    """Return whether a memory that ``spread`` did not reach is marked, None if there is none.
+
+    A chunk without a row has no mark.
+    """
+    scope, id = origin
+    turn = turn_at(turn_of(id), tx)
+    scope = turn.scope if turn else scope
+    found = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
+    if found is None:
+        return False if turn_of(id) else None
+    return mark.on(found)
+
+
+def _replies(memory: Memory, tx: Transaction) -> Iterator[Memory]:
+    """Yield the chunks of the replies to a user's turn, as derived from it."""
+    turn = turn_of(memory.id)
+    for id in range(turn + 1, turn + 1 + REPLIES) if turn and memory.role == "user" else ():
+        reply = turn_at(id, tx)
+        if reply is None or reply.reply_to != turn or reply.scope != memory.scope:
+            continue
+        stored = memory_or_chunk(reply.scope, chunk_id(id), tx)
+        origin = (memory.scope, memory.id)
+        if stored is not None and origin not in stored.derived_from:
+            yield replace(stored, derived_from=(*stored.derived_from, origin))

@@ -1,1 +1,0 @@
-"""Changes of one write to the rows of each table."""

@@ -1,0 +1,522 @@
+"""The queue of writes to be saved, their receipts, and the only thread that writes.
+
+The voice path queues its events here: they are numbered and queued under one short lock, with no
+I/O and no encoding. When the queue is full, derived writes are shed first; then what is said live
+replaces the oldest event, and bulk writes are refused.
+
+The thread takes writes from the queue, up to a transaction's worth at a time, commits, and only then
+resolves their receipts (group commit). Writes that the disk refuses are retried for as long as the
+store is open; a write that can never succeed fails alone, without the others of its transaction.
+
+LMDB may call a commit failed that has reached the disk. What is written again then gives the same
+rows, but for `runs` and `calls`: these list the idle step, or the call, twice.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import lmdb
+from loguru import logger
+from msgspec.structs import replace
+
+from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError, describe_error
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.records import Event, Turn
+from slowcat_memory.store.bookkeeping import trim
+from slowcat_memory.store.disk.environment import BROKEN, POISON, Environment, as_store_error
+from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.options import StoreOptions
+
+Change = Callable[[Transaction], None]
+ChangeOfEvents = Callable[[tuple[Event, ...]], Change]
+
+# ------------------------------------------------------------------- receipts
+
+
+def new_future() -> "Future[None]":
+    """Return a running future, which callers cannot cancel.
+
+    A cancelled task that awaits it through ``asyncio.wrap_future`` leaves it alone, so the write
+    continues and all other waiters are notified.
+    """
+    future: Future[None] = Future()
+    future.set_running_or_notify_cancel()
+    return future
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The receipt of an accepted write.
+
+    Attributes:
+        future: Done once the transaction is committed; raises the ``StoreError`` if it never will
+            be. For asyncio: ``await asyncio.wrap_future(ack.future)``.
+        event: The event with its id, None for other writes.
+    """
+
+    future: "Future[None]"
+    event: Event | None = None
+
+    @property
+    def id(self) -> int:
+        """The event's position in the log, 0 for other writes."""
+        return self.event.id if self.event else 0
+
+    def done(self) -> bool:
+        return self.future.done()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until it is on disk, ``timeout`` seconds or without limit. Not on the event loop.
+
+        Raises:
+            StoreError: It could not be saved.
+            TimeoutError: It is not saved yet.
+        """
+        self.future.result(timeout)
+
+
+# ------------------------------------------------------------------- the queue
+
+
+@dataclass(slots=True)
+class Write:
+    """Changes to be saved, possibly together with others in one transaction.
+
+    Attributes:
+        weight: How many events it counts for.
+        derived: It can be made again.
+        future: Receives the outcome.
+    """
+
+    change: Change
+    weight: int = 1
+    derived: bool = True
+    future: "Future[None]" = field(default_factory=new_future)
+
+
+@dataclass(slots=True)
+class WriterCall:
+    """A function that the writer thread calls between two transactions.
+
+    ``future`` receives its result or its error.
+    """
+
+    run: Callable[[], Any]
+    weight: int = 0
+    derived: bool = False
+    future: "Future[Any]" = field(default_factory=new_future)
+
+
+Item = Write | WriterCall
+
+
+class WriteQueue:
+    """A bounded queue from any thread to the writer thread; it numbers events as they enter."""
+
+    def __init__(self, limit: int, take_ids: Callable[[int], int]) -> None:
+        """Start empty; ``take_ids`` returns the first of some ids that follow each other."""
+        self._changed = threading.Condition()
+        self._queue: deque[Item] = deque()
+        self._limit = limit
+        self._take_ids, self._last_id = take_ids, 0
+        self._own = set[int]()  # ids of events, until ``pass_own``
+        self._waiting = 0
+        self._derived = 0
+        self._closed = False
+        self.shed = self.dropped = 0  # derived writes, and events, that made room
+
+    # ------------------------------------------------------------------- callers' side
+
+    def add_events(
+        self, events: Sequence[Event], change: ChangeOfEvents, *, quiet: bool = False
+    ) -> list[Ack]:
+        """Number events, in order, and queue them as one write; the receipts share one future.
+
+        A negative ``reply_to`` counts back from the turn within this call. ``change`` makes the
+        write of the numbered events. ``quiet`` is for what is said live: the writer sleeps until
+        ``wake_writer``, or until anything else is queued, and when the queue is full the oldest
+        event makes room.
+
+        Raises:
+            StoreFullError: Too many events wait, and nothing could make room.
+            StoreClosedError: The store is closed.
+        """
+        with self._changed:
+            self._admit_event(live=quiet)
+            first = self._take_ids(len(events))
+            numbered = tuple(_numbered(event, first + i) for i, event in enumerate(events))
+            self._last_id = first + len(numbered) - 1
+            self._own.update(event.id for event in numbered)
+            write = Write(change(numbered), weight=len(numbered), derived=False)
+            self._push(write, quiet=quiet)
+        return [Ack(write.future, event) for event in numbered]
+
+    def add(self, item: Item) -> Ack:
+        """Queue a write other than events, or a call.
+
+        Raises:
+            StoreFullError: Too many events wait.
+            StoreClosedError: The store is closed.
+        """
+        with self._changed:
+            self._check_open()
+            if item.derived and self._waiting >= self._limit:
+                raise _full(self._waiting)
+            self._push(item)
+        return Ack(item.future)
+
+    def wait_saved(self, timeout: float | None) -> bool:
+        """Wait until everything queued before is on disk; return False on timeout."""
+        try:
+            self.add(Write(_nothing, weight=0, derived=False)).wait(timeout)
+        except (TimeoutError, StoreError):
+            return False
+        return True
+
+    def _admit_event(self, *, live: bool) -> None:
+        self._check_open()
+        while self._waiting >= self._limit and self._derived:
+            self.shed += 1
+            self._drop(next(item for item in self._queue if item.derived))
+        if live and self._waiting >= self._limit:
+            if oldest := next(filter(_is_live, self._queue), None):
+                self.dropped += 1
+                self._drop(oldest)
+        if self._waiting >= self._limit:
+            raise _full(self._waiting)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosedError("the store is closed")
+
+    def _drop(self, item: Item) -> None:
+        """Drop a queued item. Its future's callbacks run with the lock held."""
+        self._queue.remove(item)
+        self._waiting -= item.weight
+        self._derived -= item.derived
+        item.future.set_exception(_full(self._waiting))
+
+    def _push(self, item: Item, *, quiet: bool = False) -> None:
+        self._queue.append(item)
+        self._waiting += item.weight
+        self._derived += item.derived
+        if not quiet:
+            self._changed.notify_all()
+
+    def wake_writer(self) -> None:
+        if self._queue:
+            with self._changed:
+                self._changed.notify_all()
+
+    def last_id(self) -> int:
+        return self._last_id
+
+    def pass_own(self, upto: int) -> set[int]:
+        """Return, and forget, the ids up to one that were given to events here."""
+        with self._changed:
+            passed = {id for id in self._own if id <= upto}
+            self._own -= passed
+        return passed
+
+    def unsaved(self) -> int:
+        return self._waiting
+
+    # ------------------------------------------------------------------- writer's side
+
+    def take_batch(self, limit: int, timeout: float | None) -> list[Item] | None:
+        """Return the next items: one call alone, or writes up to a transaction's worth.
+
+        Returns an empty list after ``timeout`` seconds without any; None when the queue is closed
+        and empty.
+        """
+        with self._changed:
+            if not self._queue and not self._closed:
+                self._changed.wait(timeout)
+            if not self._queue:
+                return None if self._closed else []
+            return self._next_batch(limit)
+
+    def _next_batch(self, limit: int) -> list[Item]:
+        batch = [self._pop()]
+        weight = batch[0].weight
+        if isinstance(batch[0], WriterCall):
+            return batch
+        while self._queue and isinstance(self._queue[0], Write) and weight < limit:
+            batch.append(self._pop())
+            weight += batch[-1].weight
+        return batch
+
+    def _pop(self) -> Item:
+        item = self._queue.popleft()
+        self._derived -= item.derived
+        return item
+
+    def put_back(self, items: Sequence[Item]) -> None:
+        """Return unsaved items to the front of the queue, in their order."""
+        with self._changed:
+            self._queue.extendleft(reversed(items))
+            self._derived += sum(item.derived for item in items)
+
+    def mark_settled(self, item: Item) -> None:
+        """Mark a taken item as saved or failed, so that it no longer counts as unsaved."""
+        with self._changed:
+            self._waiting -= item.weight
+
+    def pause(self, seconds: float) -> bool:
+        """Wait before a retry; return True if the store is being closed.
+
+        A close or a call ends the wait.
+        """
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while not self._closed and not any(
+                isinstance(item, WriterCall) for item in self._queue
+            ):
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            return self._closed
+
+    def remove_calls(self) -> list[WriterCall]:
+        with self._changed:
+            calls = [item for item in self._queue if isinstance(item, WriterCall)]
+            self._queue = deque(item for item in self._queue if isinstance(item, Write))
+            return calls
+
+    def close(self) -> None:
+        """Reject new items; queued ones can still be taken."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def abandon(self, error: StoreError) -> int:
+        """Fail all queued items; return how many events are lost, those dropped before included."""
+        with self._changed:
+            items, self._queue = list(self._queue), deque()
+            self._waiting = self._derived = 0
+        for item in items:
+            item.future.set_exception(error)
+        return self.dropped + sum(item.weight for item in items if not item.derived)
+
+
+def _is_live(item: Item) -> bool:
+    return isinstance(item, Write) and not item.derived and item.weight == 1
+
+
+def _nothing(tx: Transaction) -> None:
+    """Change nothing. Such a write is done when all before it are."""
+
+
+def _numbered(event: Event, position: int) -> Event:
+    if isinstance(event, Turn) and event.reply_to < 0:
+        return replace(event, id=position, reply_to=position + event.reply_to)
+    return replace(event, id=position)
+
+
+def _full(waiting: int) -> StoreFullError:
+    return StoreFullError(
+        f"{waiting} events wait to be saved", hint="Is the disk full, or very slow?"
+    )
+
+
+# ------------------------------------------------------------------- the thread
+
+
+T = TypeVar("T")
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between retries while the disk refuses
+LOOK_S = 0.25  # between two looks at other processes, while nothing is written
+READER_CHECK_EVERY_S = 60.0
+
+
+class Writer:
+    """Saves the queued writes."""
+
+    def __init__(
+        self,
+        env: Environment,
+        queue: WriteQueue,
+        options: StoreOptions,
+        on_trouble: Callable[[StoreError], None],
+        on_back: Callable[[], None],
+        metrics: Metrics,
+        look_around: Callable[[], None],
+    ) -> None:
+        """Start the thread; no other one of this process may write to ``env``.
+
+        ``on_trouble`` is called on it, once each time that the disk begins to refuse, ``on_back``
+        once it accepts again, and ``look_around`` at least every ``LOOK_S`` seconds.
+        """
+        self._look_around = look_around
+        self._env = env
+        self._queue = queue
+        self._options = options
+        self._on_trouble, self._on_back = on_trouble, on_back
+        self._metrics = metrics
+        self._pause = 0.0
+        self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
+        self._thread = threading.Thread(target=self._run, name="slowcat-store", daemon=True)
+        self._thread.start()
+
+    def join(self, timeout: float) -> bool:
+        """Wait for the thread to end, after the queue was closed; return whether it has."""
+        if threading.current_thread() is self._thread:
+            return False  # closed by a callback on this thread
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def call(self, run: Callable[[], T]) -> T:
+        """Run a function on the writer thread, after everything queued, and return its result.
+
+        Raises:
+            StoreError: The writer thread itself calls, and would wait for itself.
+        """
+        if threading.current_thread() is self._thread:
+            raise StoreError("this waits for the writer thread, so it cannot be called on it")
+        call = WriterCall(run)
+        self._queue.add(call)
+        return cast(T, call.future.result())
+
+    def _run(self) -> None:
+        limit = self._options.batch_limit
+        while (batch := self._queue.take_batch(limit, LOOK_S)) is not None:
+            try:
+                if batch and isinstance(batch[0], WriterCall):
+                    self._perform(batch[0])
+                elif batch:
+                    self._save([item for item in batch if isinstance(item, Write)])
+            except Exception as error:  # a bug: log it, and continue saving
+                why = describe_error(error)
+                logger.error("the store's writer failed: {}", why)
+                self._fail(batch, StoreError(f"the writer failed: {why}"))
+            with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
+                self._look_around()
+                self._check_readers()
+
+    def _perform(self, call: WriterCall) -> None:
+        try:
+            outcome = call.run()
+        except Exception as error:
+            call.future.set_exception(as_store_error(error))
+        else:
+            call.future.set_result(outcome)
+
+    def _check_readers(self) -> None:
+        if time.monotonic() >= self._next_reader_check:
+            self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
+            self._env.env.reader_check()
+
+    def _save(self, batch: list[Write]) -> None:
+        try:
+            failed = self._commit(batch)
+        except POISON as error:
+            self._save_one_by_one(batch, error)
+        except (lmdb.Error, StoreError) as error:
+            self._retry_later(batch, error)
+        else:
+            self._settle(batch, failed)
+            self._end_trouble()
+
+    def _commit(self, batch: list[Write]) -> dict[int, Exception]:
+        """Write a batch in one transaction; return the errors of failed writes by position."""
+        start = time.perf_counter()
+        failed = transact(self._env, lambda tx: self._apply_all(batch, tx))
+        try:
+            self._env.check_in_place()
+        except StoreError as error:  # it was replaced meanwhile: the batch is in the former file
+            failed = dict.fromkeys(range(len(batch)), error)
+        self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
+        self._metrics.observe("store_batch", sum(write.weight for write in batch))
+        self._metrics.observe("store_unsaved", self._queue.unsaved())
+        return failed
+
+    def _apply_all(self, batch: list[Write], tx: Transaction) -> dict[int, Exception]:
+        failed: dict[int, Exception] = {}
+        for position, write in enumerate(batch):
+            nested = tx.nested()
+            try:
+                write.change(nested)
+            except lmdb.Error:
+                raise
+            except Exception as error:
+                failed[position] = error
+            else:
+                tx.merge(nested)
+        trim("ledger", self._options.ledger_keep, tx)
+        trim("runs", self._options.runs_keep, tx)
+        trim("calls", self._options.ledger_keep, tx)
+        return failed
+
+    def _settle(self, batch: list[Write], failed: dict[int, Exception]) -> None:
+        for position, write in enumerate(batch):
+            self._queue.mark_settled(write)
+            if position in failed:
+                write.future.set_exception(as_store_error(failed[position]))
+            else:
+                write.future.set_result(None)
+
+    def _fail(self, batch: list[Item], error: StoreError) -> None:
+        for item in batch:
+            if not item.future.done():
+                self._queue.mark_settled(item)
+                item.future.set_exception(error)
+
+    def _save_one_by_one(self, batch: list[Write], error: lmdb.Error) -> None:
+        """Save each write alone, so that only the impossible one fails."""
+        if len(batch) == 1:
+            return self._settle(batch, {0: error})
+        for write in batch:
+            self._save([write])
+
+    def _retry_later(self, batch: list[Write], error: Exception) -> None:
+        """Keep everything in memory and retry after a pause."""
+        self._queue.put_back(batch)
+        if not self._pause:
+            self._report(as_store_error(error))
+        self._pause = min(LONGEST_PAUSE_S, 2 * self._pause or FIRST_PAUSE_S)
+        for call in self._queue.remove_calls():
+            call.future.set_exception(as_store_error(error))
+        if self._queue.pause(self._pause):
+            return self._try_last_time(error)
+        if isinstance(error, BROKEN):
+            self._env.reopen()
+
+    def _try_last_time(self, error: Exception) -> None:
+        """Save everything or fail it: the store is being closed."""
+        batch = self._queue.take_batch(self._options.queue_limit, 0) or []
+        try:
+            writes = [item for item in batch if isinstance(item, Write)]
+            self._settle(writes, self._commit(writes))
+        except (lmdb.Error, StoreError):
+            self._fail(batch, as_store_error(error))
+
+    def _report(self, error: StoreError) -> None:
+        logger.error("the store cannot save: {}", describe_error(error))
+        self._metrics.count("store_trouble")
+        _tell(partial(self._on_trouble, error))
+
+    def _end_trouble(self) -> None:
+        if not self._pause:
+            return
+        self._pause = 0.0
+        logger.info("the store can save again")
+        _tell(self._on_back)
+
+
+def _tell(listener: Callable[[], object]) -> None:
+    try:
+        listener()
+    except Exception as failure:
+        logger.error("a listener of the store failed: {}", describe_error(failure))
+
+
+def closed_error() -> StoreClosedError:
+    return StoreClosedError("the store was closed before this could be saved")

@@ -1,1 +1,0 @@
-"""The one writer thread: queue, group commit, tier moves."""

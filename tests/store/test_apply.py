@@ -1,0 +1,196 @@
+from functools import partial
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import (
+    Cursor,
+    Forget,
+    IndexFile,
+    LedgerEntry,
+    Manifest,
+    Offer,
+    TokenVectors,
+    Vector,
+    WriteBatch,
+)
+from slowcat_memory.store import StoreOptions
+from slowcat_memory.store.apply import append_events
+from tests.harness.samples import at, memory, turn
+
+
+def vector(memory="fact/1", scope="anna", fill=0.5):
+    return Vector(scope=scope, memory=memory, values=np.full(4, fill, np.float32))
+
+
+def entry(turn, *offers):
+    given = tuple(Offer(memory=m, score=1.0) for m in offers)
+    return LedgerEntry(turn=turn, scope="anna", session="s1", at=at(turn), offers=given)
+
+
+def manifest(epoch=0, scope="anna"):
+    files = (IndexFile("a", 1, "00"),)
+    return Manifest(
+        scope=scope, generation="g1", files=files, documents=1, embedder="e", dim=4, upto=1,
+        tokenizer=1, forget_epoch=epoch,
+    )  # fmt: skip
+
+
+def contents(store):
+    with store.snapshot() as snapshot:
+        memories = [list(snapshot.memories(scope)) for scope in snapshot.scopes()]
+        vectors = [list(snapshot.vectors("e", scope)) for scope in snapshot.scopes()]
+        return memories, [(v.memory, v.values.tolist()) for v in sum(vectors, [])]
+
+
+def test_apply_a_batch_is_one_transaction_and_may_be_repeated(store):
+    batch = WriteBatch(
+        memories=(memory("fact/1"), memory("fact/2")),
+        vectors=(vector("fact/1"), vector("fact/2")),
+        embedder="e",
+        cursor=Cursor(name="job", position=7),
+    )
+    store.apply("job", batch).wait()
+    once = contents(store)
+    store.apply("job", batch).wait()
+    assert contents(store) == once
+    with store.snapshot() as snapshot:
+        assert snapshot.cursor("job").position == 7
+        assert snapshot.memory("anna", "fact/1") == memory("fact/1")
+        assert snapshot.memory("bob", "fact/1") is None
+        assert snapshot.vector("e", "anna", "fact/1").values.tolist() == [0.5] * 4
+        assert snapshot.vector("other", "anna", "fact/1") is None
+        assert snapshot.counts()["memories"] == 2
+
+
+def test_apply_a_drop_takes_vectors_by_every_embedder_and_a_put_wins_over_it(store):
+    for embedder in ("e", "f"):
+        both = (vector("fact/1"), vector("fact/2"))
+        made = (memory("fact/1"), memory("fact/2"))
+        store.apply("j", WriteBatch(memories=made, vectors=both, embedder=embedder))
+    new = memory("fact/2", text="new")
+    store.apply("j", WriteBatch(drop=(("anna", "fact/1"), ("anna", "fact/2")), memories=(new,)))
+    assert store.flush()
+    assert contents(store) == ([[new]], [])
+    with store.snapshot() as snapshot:
+        assert snapshot.counts()["vectors"] == 0
+
+
+def test_apply_a_vector_without_its_memory_is_left_out(store):
+    store.append(turn(1)).wait()
+    given = (vector("fact/1"), vector("chunk/1"), vector("chunk/2"))
+    store.apply("j", WriteBatch(vectors=given, embedder="e")).wait()
+    with store.snapshot() as snapshot:
+        assert [v.memory for v in snapshot.vectors("e", "anna")] == ["chunk/1"]
+
+
+def tokens(memory="fact/1", count=3):
+    values = np.arange(count * 2, dtype=np.int8).reshape(count, 2)
+    return TokenVectors(scope="anna", memory=memory, values=values)
+
+
+def test_apply_token_vectors_have_a_space_beside_the_vectors(store):
+    store.append(turn(1)).wait()
+    given = (tokens("fact/1"), tokens("fact/2", 0), tokens("gone"), tokens("chunk/1"))
+    batch = WriteBatch(
+        memories=(memory("fact/1"), memory("fact/2")),
+        vectors=(vector("fact/1"),),
+        embedder="e",
+        tokens=given,
+        token_key="e~0/2",
+    )
+    store.apply("j", batch).wait()
+    with store.snapshot() as snapshot:
+        ids = ["chunk/1", "x", "fact/2", "fact/1", "gone"]
+        one, none, empty, other, gone = snapshot.tokens("e~0/2", "anna", ids)
+        assert none is None and gone is None, "a vector without its memory is left out"
+        expected = token_codes.encode(tokens().values)
+        assert one.tolist() == other.tolist() == expected.tolist() and one.dtype == np.uint8
+        assert empty.shape == (0, 1)
+        assert snapshot.tokens("e~1/2", "anna", ["fact/1"]) == [None]
+        assert snapshot.tokens("e~0/2", "bob", ["fact/1"]) == [None]
+        assert snapshot.has_tokens("e~0/2", "anna") == {"chunk/1", "fact/1", "fact/2"}
+        assert [v.memory for v in snapshot.vectors("e", "anna")] == ["fact/1"]
+    store.apply("j", WriteBatch(drop=(("anna", "fact/1"),))).wait()
+    with store.snapshot() as snapshot:
+        assert snapshot.tokens("e~0/2", "anna", ["fact/1"]) == [None]
+
+
+def test_apply_vectors_want_their_embedders_key(store):
+    store.append(turn(1))
+    ack = store.apply("j", WriteBatch(vectors=(vector("chunk/1"),)))
+    with pytest.raises(StoreError, match="embedder"):
+        ack.wait()
+
+
+def test_apply_what_is_forgotten_does_not_come_back(store):
+    for n in (1, 2):
+        store.append(turn(n))
+    store.apply("j", WriteBatch(memories=(memory("fact/named"),))).wait()
+    store.forget(Forget(turns=(1,)))
+    store.forget(Forget(memories=("fact/named",)))
+    late = WriteBatch(
+        memories=(memory("fact/1", sources=(1, 2)), memory("fact/named"), memory("fact/2")),
+        vectors=(vector("chunk/1"), vector("fact/1"), vector("fact/2")),
+        embedder="e",
+    )
+    store.apply("late", late)
+    store.write_ledger(entry(1, "fact/2"))
+    store.write_ledger(entry(2, "chunk/1", "fact/named", "fact/2")).wait()
+    memories, vectors = contents(store)
+    assert [m.id for m in memories[0]] == ["fact/2"]
+    assert [v[0] for v in vectors] == ["fact/2"]
+    with store.snapshot() as snapshot:
+        assert snapshot.ledger(1) is None
+        assert [offer.memory for offer in snapshot.ledger(2).offers] == ["fact/2"]
+
+
+def test_apply_ledger_the_ledger_is_a_ring(open_store):
+    store = open_store(options=StoreOptions(map_size_gib=0.0625, ledger_keep=10, batch_limit=7))
+    for n in range(1, 40):
+        store.write_ledger(entry(n, "fact/1"))
+    store.write_ledger(entry(39)).wait()
+    with store.snapshot() as snapshot:
+        assert [row.turn for row in snapshot.ledger_tail(3)] == [39, 38, 37]
+        assert snapshot.ledger(30).offers == (Offer(memory="fact/1", score=1.0),)
+        assert snapshot.ledger(29) is None
+        assert snapshot.counts()["ledger"] == 10
+
+
+def test_apply_publish_manifests(store):
+    store.append(turn(1))
+    store.publish(manifest()).wait()
+    with store.snapshot() as snapshot:
+        assert snapshot.manifest("anna") == manifest()
+        assert snapshot.manifest("bob") is None
+
+
+def test_apply_publish_an_index_from_before_a_forgetting_is_not_published(store):
+    store.append(turn(1))
+    store.append(turn(1, scope="bob"))
+    store.publish(manifest())
+    store.publish(manifest(scope="bob"))
+    store.forget(Forget(turns=(1,)))
+    with store.snapshot() as snapshot:
+        assert snapshot.manifest("anna") is None
+        assert snapshot.manifest("bob").forget_epoch == snapshot.forget_epoch() == 1
+    with pytest.raises(StoreError, match="before something was forgotten"):
+        store.publish(manifest()).wait()
+    store.publish(manifest(epoch=1)).wait()
+
+
+def test_apply_a_late_event_is_read_by_who_has_read_the_log_up_to_behind_it(store):
+    (late,) = [turn(1)]
+    first = store._resources.ids.take(1)  # by another process, which is slow to commit
+    store.append(turn(2)).wait()
+    store.apply("job", WriteBatch(cursor=Cursor(name="job", position=2))).wait()
+    store.apply("file", WriteBatch(cursor=Cursor(name="file", position=9, in_log=False))).wait()
+    store._write(partial(append_events, [replace(late, id=first)], ())).wait()
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == [1, 2]
+        assert snapshot.changed(late.scope, 0) == ["chunk/1"]
+        assert snapshot.cursor("job").position == 0
+        assert snapshot.cursor("file").position == 9

@@ -1,0 +1,386 @@
+import random
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from slowcat_memory.errors import StoreClosedError, StoreError
+from slowcat_memory.records import (
+    Context,
+    Forget,
+    Key,
+    LedgerEntry,
+    LeftOut,
+    Offer,
+    Run,
+    Task,
+    TokenVectors,
+    Turn,
+    Vector,
+    WriteBatch,
+)
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.bookkeeping import fold_session
+from tests.harness.samples import at, edge, memory, token, turn
+
+SMALL = StoreOptions(map_size_gib=1 / 16)
+
+
+def residue(path: Path, *numbers: int) -> list[tuple[int, str]]:
+    """Which turns' words are in which files of the folder."""
+    files = [file for file in path.rglob("*") if file.is_file()]
+    return [
+        (number, file.name)
+        for file in files
+        for number in numbers
+        if token(number).encode() in file.read_bytes()
+    ]
+
+
+def vectors(*ids):
+    values = np.full(4, 0.5, np.float32)
+    return tuple(Vector(scope="anna", memory=id, values=values) for id in ids)
+
+
+def test_forget_a_turn_takes_everything_with_it(store, path):
+    for n in range(1, 6):
+        store.append(turn(n))
+    made = (
+        memory("fact/12", sources=(1, 2), text=f"made of {token(2)}"),
+        memory("fact/3", sources=(3,)),
+        memory("note/2", scope="pool", sources=(2,)),
+    )
+    for embedder in ("e", "f"):
+        given = vectors("chunk/2", "chunk/3", "fact/12", "fact/3")
+        words = tuple(
+            TokenVectors(scope="anna", memory=v.memory, values=np.ones((2, 4), np.int8))
+            for v in given
+        )
+        store.apply(
+            "j",
+            WriteBatch(
+                memories=made,
+                vectors=given,
+                embedder=embedder,
+                tokens=words,
+                token_key=f"{embedder}~0/4",
+            ),
+        )
+    for n in (2, 3):
+        offers = (Offer("fact/12", 1.0), Offer("fact/3", 0.5), Offer("chunk/2", 0.1))
+        left_out = (LeftOut("chunk/2", "share", 0.1), LeftOut("chunk/1", "share", 0.1))
+        visible = ("fact/12", "chunk/1")
+        row = {"scope": "anna", "session": "s1", "at": at(), "offers": offers}
+        store.write_ledger(LedgerEntry(turn=n, **row, left_out=left_out, visible=visible))
+    store.backup()
+    gone = store.forget(Forget(turns=(2,)))
+    assert gone.turns == (2,)
+    assert set(gone.memories) == {("anna", "chunk/2"), ("anna", "fact/12"), ("pool", "note/2")}
+    assert gone.erased
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == [1, 3, 4, 5]
+        assert [event.id for event in snapshot.events("anna")] == [1, 3, 4, 5]
+        assert [m.id for m in snapshot.memories("anna")] == ["fact/3"]
+        assert list(snapshot.memories("pool")) == []
+        for embedder in ("e", "f"):
+            assert {v.memory for v in snapshot.vectors(embedder, "anna")} == {"chunk/3", "fact/3"}
+            left = snapshot.has_tokens(f"{embedder}~0/4", "anna")
+            assert left == {"chunk/3", "fact/3"}
+        assert snapshot.ledger(2) is None
+        row = snapshot.ledger(3)
+        assert [offer.memory for offer in row.offers] == ["fact/3"]
+        assert [one.memory for one in row.left_out] == ["chunk/1"] == list(row.visible)
+        assert snapshot.session("s1").turns == 4
+        assert snapshot.forget_epoch() == 1
+    assert not (path / "backups").exists()
+    store.close()
+    assert residue(path, 2) == []
+    assert {n for n, _ in residue(path, 1, 3, 4, 5)} == {1, 3, 4, 5}
+
+
+def test_forget_ids_of_forgotten_turns_are_not_given_again(open_store):
+    store = open_store()
+    for n in (1, 2, 3):
+        store.append(turn(n))
+    store.forget(Forget(turns=(3,)))
+    store.close()
+    assert open_store().append(turn(4)).id == 4
+
+
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        (Forget(speaker="bob"), {1, 3, 5}),
+        (Forget(session="s2"), {1, 2, 3}),
+        (Forget(scope="anna", everything=True), {4}),
+        (Forget(everything=True), set()),
+        (Forget(since=at(2), until=at(4)), {1, 4, 5}),
+        (Forget(since=at(4)), {1, 2, 3}),
+        (Forget(speaker="anna", session="s2"), {1, 2, 3, 4}),
+        (Forget(scope="pool", turns=(1, 4)), {1, 2, 3, 5}),
+        (Forget(memories=("chunk/5",)), {1, 2, 3, 4}),
+        (Forget(memories=("chunk/5",), turns=(1,)), {2, 3, 4}),
+        (Forget(memories=("fact/none",)), {1, 2, 3, 4, 5}),
+        (Forget(turns=(99,)), {1, 2, 3, 4, 5}),
+    ],
+)
+def test_forget_all_conditions_must_hold(store, what, left):
+    said = [("anna", "s1", "anna"), ("bob", "s1", "anna"), ("anna", "s1", "anna"),
+            ("bob", "s2", "pool"), ("anna", "s2", "anna")]  # fmt: skip
+    for n, (speaker, session, scope) in enumerate(said, 1):
+        store.append(turn(n, speaker=speaker, session=session, scope=scope))
+    gone = store.forget(what)
+    assert set(gone.turns) == {1, 2, 3, 4, 5} - left
+    assert gone.erased
+    with store.snapshot() as snapshot:
+        assert {event.id for event in snapshot.turns()} == left
+        assert snapshot.forget_epoch() == (len(left) < 5)
+
+
+def test_forget_memories_by_name_and_without_sources(store):
+    store.append(turn(1)).wait()
+    made = (
+        memory("fact/a", speaker="anna"),
+        memory("fact/b", speaker="bob"),
+        memory("fact/c", speaker="bob", sources=(1,)),
+        memory("fact/d", scope="pool", speaker="bob"),
+    )
+    store.apply("j", WriteBatch(memories=made)).wait()
+    assert store.forget(Forget(memories=("fact/a",))).memories == (("anna", "fact/a"),)
+    gone = store.forget(Forget(scope="anna", speaker="bob"))
+    assert gone.memories == (("anna", "fact/b"),), "c speaks of a turn that stays"
+    gone = store.forget(Forget(everything=True))
+    left = {("anna", "chunk/1"), ("anna", "fact/c"), ("pool", "fact/d")}
+    assert set(gone.memories) == left
+
+
+def test_forget_a_memory_takes_what_was_made_from_it(store, path):
+    made = (
+        memory("note/1", text=token(1)),
+        replace(
+            memory("block/human", text=f"knows {token(1)}"), derived_from=(("anna", "note/1"),)
+        ),
+        replace(memory("icebreaker/1", text=token(1)), derived_from=(("anna", "block/human"),)),
+        memory("note/2", text=token(2)),
+        memory("note/7", sources=(7,)),
+    )
+    store.append(turn(1, role="assistant"))
+    reply = replace(memory("chunk/1"), sources=(1,), derived_from=(("anna", "note/1"),))
+    store.apply("j", WriteBatch(memories=(*made, reply))).wait()
+    store.forget([Forget(memories=("note/1",)), Forget(turns=(7,))])  # its row is gone already
+    with store.snapshot() as snapshot:
+        assert {one.id for one in snapshot.memories("anna")} == {"note/2", "chunk/1"}
+
+
+def test_forget_a_session_without_turns_goes_with_its_edges(store):
+    store.append(edge("start"))
+    store.append(turn(1))
+    store.append(edge("end"))
+    store.append(edge("start", session="s2"))
+    store.append(turn(1, session="s2"))
+    store.forget(Forget(turns=(2,)))
+    with store.snapshot() as snapshot:
+        assert [event.id for event in snapshot.events()] == [4, 5]
+        assert [row.id for row in snapshot.sessions()] == ["s2"]
+        assert snapshot.counts()["log_by_scope"] == 2
+
+
+@pytest.mark.parametrize("what", [Forget(), Forget(scope="anna")])
+def test_forget_nothing_in_particular_is_refused(store, what):
+    with pytest.raises(ValueError, match="forget"):
+        store.forget(what)
+
+
+def test_forget_forgetting_covers_what_still_waits(store):
+    for n in range(300):
+        store.append(turn(n))
+    assert len(store.forget(Forget(everything=True)).turns) == 300
+
+
+def test_forget_hidden_first_erased_later(open_store, path):
+    store = open_store()
+    store.append(turn(1))
+    store.append(turn(2))
+    gone = store.forget(Forget(turns=(1,)), erase=False)
+    assert not gone.erased
+    with store.snapshot() as snapshot:
+        assert snapshot.turn(1) is None
+    assert residue(path, 1), "the control: deleting alone leaves the text in the file"
+    assert store.erase()
+    assert store.erase()
+    store.close()
+    assert residue(path, 1) == []
+
+
+def test_forget_what_was_not_erased_is_erased_at_the_next_open(open_store, path):
+    store = open_store()
+    store.append(turn(1))
+    store.forget(Forget(turns=(1,)), erase=False)
+    store.close()
+    assert residue(path, 1)
+    open_store().close()
+    assert residue(path, 1) == []
+
+
+def test_forget_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
+    monkeypatch.setattr("slowcat_memory.store.care.copy.READER_TIMEOUT_S", 0.05)
+    store.append(turn(1)).wait()
+    with store.snapshot() as snapshot:
+        assert not store.forget(Forget(turns=(1,))).erased
+        assert not (store.path / "data.mdb").exists(), "it is replaced nevertheless"
+        assert snapshot.turn(1) is not None, "a snapshot does not change"
+        with store.snapshot() as later:
+            assert later.turn(1) is None
+    assert store.erase()
+
+
+def test_forget_a_reading_process_follows_the_swap(store, path):
+    code = f"""
+import sys
+from pathlib import Path
+from slowcat_memory.store import Store
+with Store.open(Path({str(path)!r}), readonly=True) as store:
+    for line in sys.stdin:
+        with store.snapshot() as snapshot:
+            print([event.id for event in snapshot.events()], flush=True)
+"""
+    store.append(turn(1))
+    store.append(turn(2)).wait()
+    reader = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=-1, stdout=-1, text=True, cwd=Path(__file__).parents[3]
+    )
+
+    def ask():
+        print("go", file=reader.stdin, flush=True)
+        return reader.stdout.readline().strip()
+
+    with reader:
+        assert ask() == "[1, 2]"
+        for n in range(3, 7):
+            assert store.forget(Forget(turns=(n - 2,))).erased
+            store.append(turn(n)).wait()
+            assert ask() == str([n - 1, n])
+        reader.stdin.close()
+    with store.snapshot() as snapshot:
+        assert snapshot.last_id() == 6
+
+
+def test_forget_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
+    said = []
+
+    def forget(_):
+        try:
+            store.forget(Forget(everything=True))
+        except StoreError as error:
+            said.append(error)
+
+    ack = store.append(turn(1))
+    ack.future.add_done_callback(forget)
+    assert store.flush(30)
+    store.close()
+    assert said == [] or "writer thread" in str(said[0])  # [] when it was done before we asked
+    with pytest.raises(StoreClosedError):
+        store.forget(Forget(everything=True))
+
+
+# ------------------------------------------------------------------- laws
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(5, 40))
+def test_forget_after_any_forgetting_the_rest_is_as_if_it_had_never_been(
+    rng: random.Random, n: int
+):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        with Store.open(path, options=SMALL) as store:
+            events = fill(store, rng, n)
+            wish = random_wish(rng, n)
+            gone = set(store.forget(wish).turns)
+            kept = check_rest(store, events, gone)
+        texts = {event.id for event in events if isinstance(event, Turn)}
+        assert residue(path, *texts & gone) == []
+        assert {number for number, _ in residue(path, *kept)} == kept
+
+
+def fill(store, rng, n):
+    events = []
+    for number in range(1, n + 1):
+        who = rng.choice(["anna", "bob"])
+        given = {"session": f"s{rng.randrange(3)}", "scope": rng.choice(["anna", "pool"])}
+        new = turn(number, speaker=who, **given) if rng.random() < 0.8 else edge("end", **given)
+        events.append(store.append(new).event)
+        sources = tuple(sorted({rng.randint(1, number) for _ in range(rng.randrange(3))}))
+        made = memory(f"fact/{number}", speaker="nobody", sources=sources)
+        store.apply("j", WriteBatch(memories=(made,)))
+        if isinstance(new, Turn):
+            store.apply("j", thought(new, number, sources))
+    return events
+
+
+def thought(turn, number, sources):
+    """What idle jobs make of a turn and of others: a context, a key, a task, a run."""
+    own = (number, *sources)
+    words = " ".join(token(source) for source in own)
+    about = {"scope": turn.scope, "memory": f"chunk/{number}", "sources": own}
+    task = f"place/{turn.scope}/{number}"
+    return WriteBatch(
+        contexts=(Context(**about, text=f"about {words}"),),
+        keys=(Key(**about, id=f"chunk/{number}?q", kind="question", text=f"why {words}"),),
+        vectors=vectors(f"chunk/{number}?q") if turn.scope == "anna" else (),
+        embedder="e",
+        tasks=(Task(id=task, job="place", key=str(number), created=at(), sources=own),),
+        run=Run(task=task, job="place", at=at(), ms=1.0, outcome="done"),
+    )
+
+
+def random_wish(rng, n):
+    return rng.choice([
+        Forget(turns=tuple(rng.sample(range(1, n + 1), 3))),
+        Forget(speaker=rng.choice(["anna", "bob"])),
+        Forget(session="s1"),
+        Forget(since=at(rng.randrange(n)), until=at() + timedelta(seconds=n // 2 + 3)),
+        Forget(scope="pool", everything=True),
+        Forget(memories=(f"chunk/{rng.randint(1, n)}", f"fact/{rng.randint(1, n)}")),
+    ])  # fmt: skip
+
+
+def check_rest(store, events, gone):
+    with store.snapshot() as snapshot:
+        here = list(snapshot.events())
+        rows = {row.id: row for row in snapshot.sessions()}
+        facts = {m.id: m for scope in ("anna", "pool") for m in snapshot.memories(scope)}
+        by_scope = sorted(e.id for scope in ("anna", "pool") for e in snapshot.events(scope))
+    kept = {event.id for event in here if isinstance(event, Turn)}
+    assert kept == {e.id for e in events if isinstance(e, Turn)} - gone
+    assert by_scope == [event.id for event in here]
+    folded = {}
+    for event in here:
+        folded[event.session] = fold_session(folded.get(event.session), event)
+    assert rows == folded
+    assert not any(set(fact.sources) & gone for fact in facts.values())
+    check_thoughts(store, events, gone)
+    return kept
+
+
+def check_thoughts(store, events, gone):
+    """Exactly what was made of no forgotten turn is there, and the vectors of that alone."""
+    with store.snapshot() as snapshot:
+        scopes = ("anna", "pool")
+        contexts = [one for scope in scopes for one in snapshot.contexts(scope)]
+        found = [one for scope in scopes for one in snapshot.keys(scope)]
+        tasks = snapshot.tasks()
+        of_keys = {v.memory for v in snapshot.vectors("e", "anna")}
+    turns = {event.id for event in events if isinstance(event, Turn)}
+    for made in (contexts, found, tasks):
+        assert not any(set(one.sources) & gone for one in made)
+    assert {one.memory for one in contexts} == {one.memory for one in found}
+    assert {f"chunk/{n}" for n in turns - gone} >= {one.memory for one in contexts}
+    assert of_keys == {one.id for one in found if one.scope == "anna"}
