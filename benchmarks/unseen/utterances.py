@@ -24,7 +24,7 @@ from slowcat_memory.core.graph.entity_index import EntityIndex
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import AskOptions, parse_query
-from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
+from slowcat_memory.core.time.expressions import Interval, times
 from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.records import Turn
@@ -107,8 +107,7 @@ def _of_question(row: Row, said: datetime) -> list[Days]:
 
 def _of_words(row: Row, said: datetime) -> list[Days]:
     zone = ZoneInfo(zone_name(row))
-    options = WhenOptions(language=language(row))
-    found = times(row["sentence"], said, zone, options)
+    found = times(row["sentence"], said, zone, language(row))
     return [_days(interval, zone) for interval in found if not interval.vague]
 
 

@@ -444,7 +444,7 @@ def _check(about: str, others: bool, everything: bool) -> None:
 
 def _mentioning(memory: "MemoryEngine", about: str, where: str) -> "Forget":
     """Return the order to delete all turns and memories that mention something, by words."""
-    from slowcat_memory.core.commands.mentions import mentions
+    from slowcat_memory.core.commands.corrections import mentions
     from slowcat_memory.core.text.normalize import Tokenizer
     from slowcat_memory.records import Forget
     from slowcat_memory.runtime.commands.targets import mentioning

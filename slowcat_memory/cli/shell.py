@@ -198,7 +198,7 @@ def period_of(text: str, now: datetime, zone: tzinfo, option: str) -> tuple[date
     Raises:
         typer.BadParameter: It names no time.
     """
-    from slowcat_memory.core.time.expressions import WhenOptions, times
+    from slowcat_memory.core.time.expressions import times
     from slowcat_memory.transfer.transcript import time_of, utc
 
     try:
@@ -216,7 +216,7 @@ def period_of(text: str, now: datetime, zone: tzinfo, option: str) -> tuple[date
         plain = ""
     for language in ("english", "german"):
         for asked in (plain, f"in {plain}"):  # "march" alone may be a verb
-            found = times(f"{asked}?", now, zone, WhenOptions(language=language))
+            found = times(f"{asked}?", now, zone, language)
             if len(found) == 1 and found[0].words.casefold() in (plain, asked):
                 return found[0].start.astimezone(UTC), found[0].end.astimezone(UTC)
     raise usage(f"{text!r} is not a time such as {EXAMPLES}", option)

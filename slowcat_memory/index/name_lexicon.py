@@ -14,6 +14,7 @@ from msgspec import Struct
 from slowcat_memory.core.language.data import word_set
 from slowcat_memory.core.language.english.vocabulary import PRONOUNS, ROLES, STOP_WORDS
 from slowcat_memory.core.language.names import forms_of_one
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.text.pronunciations import (
     MisheardWord,
     heard_as,
@@ -22,7 +23,7 @@ from slowcat_memory.core.text.pronunciations import (
     sound_keys,
     sound_likeness,
 )
-from slowcat_memory.core.text.rare_words import MAX_LETTERS, is_common, rare_words
+from slowcat_memory.core.text.rare_words import MAX_LETTERS, rare_words
 from slowcat_memory.records import Hotword
 
 FILE = "names.msgpack"
@@ -208,7 +209,7 @@ class NameLexicon:
 
     def _of_run(self, run: list[str]) -> tuple[str, float] | None:
         """Return the name that words may be, and the likeness; None for none."""
-        everyday = [is_common(_bare(word)) for word in run]
+        everyday = [is_ordinary(_bare(word)) for word in run]
         if len(run) == 1:
             if everyday[0] or (len(run[0]) < FEWEST and run[0].islower()):
                 return None

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from slowcat_memory.config import tokenizer
 from slowcat_memory.core.catalogue import Catalogue
-from slowcat_memory.core.commands.mentions import mentions
+from slowcat_memory.core.commands.corrections import mentions
 from slowcat_memory.core.disclosure import (
     Reader,
     disclose_found,

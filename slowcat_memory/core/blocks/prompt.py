@@ -15,12 +15,12 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import ENGLISH, Ground, held
+from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.language.english.vocabulary import MONTHS, STOP_WORDS
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.render.repeats import Said, Told, said_of, split
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
-from slowcat_memory.core.text.rare_words import is_common
-from slowcat_memory.core.text.reply_names import Aliases
 
 # ------------------------------------------------------------------- what supports a line
 
@@ -166,7 +166,7 @@ def _names(line: str) -> frozenset[str]:
 
 def _ordinary(word: str, place: int) -> bool:
     lowered = word.lower()
-    return lowered in STOP_WORDS or lowered in MONTHS or (place == 0 and is_common(lowered))
+    return lowered in STOP_WORDS or lowered in MONTHS or (place == 0 and is_ordinary(lowered))
 
 
 VERSION = 2  # of the prompt; raise it with any change

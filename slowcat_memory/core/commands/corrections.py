@@ -1,9 +1,11 @@
-"""Finds what "that's wrong, it's Tuesday" corrects: one of several texts, or none of them.
+"""Finds which texts a command is for: what "that's wrong, it's Tuesday" corrects, what is forgotten.
 
 A correction is for the agent's last statement. Only a text from which that statement was made can be
 wrong: one that shares with it what the question did not say, and whose value is of the kind of the
 right one (a weekday for a weekday, a number for a number, a word for a word). Where none is, the
 agent made the statement by itself; where several are, the user has to be asked.
+
+What is forgotten is decided by words, not by meaning: all texts that mention it.
 """
 
 import re
@@ -11,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from slowcat_memory.core.language import Language
+from slowcat_memory.core.language import LANGUAGES, Language
 from slowcat_memory.core.language.data import compiled
+from slowcat_memory.core.text.normalize import fingerprint
 
 Tokenize = Callable[[str], list[str]]
 Verdict = Literal["own", "unclear", "new"]
@@ -99,7 +102,8 @@ def find_corrected(
         return _first_of_best(scores)
     if not parts.is_value:
         return "unclear" if parts.is_vague else "new"
-    return "own" if _says_something(kinds, right, answer, question) else "unclear"
+    by_itself = answer.of(kinds) - right.closed if kinds else answer.words - question.words
+    return "own" if by_itself else "unclear"
 
 
 def _alike(
@@ -216,15 +220,6 @@ def _sounds(word: str, text: str) -> bool:
     )
 
 
-def _says_something(
-    kinds: frozenset[str], right: _Values, answer: _Values, question: _Values
-) -> bool:
-    """Return whether an answer has a value of a kind by itself."""
-    if kinds:
-        return bool(answer.of(kinds) - right.closed)
-    return bool(answer.words - question.words)
-
-
 def _parts(correction: str, language: Language) -> _Correction:
     table = language.commands
     text = correction.strip(" .!?,;:")
@@ -256,3 +251,36 @@ def _values(text: str, language: Language, tokenize: Tokenize) -> _Values:
         else:
             others.append(word)
     return _Values(frozenset(closed), frozenset(tokenize(" ".join(others))))
+
+
+# ------------------------------------------------------------------- what is to be forgotten
+
+_LEADING = frozenset[str]().union(*(one.commands.leading for one in LANGUAGES))
+_FOUND_BY = 3  # common first letters of a word's forms
+
+
+def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
+    """Return a test for texts that contain all words of ``about`` in sequence.
+
+    Forms of a word match ("Ben's"). ``tokenize`` returns stems without stop words.
+    """
+    words = fingerprint(about).split()
+    while len(words) > 1 and words[0] in _LEADING:
+        words.pop(0)
+    stems = tokenize(" ".join(words))
+    if not stems:
+        return lambda text: _holds(fingerprint(text).split(), words)
+    roots = [word[:_FOUND_BY] for word in words if tokenize(word)]
+
+    def mentioned(text: str) -> bool:
+        folded = text.casefold()  # far cheaper than tokenizing, and rejects most texts
+        return all(root in folded for root in roots) and _holds(tokenize(text), stems)
+
+    return mentioned
+
+
+def _holds(words: list[str], wanted: list[str]) -> bool:
+    length = len(wanted)
+    return bool(wanted) and any(
+        words[at : at + length] == wanted for at in range(len(words) - length + 1)
+    )

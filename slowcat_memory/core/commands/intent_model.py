@@ -75,7 +75,7 @@ class IntentModel:
         Args:
             words: In lower case, without punctuation.
         """
-        found = _distinct(words, table)
+        found = rows(words, table)
         sums = self.weights.take(found, axis=0).sum(axis=0, dtype=self._sum_type).tolist()
         each = zip(sums, self._scale, self.constant, strict=True)
         logits = [value * scale / len(found) ** 0.5 + constant for value, scale, constant in each]
@@ -101,13 +101,8 @@ def read_model(language: str) -> IntentModel | None:
         return IntentModel(kinds, file["weights"], file["constant"], file["scale"])
 
 
-def rows(words: Sequence[str], table: IntentWords) -> list[int]:
-    """Return the rows of an utterance's features, each once, in ascending order."""
-    return _distinct(words, table).tolist()
-
-
-def _distinct(words: Sequence[str], table: IntentWords) -> np.ndarray:
-    """Return the rows of an utterance's features, shape (n,), int64: a repeated one counts once."""
+def rows(words: Sequence[str], table: IntentWords) -> np.ndarray:
+    """Return the rows of an utterance's features, each once, in ascending order: int64."""
     pairs = map(_of_pair, ("<", *words), (*words, ">"))
     others = np.fromiter(chain(pairs, _of_classes(words, table)), np.int16)
     present = np.zeros(ROWS, np.bool_)

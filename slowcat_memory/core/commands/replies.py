@@ -22,22 +22,9 @@ def quote(text: str, limit: int = QUOTE_TOKENS) -> str:
     return shorten(line, limit).rstrip(" .!?,;:")
 
 
-def count_things(language: Language, count: int) -> str:
-    """Return "1 thing" or "7 things"."""
-    if count == 1:
-        return say(language, "thing")
-    return say(language, "things", n=str(count))
-
-
-def count_facts(language: Language, count: int) -> str:
-    """Return "1 fact" or "7 facts"."""
-    return say(language, "fact") if count == 1 else say(language, "facts", n=str(count))
-
-
-def minutes(language: Language, seconds: float) -> str:
-    """Return "a minute" or "5 minutes"."""
-    whole = max(1, int(seconds // 60))
-    return say(language, "minute") if whole == 1 else say(language, "minutes", n=str(whole))
+def counted(language: Language, count: int, what: str) -> str:
+    """Return "1 thing" or "7 things": ``what`` is "thing", "fact" or "minute"."""
+    return say(language, what) if count == 1 else say(language, f"{what}s", n=str(count))
 
 
 def day(language: Language, at: datetime, now: datetime, zone: tzinfo) -> str:
@@ -54,7 +41,7 @@ def describe_known(language: Language, facts: Sequence[Disclosed], limit: int) -
     """Return a sentence with the first ``limit`` facts about a user, and how many there are."""
     if not facts:
         return say(language, "know_nothing")
-    items, count = _quoted(facts[:limit]), count_facts(language, len(facts))
+    items, count = _quoted(facts[:limit]), counted(language, len(facts), "fact")
     if len(facts) <= limit:
         return say(language, "know", facts=count, items=items)
     return say(language, "know_more", facts=count, items=items, more=str(len(facts) - limit))
@@ -62,7 +49,7 @@ def describe_known(language: Language, facts: Sequence[Disclosed], limit: int) -
 
 def describe_topic(language: Language, about: str, facts: Sequence[Disclosed], limit: int) -> str:
     """Return a sentence with the first ``limit`` facts about a topic, and how many there are."""
-    items, count = _quoted(facts[:limit]), count_facts(language, len(facts))
+    items, count = _quoted(facts[:limit]), counted(language, len(facts), "fact")
     return say(language, "know_about", facts=count, items=items, about=quote(about))
 
 

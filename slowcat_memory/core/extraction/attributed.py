@@ -15,7 +15,7 @@ from slowcat_memory.core.language import LANGUAGES, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.text.rare_words import is_common
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.records import Turn
 
 STEM = 4  # common first letters of two forms of a word
@@ -82,7 +82,7 @@ def tokens(text: str) -> list[Token]:
         raw = match[0]
         clitic = _SHORT.search(raw)
         word = raw[: clitic.start()] if clitic else raw
-        capital = raw[0].isupper() and not (begins and is_common(word.lower()))
+        capital = raw[0].isupper() and not (begins and is_ordinary(word.lower()))
         lower = word.lower()
         found.append(Token(NUMBERS.get(lower, lower), clitic[0] if clitic else "", capital))
         begins = raw in _ENDS
@@ -139,7 +139,7 @@ def _is_name(said: Sequence[Token], place: int, asked: Asked) -> bool:
         return False
     if token.word in asked.others:
         return True
-    return is_given_name(token.word) and (token.capital or not is_common(token.word))
+    return is_given_name(token.word) and (token.capital or not is_ordinary(token.word))
 
 
 @cache

@@ -22,11 +22,10 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy, within
 from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, prompt_about
 from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
+from slowcat_memory.core.extraction.prompt_record import TURN_NAMES, Aliases
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
-from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.numerals import values
-from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.records import Turn
 
 VERSION = 3  # of the prompt; raise it with any change: all turns are then described again
@@ -61,7 +60,7 @@ class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
     """One turn in the LLM's reply; see ``SYSTEM``."""
 
     ALIASES: ClassVar[Aliases] = {
-        "turn": reply_names.TURN,
+        "turn": TURN_NAMES,
         "context": ("description", "text", "summary", "content"),
         "questions": ("question", "queries"),
         "notes": ("note", "statements"),

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.derived_text import content_of, keepable, repeats
 from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
-from slowcat_memory.core.text import capitalised
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.numerals import Number, numbers
-from slowcat_memory.core.text.rare_words import is_common
+from slowcat_memory.core.text.rare_words import capitalised_names
 from slowcat_memory.core.time import expressions
 from slowcat_memory.core.time.written_dates import (
     MONTHS,
@@ -221,7 +221,7 @@ def _names(text: str) -> Iterator[str]:
     if text.isupper():
         return
     if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words):
-        yield from capitalised.names(text)
+        yield from capitalised_names(text)
         return
     for match in _WORD.finditer(text):
         word = _bare(match[0])
@@ -232,7 +232,7 @@ def _names(text: str) -> Iterator[str]:
 def _ordinary(word: str, before: str) -> bool:
     if word in STOP_WORDS or word in ROLES or word in MONTHS or word in DAYS or len(word) < 2:
         return True
-    return bool(_BEGINNING.search(before)) and is_common(word)
+    return bool(_BEGINNING.search(before)) and is_ordinary(word)
 
 
 def _known(name: str, ground: Ground) -> bool:

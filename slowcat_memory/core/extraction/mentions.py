@@ -11,11 +11,10 @@ from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.derived_text import has_link
 from slowcat_memory.core.extraction.grounding import Ground, one_line, strays
 from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.prompt_record import CONFIDENCE_NAMES, Aliases
 from slowcat_memory.core.extraction.slots import canonical
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
-from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import fingerprint, fold
-from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.records import Confidence, Turn
 
 MOST_OBJECT = 80  # characters
@@ -49,7 +48,7 @@ class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
         "name": ("entity", "entity_name", "label"),
         "type": ("kind", "category", "entity_type"),
         "attributes": ("attribute", "properties", "details"),
-        "confidence": reply_names.CONFIDENCE,
+        "confidence": CONFIDENCE_NAMES,
     }
     name: Annotated[str, Meta(max_length=80)]
     type: Annotated[str, Meta(max_length=40)]

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 
 from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.language.word_classes import NAME, OTHER, STOP, OrderWords
-from slowcat_memory.core.text.rare_words import is_common
 
 ENOUGH = 3  # points of an order
 WINDOW, STEP = 48, 24  # words that are scored at once; speech recognisers may write no full stops
@@ -122,7 +122,7 @@ def _with_names(codes: str, tokens: list[str], table: OrderWords) -> str:
     found, before = list[str](), STOP
     for code, token in zip(codes, tokens, strict=True):
         if code == OTHER and token[0].isupper() and before not in table.nouns_after:
-            if before != STOP or not is_common(token.lower()):
+            if before != STOP or not is_ordinary(token.lower()):
                 code = NAME
         found.append(code)
         before = code

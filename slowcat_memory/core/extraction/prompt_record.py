@@ -16,6 +16,12 @@ from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn
 
 FEWEST_CHARS = 80  # of a turn that is cut to fit all
+Aliases = dict[str, tuple[str, ...]]
+"""Names under which models send the fields of a reply, by field, the likeliest first."""
+
+TURN_NAMES = ("turn_id", "turn_number", "turn_no", "id", "number", "index", "line")
+CONFIDENCE_NAMES = ("certainty", "confidence_level", "level")
+
 _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 BEFORE, AFTER = 2, 1  # neighbours that affect a turn's description
 SMALL_TALK_WORDS = 6

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import is_uncertain
 from slowcat_memory.core.extraction.options import MergeOptions
+from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.extraction.slots import content, exclude, is_exclusive
 from slowcat_memory.core.facts.fact import add_sources, order_of, subject_of, type_of
 from slowcat_memory.core.facts.holding import COMING, claim_of
@@ -37,7 +38,6 @@ from slowcat_memory.core.facts.matter import (
     without_values,
 )
 from slowcat_memory.core.text.normalize import fold, neutralise
-from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.validity import supersede
 from slowcat_memory.records import Memory, Statement
 

@@ -45,6 +45,7 @@ from slowcat_memory.core.extraction.mentions import (
 )
 from slowcat_memory.core.extraction.options import ENTITY_TYPES
 from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.prompt_record import CONFIDENCE_NAMES, TURN_NAMES, Aliases
 from slowcat_memory.core.extraction.quoted import (
     contradicts,
     evidence,
@@ -65,9 +66,7 @@ from slowcat_memory.core.extraction.stated import StatedFact, read_sentence, sta
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.language import of_any, words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
-from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import fingerprint, fold
-from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.records import Confidence, Ending, Statement, Turn
 
 VERSION = 3  # of the prompt and the rules; raise it with any change
@@ -126,15 +125,15 @@ class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A fact in the LLM's reply; see ``SYSTEM``."""
 
     ALIASES: ClassVar[Aliases] = {
-        "turn": reply_names.TURN,
+        "turn": TURN_NAMES,
         "type": ("kind", "category", "fact_type"),
         "subject": ("name", "entity", "person", "about", "who"),
         "predicate": ("relation", "relationship", "relation_type", "verb", "property"),
         "object": ("target", "tail", "value"),
         "over": ("is_over", "ended", "has_ended"),
         "content": ("fact", "statement", "text", "sentence", "description", "summary"),
-        "quote": reply_names.QUOTE,
-        "confidence": reply_names.CONFIDENCE,
+        "quote": ("evidence", "quotation", "citation", "words", "source_text", "original"),
+        "confidence": CONFIDENCE_NAMES,
         "date": ("day", "when", "event_date", "time"),
     }
     WHEN_MISSING: ClassVar[dict[str, str]] = {"type": "other", "confidence": "medium"}

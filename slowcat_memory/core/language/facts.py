@@ -225,7 +225,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
         possessives: Words before ``relatives``: "my".
         relatives: People and animals that somebody has.
         corrects: Beginnings of a correction of an earlier statement.
-        before_date: Words between a relation and its start date.
         pleasantries: Words of turns without other content, which need no description.
         regimes: Diets of which a person has one at a time.
         single: Words for somebody without a partner.
@@ -246,7 +245,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
     possessives: str
     relatives: str
     corrects: str
-    before_date: str
     pleasantries: frozenset[str]
     regimes: frozenset[str]
     single: frozenset[str]
@@ -287,7 +285,6 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         demands: What addresses a reader who is to pay, call or confirm something.
         scam: Words by which one tells of a text that asks for something.
         statement_tag: End of a statement in the form of a question ("isn't it?").
-        of_now: What shows that something holds now and did not before, or begins.
         evidence: What shows a relation, by predicate.
     """
 
@@ -324,7 +321,6 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
     demands: str
     scam: str
     statement_tag: str
-    of_now: str
     evidence: Mapping[str, str]
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import filled, lazy_pattern, phrase_list, word_set
+from slowcat_memory.core.language.data import filled, phrase_list, word_set
 
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -127,22 +127,3 @@ def _by_first_word(*texts: str) -> PhraseTable:
         words = tuple(phrase.split())
         made.setdefault(words[0], []).append(words)
     return {first: tuple(many) for first, many in made.items()}
-
-
-def begin_or_within(*expressions: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of those alternatives that begin a text, and of the others."""
-    parts = [part for expression in expressions for part in _alternatives(expression)]
-    begins = [part for part in parts if part.startswith("^")]
-    return lazy_pattern(*begins), lazy_pattern(*(part for part in parts if part not in begins))
-
-
-def _alternatives(expression: str) -> list[str]:
-    """Return the alternatives of an expression outside any group."""
-    parts, depth = [""], 0
-    for piece in re.findall(r"\\.|\[[^\]]*\]|.", expression):
-        depth += (piece == "(") - (piece == ")")
-        if piece == "|" and not depth:
-            parts.append("")
-        else:
-            parts[-1] += piece
-    return parts

@@ -39,11 +39,15 @@ def _english() -> frozenset[str]:
 
 @cache
 def _german() -> frozenset[str]:
-    return frozenset(_DIGRAPHS.sub(r"\1", word.translate(_PLAIN)) for word in _list("german"))
+    return frozenset(map(_plain, _list("german")))
 
 
 def _list(language: str) -> list[str]:
     return read_data(f"{__package__}.{language}", "ordinary.txt").decode().split()
+
+
+def _plain(word: str) -> str:
+    return _DIGRAPHS.sub(r"\1", word.translate(_PLAIN))
 
 
 @text_cache(8192)
@@ -53,17 +57,12 @@ def is_ordinary(word: str) -> bool:
         return True
     if is_given_name(word):
         return False
-    return _is_english(word) or _is_german(word)
+    return _is_english(word) or is_german(word)
 
 
 def is_word(word: str) -> bool:
     """Return whether a word in lower case is listed as everyday, though it may be a name too."""
-    return word in _english() or _DIGRAPHS.sub(r"\1", word.translate(_PLAIN)) in _german()
-
-
-def is_german(word: str) -> bool:
-    """Return whether a word in lower case is everyday German, in any regular form."""
-    return _is_german(word)
+    return word in _english() or _plain(word) in _german()
 
 
 def _is_english(word: str) -> bool:
@@ -78,16 +77,17 @@ def _is_english(word: str) -> bool:
     )
 
 
-def _is_german(word: str) -> bool:
-    word = _DIGRAPHS.sub(r"\1", word.translate(_PLAIN))
-    return _is_german_form(word) or _has_prefix(word) or _is_compound(word)
-
-
-def _has_prefix(word: str) -> bool:
-    return any(
-        word.startswith(prefix) and _is_german_form(word[len(prefix) :])
-        for prefix in _GERMAN_PREFIXES
-        if len(word) > len(prefix) + 2
+def is_german(word: str) -> bool:
+    """Return whether a word in lower case is everyday German, in any regular form."""
+    word = _plain(word)
+    return (
+        _is_german_form(word)
+        or any(
+            word.startswith(prefix) and _is_german_form(word[len(prefix) :])
+            for prefix in _GERMAN_PREFIXES
+            if len(word) > len(prefix) + 2
+        )
+        or _is_compound(word)
     )
 
 

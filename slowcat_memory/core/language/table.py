@@ -6,12 +6,14 @@ its modules. Patterns are regular expressions without flags; most are compiled t
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import asdict, fields
 
+from slowcat_memory.core.language.data import filled, read_toml, read_words
 from slowcat_memory.core.language.facts import FactWords, NameWords, PersonWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.time import TenseWords, TimeWords
@@ -486,6 +488,36 @@ class Language(Struct, frozen=True, kw_only=True):
     capital_nouns: bool = False
 
 
+def language_of_tables(package: str, modules: Iterable[ModuleType], **names: Any) -> Language:
+    """Return the language of a package.
+
+    Args:
+        modules: They have a table for each field in a constant of its name: ``GATE``, ``TALK``.
+        names: The fields that are no tables.
+    """
+    words = read_words(package)
+    tables = {
+        field.name: getattr(module, constant)
+        for module in modules
+        for field in fields(Language)
+        if hasattr(module, constant := field.name.upper())
+    }
+    return Language(
+        **names,
+        **tables,
+        persons=read_toml(package, "persons.toml", PersonWords),
+        tones=words["tones"],
+        extracts=filled(ExtractWords, words["extracts"]),
+        **asdict(read_toml(package, "sentences.toml", Sentences)),
+    )
+
+
+# Mappings whose keys are words, not names that code looks up.
+_OF_WORDS = re.compile(
+    r"(?:commands|gate|time|names|orders|persons|talk|statements)\.|dates\.parts"
+)
+
+
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
     """Yield the dotted paths of required fields and keys that a table lacks.
 
@@ -498,22 +530,7 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
             yield from missing(value, other, name)
         elif field.required and not getattr(value, "pattern", value):
             yield name
-        elif isinstance(value, Mapping) and isinstance(other, Mapping) and _same_keys(name):
+        elif (
+            isinstance(value, Mapping) and isinstance(other, Mapping) and not _OF_WORDS.match(name)
+        ):
             yield from (f"{name}[{key!r}]" for key in other if not value.get(key))
-
-
-def _same_keys(name: str) -> bool:
-    """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(
-        (
-            "commands.",
-            "gate.",
-            "time.",
-            "dates.parts",
-            "names.",
-            "orders.",
-            "persons.",
-            "talk.",
-            "statements.",
-        )
-    )

@@ -122,14 +122,13 @@ def time_words(
     )
 
 
+def places(names: str, first: int = 1, step: int = 1) -> dict[str, int]:
+    return {name: first + step * place for place, name in enumerate(names.split())}
+
+
 def numbers(names: str, first: int = 1, step: int = 1) -> dict[str, tuple[int, int]]:
     """Return numerals with their values, as least and most."""
-    values = range(first, first + step * len(names.split()), step)
-    return {name: (n, n) for name, n in zip(names.split(), values, strict=True)}
-
-
-def places(names: str, first: int = 1) -> dict[str, int]:
-    return {name: place for place, name in enumerate(names.split(), first)}
+    return {name: (n, n) for name, n in places(names, first, step).items()}
 
 
 def valueless(names: str) -> dict[str, None]:

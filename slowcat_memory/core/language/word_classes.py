@@ -76,8 +76,7 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
 
     def class_of(self, word: str) -> str:
         """Return the class of a word in lower case; "" for none."""
-        code = self.codes.get(word, OTHER)
-        return list(self.classes)[ord(code) - _FIRST] if ord(code) >= _FIRST else ""
+        return self.name_of.get(self.codes[word], "")
 
     @cached_property
     def code_of(self) -> Mapping[str, str]:

@@ -32,7 +32,7 @@ from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time import expressions
-from slowcat_memory.core.time.expressions import Interval, WhenOptions
+from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Made, Memory, Turn
 
 VERSION = 2
@@ -160,9 +160,7 @@ def _ahead(sentence: str, at: datetime, zone: tzinfo, language: str) -> Interval
     Of a sentence that moves something, or calls it off, only a day behind another counts: "Thursday
     is off, they want me on the 17th".
     """
-    every = expressions.statement_times(
-        sentence.rstrip("?"), at, zone, WhenOptions(language=language)
-    )
+    every = expressions.statement_times(sentence.rstrip("?"), at, zone, language)
     days = [one for one in every if one.end - one.start <= DAYS and not one.vague]
     days = [one for one in days if one.end > at]
     change = change_of(sentence)

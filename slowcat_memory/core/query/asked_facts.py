@@ -17,15 +17,16 @@ another number, day or month ("my locker is 81", "my locker is 114").
 
 import re
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
 from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary, is_word
-from slowcat_memory.core.text.normalize import content_words, fold
+from slowcat_memory.core.text.normalize import WORD, content_words, fold
 from slowcat_memory.core.text_caches import text_cache
 
 LEAST = 3  # letters of a word that names a thing
@@ -154,7 +155,6 @@ MOST_CHARS = 120  # of a question: longer ones ask for more than a fact or a val
 BESIDE = 0.4  # an amount in a text without a word of the question: of something else, or reworded
 STEM = 5  # letters by which the thing that is counted is the same
 _PERSON = "qpersonq"  # stands for the name of somebody else
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
@@ -195,8 +195,8 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     line = line[begins.start() :]
     if coming := _asked_ahead(line, language):
         return coming
-    for pattern, predicates in _rules(language):
-        if match := pattern.search(line):
+    for pattern, predicates in talk.asked:
+        if match := compiled(pattern).search(line):
             things = [thing for thing in match.groups() if thing]
             thing = things[0] if things else ""
             names = frozenset(predicates.replace("!", "").format(thing=thing).split())
@@ -221,8 +221,8 @@ def asked_about(query: str, name: str, language: str) -> AskedFact | None:
     """
     said = _with_person(fold(query.replace("’", "'")), name)
     line = said
-    for pattern, own in _others(language):
-        line = pattern.sub(own, line)
+    for pattern, own in language_of(language).talk.others:
+        line = compiled(pattern.replace("{name}", _PERSON)).sub(own, line)
     asked = asked_fact(line, language) if line != said else None
     return asked if asked and not asked.ahead else None
 
@@ -235,12 +235,6 @@ def _with_person(line: str, name: str) -> str:
         _PERSON + word[len(name) :] if found else word
         for word, found in zip(words, named, strict=True)
     )
-
-
-@cache
-def _others(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    patterns = language_of(language).talk.others
-    return tuple((re.compile(one.replace("{name}", _PERSON)), own) for one, own in patterns)
 
 
 def _asked_ahead(line: str, language: str) -> AskedFact | None:
@@ -264,12 +258,6 @@ def _kind_of(thing: str, language: str) -> list[str]:
     kinds = (kind.split() for kind in language_of(language).talk.synonyms)
     same = (word for kind in kinds if thing in kind for word in kind)
     return list(dict.fromkeys((thing, *same))) if thing else []
-
-
-@cache
-def _rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-    talk = language_of(language).talk
-    return tuple((re.compile(pattern), names) for pattern, names in talk.asked)
 
 
 # ------------------------------------------------------------------- names and values
@@ -331,7 +319,7 @@ def names_in(text: str, language: str = "english") -> list[str]:
     if table.capital_nouns or text.isupper() or text.islower():
         return _uncased_names(text, table.talk.name_places)
     found = []
-    for match in _WORD.finditer(text):
+    for match in WORD.finditer(text):
         if not match[0][0].isupper():
             continue
         bare = _POSSESSIVE.sub("", match[0])
@@ -345,7 +333,7 @@ def names_in(text: str, language: str = "english") -> list[str]:
 
 def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
     found, before = [], ""
-    for match in _WORD.findall(text):
+    for match in WORD.findall(text):
         folded = match.casefold()
         owned = folded.endswith(_OWNED)
         word = _POSSESSIVE.sub("", match) if owned else match

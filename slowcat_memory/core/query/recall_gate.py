@@ -38,25 +38,25 @@ def is_generic(found: Sequence[str], words: Sequence[str], table: GateWords) -> 
         found: Its words as they were said, without leading fillers.
         words: The same, folded.
     """
+    # The first noun is an unspecified one: "does a shop", "what do people".
+    unspecified = len(words) > _NEAR and not table.anything.isdisjoint(words[1:4])
     return (
         1 < len(words) <= MOST
         and words[0] in table.generic
         and words[1] not in ("you", "du")
         and table.specific.isdisjoint(words)
-        and not (table.things.isdisjoint(words) and not _begins_with_anything(words, table))
-        and all(_is_world(place, words, table) for place, word in enumerate(words)
-                if word in table.articles)
+        and (not table.things.isdisjoint(words) or unspecified)
+        and all(
+            _is_world(place, words, table)
+            for place, word in enumerate(words)
+            if word in table.articles
+        )
         and all(_is_common(place, found, words, table) for place in range(1, len(words)))
-    )  # fmt: skip
+    )
 
 
 def is_superlative(word: str) -> bool:
     return word.endswith(_SUPERLATIVE)
-
-
-def _begins_with_anything(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether the first noun is an unspecified one: "does a shop", "what do people"."""
-    return len(words) > _NEAR and not table.anything.isdisjoint(words[1:4])
 
 
 def _is_world(place: int, words: Sequence[str], table: GateWords) -> bool:
@@ -85,7 +85,7 @@ MOST_REACTION = 9  # words of a remark without content
 MOST_CHARS = 300  # of a question, that are examined
 MOST_READ = 3000  # of an utterance, from its end, that are examined: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
+SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _LAUGHTER = re.compile(
     r"(?:ha|he|hi|ho|hah|heh){2,}h?|lo+l|h+m+|m+h+m+|m{2,}|u+h+|u+m+|a+h+|o+h+|e+h+m*"
 )
@@ -166,7 +166,7 @@ class _Read(dict[str, _Words]):
 
     def __missing__(self, text: str) -> _Words:
         said = _WORD.findall(text)
-        folded = _folded(said, text)
+        folded = [word.casefold().replace("’", "'") for word in said]
         made = self[text] = _Words(said, folded, _after(folded, self._table.fillers))
         return made
 
@@ -204,7 +204,7 @@ def _without_words(text: str, count: int) -> str:
 
 def _all_without_memory(text: str, read: _Read, table: GateWords) -> bool:
     """Return whether no sentence of an utterance can be helped by a memory."""
-    sentences = _SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
+    sentences = SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
     return bool(sentences) and all(_needs_none(one, read, table) for one in sentences)
 
 
@@ -314,33 +314,20 @@ def _names_somebody(
 
 
 def _asked(query: str, read: _Read, table: GateWords) -> Need:
-    asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, read, table)]
-    lines = [_line(one, read) for one in asked]
-    for_advice = [bool(table.advice.match(line)) for line in lines]
-    open_ = [
-        not advice and not table.general.search(line)
-        for line, advice in zip(lines, for_advice, strict=True)
-    ]
-    return Need(
-        query=query,
-        asks=any(open_),
-        asks_memory=any(
-            not advice and table.memory.search(line)
-            for line, advice in zip(lines, for_advice, strict=True)
-        ),
-        asks_somebody=any(
-            is_open and _CAPITAL.search(one) and table.named.search(one[-MOST_CHARS:])
-            for one, is_open in zip(asked, open_, strict=True)
-        ),
-        asks_time=any(table.about_now.search(line) for line in lines),
-    )
-
-
-def _folded(words: Sequence[str], text: str) -> list[str]:
-    """Return words of a text in lower case, with plain apostrophes."""
-    if "’" in text:
-        return [word.casefold().replace("’", "'") for word in words]
-    return [word.casefold() for word in words]
+    asks = memory = somebody = time = False
+    for sentence in SENTENCE.findall(query[-MOST_READ:]):
+        if not _asks(sentence, read, table):
+            continue
+        line = _line(sentence, read)
+        time = time or bool(table.about_now.search(line))
+        if table.advice.match(line):
+            continue
+        memory = memory or bool(table.memory.search(line))
+        if not table.general.search(line):
+            asks = True
+            named = _CAPITAL.search(sentence) and table.named.search(sentence[-MOST_CHARS:])
+            somebody = somebody or bool(named)
+    return Need(query=query, asks=asks, asks_memory=memory, asks_somebody=somebody, asks_time=time)
 
 
 def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
@@ -376,8 +363,7 @@ def _readings(words: list[str], table: GateWords) -> set[str]:
 
 def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
     """Return whether any word occurs in a command: whether it is worth to look further."""
-    of_device = not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words))
-    if of_device:
+    if not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words)):
         return True
     if table.spoken.keys().isdisjoint(words):
         return False
@@ -392,9 +378,9 @@ def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
 
 
 def _is_command(readings: set[str], table: GateWords) -> bool:
-    if not table.commands.isdisjoint(readings):
-        return True
-    return any(_of_devices(one.split(), table) for one in readings)
+    return not table.commands.isdisjoint(readings) or any(
+        _of_devices(one.split(), table) for one in readings
+    )
 
 
 def _of_devices(words: Sequence[str], table: GateWords) -> bool:

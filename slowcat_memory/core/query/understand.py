@@ -28,11 +28,11 @@ from slowcat_memory.core.language.english.vocabulary import (
     STOP_WORDS,
 )
 from slowcat_memory.core.memory import CHUNK
-from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.core.query.recall_gate import SENTENCE, judge
 from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words, fold
 from slowcat_memory.core.text.pronunciations import MisheardWord
 from slowcat_memory.core.text_caches import text_cache
-from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
+from slowcat_memory.core.time.expressions import Interval, asked_about, times
 from slowcat_memory.records import Memory
 
 OTHER_QUESTION = 0.3  # weight of the words of a question that is not about the people here
@@ -40,8 +40,6 @@ MOST_IN_FILLER = 10  # words of a sentence that may be a filler or a command to 
 MOST_IN_FRAGMENT = 6  # words of a question without a verb that asks ("my dog's name?")
 MOST_CHARS = 2000  # of a turn, that are read
 MOST_IN_OVERVIEW = 160  # letters of a question for an overview; longer utterances are statements
-_SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
-_JOINED_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 _OVERVIEW = lazy_pattern(
@@ -78,8 +76,8 @@ def substance(memory: Memory, language: str) -> Substance:
 def of_words(text: str, by_agent: bool, language: str) -> Substance:
     """Return how much the words of a turn say."""
     said, every, about_people = 0.0, 0, False
-    for sentence in _SENTENCE.findall(text):
-        words = [fold(match[0].replace("’", "'")) for match in _JOINED_WORD.finditer(sentence)]
+    for sentence in SENTENCE.findall(text):
+        words = [fold(match[0].replace("’", "'")) for match in WORD.finditer(sentence)]
         weight = _weight(sentence, words, by_agent, language) if words else None
         if weight is not None:
             every += len(words)
@@ -207,7 +205,7 @@ def parse_query(
         text = with_context(text, dialogue, now)
     found: tuple[Interval, ...] = ()
     if options.times and asking(text):  # times in statements do not help
-        found = asked_about(text, times(text, now, zone, WhenOptions(language=language)), now)
+        found = asked_about(text, times(text, now, zone, language), now)
     about_talk = asks_about_talk(text, language)
     also = tuple((one.name, options.sounds_weight * one.confidence) for one in heard)
     corrected = _with_heard_names(text, heard)

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
-from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.records import Memory, Turn
 

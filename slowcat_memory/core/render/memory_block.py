@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
@@ -26,7 +27,6 @@ from slowcat_memory.core.text.normalize import (
     fold,
     neutralise,
 )
-from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.text_caches import text_cache
 from slowcat_memory.core.time.written_dates import MONTHS
 from slowcat_memory.records import Disclosed, Hit
@@ -261,7 +261,7 @@ def _names(fact: str) -> frozenset[str]:
 
 
 def _is_name(word: str) -> bool:
-    return word in MONTHS or (len(word) > 1 and not is_common(word))
+    return word in MONTHS or (len(word) > 1 and not is_ordinary(word))
 
 
 GAP = "…"

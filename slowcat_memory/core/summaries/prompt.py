@@ -13,10 +13,10 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.extraction.derived_text import keepable, repeats
 from slowcat_memory.core.extraction.grounding import Ground, sentences, strays, tidy, within
 from slowcat_memory.core.extraction.prompt_injection import doubt
+from slowcat_memory.core.extraction.prompt_record import Aliases
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
-from slowcat_memory.core.text.reply_names import Aliases
 
 VERSION = 3  # of the prompt and rules; raise it with any change: all summaries are made again
 MOST_TOPICS, MOST_ENTITIES = 8, 12

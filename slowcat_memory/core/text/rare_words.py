@@ -2,14 +2,21 @@
 
 A name is recognised by a capital letter inside a sentence, or by the words before it ("my sister
 …", "called …"), the only sign if the STT writes everything in lower case.
+
+Where every noun has a capital, one says little. There a known given name or place is a name, and so
+is what follows "Frau", or a given name at the beginning; any other word only if it stands where
+nouns have an article but names have none ("in Rossaveal", "Bertil sagt"), and neither is an ordinary
+word nor ends like one.
 """
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.data import filled, read_words, word_set
 from slowcat_memory.core.language.english.vocabulary import (
     CALENDAR,
     COPULAS,
@@ -23,13 +30,16 @@ from slowcat_memory.core.language.english.vocabulary import (
     ROLES,
     SAME_ROLES,
 )
-from slowcat_memory.core.language.names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.names import aliases, is_given_name
+from slowcat_memory.core.language.ordinary import is_german, is_ordinary, is_word
 
 MAX_CHARS = 4000
 MAX_LETTERS = 40  # of a word; longer ones are not spoken
 MIN_LETTERS = 5  # of a word that is no name
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_BEGUN_WORD = re.compile(r"(?P<begins>(?:^|[.!?…\"“„(*])\s*)?(?P<word>[^\W\d_]+)")
+LEAST_SHARE = 0.15  # of function words in any text of a language that capitalises nouns
+_LEAST_PART = 4  # letters of a word at the end of another
 _ANNOUNCING = KIN | NAMING | COPULAS
 _POSSESSED = re.compile(r"['’]s?$")
 _TITLES = frozenset(group for same in SAME_ROLES[:4] for group in same)
@@ -78,7 +88,7 @@ def rare_words(text: str) -> Iterator[Word]:
         written = form != bare and not shouted
         if is_name(bare, capital=written, expected=announced or placed, sure=certain and capital):
             yield Word(form, named=True)
-        elif len(form) >= MIN_LETTERS and not is_common(bare):
+        elif len(form) >= MIN_LETTERS and not is_ordinary(bare):
             yield Word(form, named=False)
 
 
@@ -106,7 +116,7 @@ def is_name(bare: str, *, capital: bool, expected: bool, sure: bool = False) -> 
         return False
     if is_given_name(bare):
         return capital or bare not in EVERYDAY
-    return sure or ((capital or expected) and not is_common(bare))
+    return sure or ((capital or expected) and not is_ordinary(bare))
 
 
 def _announced(first: str, second: str) -> bool:
@@ -116,6 +126,65 @@ def _announced(first: str, second: str) -> bool:
     return second in NAMING or first in POSSESSIVES
 
 
-def is_common(word: str) -> bool:
-    """Return whether a word is everyday English or German, in any regular form ("walked")."""
-    return is_ordinary(word)
+class _Capitals(Struct, frozen=True):
+    """Words of a language that capitalises nouns; see ``[capitals]`` in its ``words.toml``."""
+
+    common: frozenset[str]
+    bare: frozenset[str]
+    before_names: frozenset[str]
+    titles: frozenset[str]
+    endings: tuple[str, ...]
+
+
+def capitalised_names(text: str) -> Iterator[str]:
+    """Yield the names of a text; none of a text in a language that capitalises names alone."""
+    words = [(match["word"], match["begins"] is not None) for match in _BEGUN_WORD.finditer(text)]
+    lower = [word.lower() for word, _ in words]
+    least = LEAST_SHARE * len(lower)
+    found = (one for one in _languages() if sum(word in one.common for word in lower) >= least > 0)
+    language = next(found, None)
+    if language is None:
+        return
+    before, first = "", False  # the word before, and whether it begins a sentence
+    for (word, begins), bare in zip(words, lower, strict=True):
+        if (
+            word[0].isupper()
+            and len(word) > 1
+            and bare not in language.common | language.before_names
+        ):
+            # Any noun behind a sentence's first word may be a surname: "Sabine Fischer".
+            surname = first and (_is_given(before) or before in language.titles)
+            if surname or _is_noun_a_name(bare, before, begins, language):
+                yield word
+        before, first = bare, begins
+
+
+def _is_noun_a_name(word: str, before: str, begins: bool, language: _Capitals) -> bool:
+    if _is_given(word) or _is_given(word.removesuffix("s")):
+        return True
+    if is_ordinary(word) or is_ordinary(word.removesuffix("s")):
+        return False
+    if word in _places() or before in language.before_names:
+        return True
+    if not (begins or before in language.bare) or word.endswith(language.endings):
+        return False
+    return not any(is_german(word[cut:]) for cut in range(2, len(word) - _LEAST_PART + 1))
+
+
+def _is_given(word: str) -> bool:
+    return is_given_name(word) and not is_word(word)
+
+
+@cache
+def _places() -> frozenset[str]:
+    return frozenset(name for group in aliases()["place"] for name in group)
+
+
+@cache
+def _languages() -> tuple[_Capitals, ...]:
+    every = (read_words(f"slowcat_memory.core.language.{one.name}") for one in LANGUAGES)
+    return tuple(
+        filled(_Capitals, words["capitals"], endings=tuple(words["capitals"]["endings"].split()))
+        for words in every
+        if "capitals" in words
+    )

@@ -59,17 +59,19 @@ class Span(Struct, frozen=True):
     exact: bool = False
     near: datetime | None = None
 
+    def moved(self, count: int) -> "Span":
+        """Return it some days later, or earlier."""
+        return Span(self.start + timedelta(count), self.end + timedelta(count))
+
 
 class Anchor(Struct, frozen=True):
     """The local time that expressions are relative to.
 
-    ``ahead`` marks texts about plans: "on Monday" is then the coming Monday. ``southern`` is
-    whether summer begins in December.
+    ``ahead`` marks texts about plans: "on Monday" is then the coming Monday.
     """
 
     now: datetime
     ahead: bool = False
-    southern: bool = False
 
     @property
     def day(self) -> datetime:

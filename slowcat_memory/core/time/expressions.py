@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from re import compile
 
 from msgspec import Struct
@@ -41,37 +41,29 @@ class Tenses(Struct, frozen=True, dict=True):
     words: TenseWords
 
     def ahead(self, start: int, end: int) -> bool | None:
-        """Return whether a day named at ``text[start:end]`` lies ahead; None if that is unknown."""
-        bounds = self._bounds
-        place = bisect_right(bounds, start) - 1
-        left, right = (
-            bounds[place],
-            bounds[place + 1] if place + 1 < len(bounds) else len(self.text),
-        )
-        found = self._within(left, right, start, end)
-        if found:
-            return self._decide(found, left, start, end)
+        """Return whether a day named at ``text[start:end]`` lies ahead; None if that is unknown.
+
+        Its clause decides, else the nearest clause before it in the sentence that has a verb, else
+        the first behind it.
+        """
+        place = self._place(start)
         first, last = self._sentence(start)
-        for other in (*self._backward(place, first), *self._forward(place, last)):
-            found = self._within(*other, start, end)
-            if found:
-                return self._decide(found, left, start, end)
+        before = [one for one in reversed(self._clauses[:place]) if one[0] >= first]
+        after = [one for one in self._clauses[place + 1 :] if one[1] <= last]
+        for clause in (self._clauses[place], *before, *after):
+            if found := self._within(*clause, start, end):
+                return self._decide(found, self._clauses[place][0], start, end)
         # The past is a closed list of verbs, and the ending -ed: another verb is in the present.
         whole = self.words.begins.match(self.text, first, max(first, start))
         return True if whole or self.words.arranges.search(self.text, first, last) else None
 
     def clause(self, place: int) -> str:
         """Return the clause around an offset."""
-        bounds = [*self._bounds, len(self.text)]
-        n = min(bisect_right(bounds, place), len(bounds) - 1)
-        return self.text[bounds[n - 1] : bounds[n]]
+        return self.text[slice(*self._clauses[self._place(place)])]
 
     def returns(self, start: int) -> bool:
         """Return whether the clause around a day says that it returns, or is always so."""
-        place = bisect_right(self._bounds, start) - 1
-        left = self._bounds[place]
-        right = self._bounds[place + 1] if place + 1 < len(self._bounds) else len(self.text)
-        return self.words.returns.search(self.text, left, right) is not None
+        return self.words.returns.search(self.text, *self._clauses[self._place(start)]) is not None
 
     def arranged(self, start: int) -> bool:
         """Return whether the sentence of a day names what is arranged beforehand."""
@@ -79,8 +71,7 @@ class Tenses(Struct, frozen=True, dict=True):
 
     def moved(self, start: int) -> bool:
         """Return whether the sentence of a day says that something is moved to another."""
-        first, last = self._sentence(start)
-        return self.words.moves.search(self.text, first, last) is not None
+        return self.words.moves.search(self.text, *self._sentence(start)) is not None
 
     def _decide(self, found: list[Verb], left: int, start: int, end: int) -> bool | None:
         strong = [verb for verb in found if not verb.weak] or found
@@ -99,37 +90,24 @@ class Tenses(Struct, frozen=True, dict=True):
         ]
 
     def _sentence(self, start: int) -> tuple[int, int]:
-        ends = [match.end() for match in _SENTENCE_ENDS.finditer(self.text)]
-        place = bisect_right(ends, start)
-        first = ends[place - 1] if place else 0
-        return first, ends[place] if place < len(ends) else len(self.text)
+        ends = [0, *(match.end() for match in _SENTENCE_ENDS.finditer(self.text)), len(self.text)]
+        place = bisect_right(ends, start, hi=len(ends) - 1)
+        return ends[place - 1], ends[place]
 
-    def _backward(self, place: int, first: int) -> list[tuple[int, int]]:
-        bounds = self._bounds
-        return [(bounds[n], bounds[n + 1]) for n in range(place - 1, -1, -1) if bounds[n] >= first]
-
-    def _forward(self, place: int, last: int) -> list[tuple[int, int]]:
-        bounds = [*self._bounds, len(self.text)]
-        return [
-            (bounds[n], bounds[n + 1])
-            for n in range(place + 1, len(bounds) - 1)
-            if bounds[n + 1] <= last
-        ]
+    def _place(self, start: int) -> int:
+        """Return which clause an offset is in."""
+        return bisect_right(self._clauses, start, key=lambda clause: clause[0]) - 1
 
     @cached_property
-    def _bounds(self) -> list[int]:
-        return [0, *(match.end() for match in self.words.clauses.finditer(self.text))]
+    def _clauses(self) -> list[tuple[int, int]]:
+        bounds = [0, *(match.end() for match in self.words.clauses.finditer(self.text))]
+        return list(pairwise([*bounds, len(self.text)]))
 
     @cached_property
     def _verbs(self) -> list[Verb]:
         kinds = {"ahead": True, "back": False, "weak": True, "neither": None}
         return [
-            Verb(
-                match.start(),
-                match.end(),
-                kinds[match.lastgroup or "weak"],
-                match.lastgroup == "weak",
-            )
+            Verb(*match.span(), kinds[match.lastgroup or "weak"], match.lastgroup == "weak")
             for match in self.words.verbs.finditer(self.text)
         ]
 
@@ -148,18 +126,6 @@ _NUMERIC = re.compile(
 )
 
 
-class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How time expressions are parsed.
-
-    Attributes:
-        language: Language of the text, as in ``language_of``.
-        southern_hemisphere: Whether summer begins in December.
-    """
-
-    language: str = "english"
-    southern_hemisphere: bool = False
-
-
 class Interval(Struct, frozen=True):
     """A time span in UTC and its expression; ``end`` is the first moment after it.
 
@@ -176,7 +142,7 @@ class Interval(Struct, frozen=True):
 
 
 def times(
-    text: str, now: datetime, zone: tzinfo, options: WhenOptions | None = None
+    text: str, now: datetime, zone: tzinfo, language: str = "english"
 ) -> tuple[Interval, ...]:
     """Return the intervals that a query, or the text of a memory, mentions.
 
@@ -187,27 +153,27 @@ def times(
     Args:
         text: A query, or the text of a memory. Only its first ``MAX_CHARS`` characters count.
         now: When it was said, aware.
+        language: Of the text, as in ``language_of``.
 
     Returns:
         Intervals in text order, none empty, within ``BEGINNING`` and ``END``; () for most texts.
     """
-    options = options or WhenOptions()
-    language = language_of(options.language).time
+    words = language_of(language).time
     text = text[:MAX_CHARS]
     heard = _WORDS.findall(text.lower())
     local = _local(now, zone)
-    if local is None or _has_none(text, heard, language):
+    if local is None or _has_none(text, heard, words):
         return ()
     if not asking(text) or _TAG.search(text):
-        return _stated(text, now, zone, options, by_default=False)
-    ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
-    tokens = list(tokens_of(text, language))
-    found = parse(tokens, Anchor(local, ahead, options.southern_hemisphere))
+        return _stated(text, now, zone, language_of(language), by_default=False)
+    ahead = not words.future.isdisjoint(heard) and words.past.isdisjoint(heard)
+    tokens = list(tokens_of(text, words))
+    found = parse(tokens, Anchor(local, ahead))
     return _intervals(text, tokens, found, now, local, zone)
 
 
 def statement_times(
-    text: str, at: datetime, zone: tzinfo, options: WhenOptions | None = None
+    text: str, at: datetime, zone: tzinfo, language: str = ""
 ) -> tuple[Interval, ...]:
     """Return the intervals that a statement mentions; the tense of each clause directs them.
 
@@ -218,15 +184,14 @@ def statement_times(
     Args:
         text: What was said; only its first ``MAX_CHARS`` characters count.
         at: When it was said, aware.
-        options: None for the language that the text's words are of.
+        language: As in ``language_of``; "" for the one that the text's words are of.
 
     Returns:
         As ``times``.
     """
     text = text[:MAX_CHARS]
-    if options is None:
-        options = WhenOptions(language=_language_of(_WORDS.findall(text.lower())).name)
-    return _stated(text, at, zone, options)
+    table = language_of(language) if language else _language_of(_WORDS.findall(text.lower()))
+    return _stated(text, at, zone, table)
 
 
 def clause_around(text: str, place: int) -> str:
@@ -264,18 +229,17 @@ def _distance(one: Interval, at: datetime) -> timedelta:
 
 
 def _stated(
-    text: str, at: datetime, zone: tzinfo, options: WhenOptions, by_default: bool | None = None
+    text: str, at: datetime, zone: tzinfo, language: Language, by_default: bool | None = None
 ) -> tuple[Interval, ...]:
     """Read a statement; ``by_default`` is the direction where none is known, None for no date."""
-    language, local = language_of(options.language), _local(at, zone)
-    southern = options.southern_hemisphere
+    local = _local(at, zone)
     if local is None or _has_none(text, _WORDS.findall(text.lower()), language.time):
         return ()
     tokens = list(tokens_of(text, language.time))
     tenses = Tenses(text, language.tense)
     moved = any(tenses.moved(token.start) for token in tokens if token.kind == "F")
     back, ahead = (
-        {(a.start, a.end): a for a in parse(tokens, Anchor(local, way, southern), not moved)}
+        {(a.start, a.end): a for a in parse(tokens, Anchor(local, way), not moved)}
         for way in (False, True)
     )
     directed = (

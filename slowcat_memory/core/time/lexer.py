@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.core.language.time import TimeWords
-from slowcat_memory.core.time.pieces import FIRST_YEAR, LAST_YEAR
+from slowcat_memory.core.time.grammar import FIRST_YEAR, LAST_YEAR
 
 _DATE_SIGN = re.compile(r"[-/.]")
 _TOKEN = re.compile(

@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
-from slowcat_memory.core.time.grammar import EXPRESSION, TO_SPAN
+from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, TO_SPAN, Piece
 from slowcat_memory.core.time.lexer import Token
-from slowcat_memory.core.time.pieces import FIRST_YEAR, LAST_YEAR, Piece
 
 BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
@@ -135,7 +134,7 @@ def _range(atom: Atom, other: Atom, tokens: Sequence[Token], anchor: Anchor) -> 
         later = _span(other.rule, tokens[other.start : other.end], Anchor(first.start, ahead=True))
         last = later or last
     if first.floating:  # "between May and July 2023": both of 2023
-        near = Anchor(last.end - timedelta(microseconds=1), southern=anchor.southern)
+        near = Anchor(last.end - timedelta(microseconds=1))
         moved = _span(atom.rule, tokens[atom.start : atom.end], near)
         first = moved or first
     if not first.start < last.end:

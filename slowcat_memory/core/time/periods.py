@@ -27,28 +27,28 @@ class Period(Struct, frozen=True, order=True):
     kind: PeriodKind
 
 
-def day_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Return the day of an aware moment; days begin at the local hour ``begins``."""
+def day_of(at: datetime, zone: tzinfo) -> Period:
+    """Return the day of an aware moment."""
     there = at.astimezone(zone)
-    day = there.date() - timedelta(days=there.hour < begins)
-    return _day(day, zone, begins)
+    day = there.date() - timedelta(days=there.hour < DAY_BEGINS)
+    return _day(day, zone)
 
 
-def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    day = date.fromisoformat(day_of(at, zone, begins).name)
+def week_of(at: datetime, zone: tzinfo) -> Period:
+    day = date.fromisoformat(day_of(at, zone).name)
     monday = day - timedelta(days=day.weekday())
     year, week, _ = monday.isocalendar()
-    first, last = (_day(monday + timedelta(days=n), zone, begins) for n in (0, 6))
+    first, last = (_day(monday + timedelta(days=n), zone) for n in (0, 6))
     return Period(first.start, last.end, f"{year}-W{week:02d}", "week")
 
 
-def period_of(kind: PeriodKind, at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    return (day_of if kind == "day" else week_of)(at, zone, begins)
+def period_of(kind: PeriodKind, at: datetime, zone: tzinfo) -> Period:
+    return (day_of if kind == "day" else week_of)(at, zone)
 
 
-def _day(day: date, zone: tzinfo, begins: int) -> Period:
+def _day(day: date, zone: tzinfo) -> Period:
     start, end = (
-        datetime.combine(one, time(begins), zone).astimezone(UTC)
+        datetime.combine(one, time(DAY_BEGINS), zone).astimezone(UTC)
         for one in (day, day + timedelta(days=1))
     )
     return Period(start, end, day.isoformat(), "day")

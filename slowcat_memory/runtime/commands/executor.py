@@ -8,16 +8,14 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.commands.corrections import replaced_value
+from slowcat_memory.core.commands.corrections import mentions, replaced_value
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.commands.replies import (
-    count_things,
+    counted,
     describe_known,
     describe_sources,
     describe_statements,
     describe_topic,
-    minutes,
     quote,
     say,
 )
@@ -25,7 +23,7 @@ from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.expressions import WhenOptions, times
+from slowcat_memory.core.time.expressions import times
 from slowcat_memory.records import CommandEntry, Disclosed, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import (
@@ -224,7 +222,7 @@ class CommandExecutor:
 
     def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
         now, words = self._engine.clock(), command.argument
-        asked = times(words, now, self._engine.zone, WhenOptions(language=self._language.name))
+        asked = times(words, now, self._engine.zone, self._language.name)
         if not asked:
             return self._outcome(command, "which_time", done=False, span=quote(words))
         with self._engine.store.snapshot() as snapshot:
@@ -243,7 +241,7 @@ class CommandExecutor:
     ) -> Outcome:
         """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
         entry = self._engine.undo_log.hide("forget_about", context.scope, *what, context.turn, None)
-        many = count_things(self._language, len(what[0]))
+        many = counted(self._language, len(what[0]), "thing")
         return self._outcome(command, reply, entry=entry, things=many, about=words)
 
     def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
@@ -266,8 +264,8 @@ class CommandExecutor:
             command,
             name,
             entry=entry,
-            minutes=minutes(self._language, self._options.undo_s),
-            things=count_things(self._language, len(entry.hidden)),
+            minutes=counted(self._language, max(1, int(self._options.undo_s // 60)), "minute"),
+            things=counted(self._language, len(entry.hidden), "thing"),
         )
         hidden = (id_ for _, id_ in entry.all_hidden)
         return replace(outcome, turns=entry.turns, memories=(*hidden, *entry.made))
@@ -350,7 +348,7 @@ class CommandExecutor:
         if memories:
             for memory in memories:
                 keep(context.scope, memory)
-            things, about = count_things(self._language, len(memories)), quote(command.argument)
+            things, about = counted(self._language, len(memories), "thing"), quote(command.argument)
             outcome = self._outcome(command, "local_about", things=things, about=about)
         else:
             with self._engine.store.snapshot() as snapshot:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
 from slowcat_memory.core.query.understand import substance
 from slowcat_memory.core.text.normalize import digest
-from slowcat_memory.core.time.expressions import WhenOptions, times
+from slowcat_memory.core.time.expressions import times
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.format import split_key_id
@@ -120,8 +120,7 @@ def document(
 
 def time_about(memory: Memory, reading: DateLocale) -> tuple[float, float] | None:
     """Return the first time that a memory's text is about, as in ``Document``. Takes 0.2 ms."""
-    when = WhenOptions(language=reading.language)
-    about = times(memory.text, memory.valid_from, reading.zone, when)[:1]
+    about = times(memory.text, memory.valid_from, reading.zone, reading.language)[:1]
     return (about[0].start.timestamp(), about[0].end.timestamp()) if about else None
 
 

@@ -22,7 +22,7 @@ from slowcat_memory.core.ranking.score import Candidates, Question, score
 from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.core.summaries.summary import items, without_repeats
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
+from slowcat_memory.core.time.expressions import Interval, times
 from slowcat_memory.core.time.periods import periods_of
 from slowcat_memory.index import Lexical
 from slowcat_memory.metrics import Metrics
@@ -267,9 +267,7 @@ class Pipeline:
         Returns:
             None if there is none.
         """
-        asked = times(
-            query.text, query.now, self._zone, WhenOptions(language=self._options.language)
-        )
+        asked = times(query.text, query.now, self._zone, self._options.language)
         past = [one for one in asked if one.start < query.now]
         with self._store.snapshot() as snapshot:
             found = list(self._summaries(snapshot, scope, query, past))

@@ -28,7 +28,7 @@ from slowcat_memory.core.memory import (
 )
 from slowcat_memory.core.ranking.offering import probability
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
+from slowcat_memory.core.time.expressions import Interval, times
 from slowcat_memory.core.validity import held_at
 from slowcat_memory.records import (
     Disclosed,
@@ -60,7 +60,7 @@ def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> Interval
     begin, end = _day(first, zone), _day(last or first, zone)
     if begin and end:
         return Interval(begin.start, end.end, text) if begin.start < end.end else None
-    found = times(text, now, zone, WhenOptions(language=language))
+    found = times(text, now, zone, language)
     return found[0] if found else None
 
 

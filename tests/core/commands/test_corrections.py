@@ -1,6 +1,11 @@
 """Which of several texts "that's wrong, it's …" is for: a table."""
 
-from slowcat_memory.core.commands.corrections import Said, find_corrected, replaced_value
+from slowcat_memory.core.commands.corrections import (
+    Said,
+    find_corrected,
+    mentions,
+    replaced_value,
+)
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -42,3 +47,8 @@ def test_corrections_replaced_value_is_told_from_what_to_what(
     language = language_of(name)
     found = replaced_value(command.argument, answer, text, language, Tokenizer(name))
     assert found == (before, after)
+
+
+@each_row(("about", "text", "expected"), listed("commands/mentions"))
+def test_mentions(about: str, text: str, expected: str) -> None:
+    assert mentions(about, Tokenizer("english"))(text) is (expected == "yes")

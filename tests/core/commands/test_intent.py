@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.core.commands.grammar import Heard, recognise
-from slowcat_memory.core.commands.intent import Utterance, find_intended
+from slowcat_memory.core.commands.intent import Utterance, find_argument, find_intended
 from slowcat_memory.core.commands.intent_model import Intent
 from slowcat_memory.core.language import LANGUAGES, language_of
 from tests.support.rows import each_row, listed
@@ -52,3 +52,10 @@ def test_intent_any_words_give_an_argument_of_the_text_or_none(words, language):
 def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
     assert Heard("i need you to put that in your records somehow").asks_change()
     assert not Heard("the fence is green and new").asks_change()
+
+
+@each_row(("language", "kind", "said", "expected"), listed("commands/arguments"))
+def test_arguments_are_the_words_of_the_user(language, kind, said, expected):
+    table = language_of(language).commands.intents
+    span = find_argument(kind, Utterance(said, table))
+    assert (said[slice(*span)] if span else "") == expected

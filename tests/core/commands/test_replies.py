@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slowcat_memory.core.commands.replies import (
-    count_things,
+    counted,
     describe_known,
     describe_sources,
-    minutes,
 )
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.records import Memory
@@ -22,13 +21,10 @@ def memory(text: str, **fields: object) -> Memory:
     return Memory(id=text, text=text, **given)
 
 
-def test_count_things_and_minutes() -> None:
-    assert [count_things(ENGLISH, n) for n in (0, 1, 2)] == ["0 things", "1 thing", "2 things"]
-    assert [minutes(GERMAN, s) for s in (5, 60, 300)] == [
-        "einer Minute",
-        "einer Minute",
-        "5 Minuten",
-    ]
+def test_counted_things_and_minutes() -> None:
+    said = [counted(ENGLISH, n, "thing") for n in (0, 1, 2)]
+    assert said == ["0 things", "1 thing", "2 things"]
+    assert [counted(GERMAN, n, "minute") for n in (1, 5)] == ["einer Minute", "5 Minuten"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

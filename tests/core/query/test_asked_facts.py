@@ -1,6 +1,15 @@
+"""None"""
+
 import pytest
 
-from slowcat_memory.core.query.asked_facts import asked_fact
+from slowcat_memory.core.query import asked_facts
+from slowcat_memory.core.query.asked_facts import (
+    Wording,
+    Wordings,
+    asked_fact,
+    lacks_value,
+    named_thing,
+)
 from tests.support.rows import each_row, listed
 
 
@@ -27,3 +36,57 @@ def test_asked_fact_a_question_about_oneself_asks_for_predicates(
 )
 def test_asked_fact_other_questions_and_statements_ask_for_none(query: str) -> None:
     assert asked_fact(query, "english") is None
+
+
+@each_row(("query", "language", "thing"), listed("rules/asked_names", "what_is_asked_the_name_of"))
+def test_what_is_asked_the_name_of(query: str, language: str, thing: str) -> None:
+    assert (named_thing(query, language) or [""])[0] == thing
+
+
+def test_a_text_has_one_wording_in_a_recall():
+    wordings = Wordings("english")
+    one = wordings["The movers come on Monday"]
+    assert wordings["The movers come on Monday"] is one and one.keys is one.keys
+    assert one.likeness(wordings["On Monday the movers were late"]) == 2
+
+
+def revises(newer: str, older: str, query: str, language: str) -> bool:
+    read = (Wording(text, language) for text in (newer, older, query))
+    return asked_facts.revises(*read)
+
+
+PAIRS = listed("revisions")
+
+
+def test_there_are_at_least_sixty_pairs() -> None:
+    assert len(PAIRS) >= 60
+
+
+@each_row("lower", [False, True])
+@each_row(("older", "newer", "query", "language"), PAIRS)
+def test_a_later_statement_changes_the_earlier_one(
+    older: str, newer: str, query: str, language: str, lower: bool
+) -> None:
+    if lower:
+        older, newer, query = older.lower(), newer.lower(), query.lower()
+    assert revises(newer, older, query, language)
+    assert not revises(newer, older, "who painted the piano and the pump", language)
+
+
+@each_row(
+    ("older", "newer", "query", "language"),
+    listed("rules/revisions", "other_matters_and_the_same_value_change_nothing"),
+)
+def test_other_matters_and_the_same_value_change_nothing(
+    older: str, newer: str, query: str, language: str
+) -> None:
+    assert not revises(newer, older, query, language)
+
+
+@each_row(
+    ("query", "text", "language", "missing"), listed("rules/revisions", "a question for a value")
+)
+def test_a_question_for_a_value_is_not_answered_without_one(
+    query: str, text: str, language: str, missing: str
+) -> None:
+    assert lacks_value(query, [text], language) == float(missing)

@@ -1,14 +1,18 @@
 """Times in words. The week of the examples: Wednesday 13 May 2026, 10:00, in Lisbon."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.cli.shell import when
+from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until
+from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.core.time.expressions import (
-    WhenOptions,
     asked_about,
+    statement_times,
     times,
 )
 from tests.support.rows import each_row, listed
@@ -17,14 +21,14 @@ LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
 NOW = datetime(2026, 5, 13, 10, tzinfo=LISBON)
 
 
-def spans(text: str, now: datetime = NOW, zone=LISBON, **options) -> list[str]:
+def spans(text: str, now: datetime = NOW, zone=LISBON, language: str = "english") -> list[str]:
     def show(at: datetime) -> str:
         local = at.astimezone(zone)
         return (
             f"{local:%Y-%m-%d}" if not (local.hour or local.minute) else f"{local:%Y-%m-%d %H:%M}"
         )
 
-    found = times(text, now, zone, WhenOptions(**options))
+    found = times(text, now, zone, language)
     return [f"{show(interval.start)} {show(interval.end)}" for interval in found]
 
 
@@ -37,11 +41,6 @@ def test_times_of_one_expression(text: str, span: str) -> None:
 @each_row(("text", "span"), listed("times/german"))
 def test_times_in_german(text: str, span: str) -> None:
     assert spans(text, language="german") == [span]
-
-
-def test_times_of_seasons_in_the_south() -> None:
-    assert spans("last summer", southern_hemisphere=True) == ["2025-12-01 2026-03-01"]
-    assert spans("last winter", southern_hemisphere=True) == ["2025-06-01 2025-09-01"]
 
 
 zones = st.sampled_from(
@@ -73,3 +72,36 @@ def test_times_end_at_the_last_year() -> None:
 def test_asked_about_keeps_past_certain_times_of_questions(text, words) -> None:
     kept = asked_about(text, times(text, NOW, LISBON), NOW)
     assert ", ".join(interval.words for interval in kept) == words
+
+
+AT = datetime(2026, 11, 4, 18, tzinfo=UTC)
+
+
+def way(text: str) -> str:
+    found = [one for one in statement_times(text, AT, UTC) if not one.vague]
+    if not found:
+        return "none"
+    return "ahead" if found[0].start > AT else "back"
+
+
+@each_row(("expected", "text"), listed("times/direction"))
+@each_row("form", [str, str.lower, lambda text: text.replace("'", "’")])
+def test_statement_times_follow_the_tense_of_their_clause(text, expected, form) -> None:
+    assert way(form(text)) == expected
+
+
+EVER, FOR_EVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+ZONES = [ZoneInfo("Europe/Dublin"), ZoneInfo("America/Los_Angeles"), ZoneInfo("Asia/Tokyo"),
+         timezone(timedelta(hours=-12)), UTC]  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ZONES, ids=str)
+@pytest.mark.parametrize("at", [EVER, FOR_EVER], ids=["ever", "for ever"])
+def test_every_date_in_words_bears_the_first_and_the_last_moment(
+    zone: tzinfo, at: datetime
+) -> None:
+    assert in_zone(at, zone).year == at.year
+    assert full_date(at, zone).endswith(f" {at.year}")
+    assert spoken_date(at, NOON, zone) and spoken_until(at, NOON, zone)
+    assert when(at, zone)[:4] == f"{at.year:04}"

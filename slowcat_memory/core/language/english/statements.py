@@ -367,7 +367,6 @@ FACTS = filled(
         r"no,|no (?=(?:my|his|her|our|their|the|it's|that's|she's|he's)\b)|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
         r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"
     ),
-    before_date="since|in|on|at|from|back|ago|the|a|about",
     roles=_WORDS["related"],
     renewed=r"(?:my|our|an?) (?:brand[- ])?new (?P<kind>car|phone|mobile|laptop|computer|bike)\b",
 )

@@ -1,7 +1,7 @@
 """German patterns of the recall gate; its lists are in ``words.toml``."""
 
 from slowcat_memory.core.language.data import lazy_pattern, read_words
-from slowcat_memory.core.language.gate import begin_or_within, gate_words
+from slowcat_memory.core.language.gate import gate_words
 
 _DIGIT = (
     r"(?:null|ein(?:s|e|en|em|er)?|zwei|zwo|drei|vier|fünf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf|"
@@ -57,11 +57,8 @@ _CHATTER = lazy_pattern(
     r"tschau|ciao|bis|dann|bald|später|morgen|nachher|schlaf|schlafen|träum|schön|was|schöne|schönes|schönen|wochenende|noch|"
     r"auf|wiedersehen|wiederhören|mach's|machs|na|also|so|und|einen|ein|feierabend|alle|zusammen|mein|freund|"
     r"computer|assistent|roboter|slowcat|wieder|da|willkommen|zurück|liebe|lieber|träume) ?)+$",
-    r"^(?:(?:und|hey|hallo|na|so|also) )*(?:wer|wie alt|woher|was) bist du(?: (?:eigentlich|denn|genau|so))*$|^wie (?:heisst du|ist dein name|"
-    r"geht(?:'s| es)? ?(?:dir|ihnen|so)?)(?: (?:heute|denn|eigentlich|so))*$|^was kannst du(?: (?:eigentlich|denn|alles|so))*$|^bist du (?:ein\w*|echt|da|noch|wach|"
-    r"müde|traurig|sicher|bereit|lebendig)\b(?: (?:mensch|roboter|computer|maschine|ki|denn|eigentlich|da|noch))*$|^(?:kannst|magst|schläfst|träumst|hörst) du (?:mich|"
-    r"musik|singen|tanzen|lachen|denken|menschen|witze|auch|eigentlich)?(?: (?:gut|noch|auch|eigentlich|denn))*$|^wer hat dich (?:gebaut|gemacht|programmiert|"
-    r"erfunden|entwickelt)$|^was ist (?:deine|dein) lieblings\w+$",
+    r"^bist du (?:ein\w*|echt|da|noch|wach|"
+    r"müde|traurig|sicher|bereit|lebendig)\b(?: (?:mensch|roboter|computer|maschine|ki|denn|eigentlich|da|noch))*$",
 )
 _SUMS = lazy_pattern(
     rf"\b(?:das )?(?:doppelte|dreifache|hälfte|ein (?:drittel|viertel|fünftel|zehntel)|zwei drittel|drei viertel|durchschnitt|"
@@ -70,19 +67,14 @@ _SUMS = lazy_pattern(
     rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen)\b",
     rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|mal|geteilt durch|durch|prozent von|hoch|weniger|und|"
     rf"multipliziert mit|dividiert durch|von) {_NUMS}(?: {_UNIT})?(?:$| sind| ist| macht| ergibt| abzieht| rechnet)",
-    rf"\b(?:was|wie viel|wieviel) (?:sind|ist|macht|ergibt|gibt) {_NUMS} ?(?:{_UNIT} )?(?:plus|minus|mal|"
-    rf"geteilt durch|prozent|durch|hoch|von|in)\b",
-    rf"\bprozent (?:rabatt |nachlass |aufschlag |zinsen |mehrwertsteuer )?(?:von|auf) {_NUMS}",
+    rf"\bprozent (?:von|auf) {_NUMS}",
     r"\b(?:quadratwurzel|wurzel|primzahl|primzahlen|bruch|dezimalzahl|römische zahl)\b",
     rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen in|macht) (?:es )?(?:denn )?"
     rf"(?:in )?(?:{_NUMS} ?)?(?:{_UNIT}|ein\w* \w+)",
-    rf"\b{_NUMS} ?{_UNIT} (?:in|zu) {_UNIT}|\b(?:rechne|wandle) {_NUMS}",
-    r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)|\bzufallszahl",
+    rf"\b{_NUMS} ?{_UNIT} (?:in|zu) {_UNIT}",
+    r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)",
 )
-_WORLD_BEGINS, _WORLD = begin_or_within(
-    r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
-    r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
-    r"in|der|des|für)\b|\bwie viele einwohner\b",
+_WORLD_BEGINS = lazy_pattern(
     r"^(?:und )?wie (?:hoch|tief|lang|gross|weit|alt|schwer|schnell) (?:ist|sind|war) (?:denn )?(?:eigentlich )?(?:der|die|das) "
     r"(?:bodensee|zugspitze|mond|sonne|erde|rhein|donau|elbe|nil|eiffelturm|kölner dom|matterhorn|mount|everest|"
     r"äquator|atlantik|pazifik|nordsee|ostsee|titanic|chinesische|freiheitsstatue|universum|licht|schall|"
@@ -96,6 +88,24 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"farben?|form|jahrhundert|zutaten|bundesländer|einwohner|beine|zähne|herzen|tasten|saiten|zeitzonen|"
     r"buchstaben|silben|menschen|spieler|monde|augen|ecken|kanten|seiten|kalorien) (?:ist|sind|hat|haben|war|waren|fliesst|liegt|lebt|"
     r"leben|enthält|gibt|spricht|kommt|gehört|entsteht|ergibt|ergeben|in|wohnen|stecken)\b",
+    r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
+    r"dein\w*)\w+(?: \w+){0,4}$",
+    r"^was (?:passiert|geschieht|verursacht|macht) (?:wenn|mit|einen?|das wasser|eis|man)\b",
+    r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
+    r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
+    rf"^(?:wie (?:ist|wird|bleibt)|was macht) (?:denn )?(?:eigentlich )?das wetter{_WHEN}{_PLACE}{_WHEN}$",
+    rf"^wie (?:kalt|warm|heiss|windig|nass) (?:ist|wird|soll) es{_WHEN}{_PLACE}{_WHEN}(?: werden)?$",
+    rf"^(?:regnet|schneit|stürmt|gewittert|hagelt|friert) es{_WHEN}{_PLACE}{_WHEN}$",
+    rf"^(?:wie spät|wie viel uhr|wieviel uhr) ist es(?: (?:jetzt|gerade))?{_WHEN}{_PLACE}{_WHEN}$",
+    r"^(?:bitte )?(?:lies|les|erzähl\w*|sing\w*) (?:mir |uns )?(?:bitte )?(?:mal )?(?:noch )?(?:ein\w*|was|etwas|irgendwas)\b"
+    r"(?: (?:lied|märchen|geschichte|gutenachtgeschichte|gedicht|schlaflied|schönes|lustiges))?(?: (?:mit|von|über|für) "
+    r"(?:ein\w* )?\w+)?(?: vor)?$",
+    r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
+)
+_WORLD = lazy_pattern(
+    r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
+    r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
+    r"in|der|des|für)\b",
     r"\b(?:\w*weltkrieg\w*|mondlandung|mona lisa|everest|eiffelturm|römische\w* reich|berliner mauer|mauerfall|revolution|"
     r"titanic|shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|schiller|newton|darwin|picasso|cäsar|"
     r"kleopatra|dinosaurier\w*|planeten?|sonnensystem\w*|universum\w*|galaxie\w*|milchstrasse|photosynthese|fotosynthese|"
@@ -104,37 +114,14 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"römer\w*|lichtjahr\w*|sonnenfinsternis|mondfinsternis|vollmond|neumond|schaltjahr\w*|sonnenuntergang|"
     r"sonnenaufgang|sonne (?:auf|unter)|muttertag|vatertag|olympi\w+|weltmeisterschaft|zeitumstellung|treibhauseffekt|"
     r"klimawandel)\b",
-    r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
-    r"dein\w*)\w+(?: \w+){0,4}$",
-    r"^was (?:passiert|geschieht|verursacht|macht) (?:wenn|mit|einen?|das wasser|eis|man)\b",
-    r"^(?:ist|sind) (?:ein\w* )?(?!du|das|der|die|er|sie|es|wir|ihr)\w+ (?:ein\w* )?(?:\w+ )?(?:obst|gemüse|säugetiere?|vogel|vögel|fisch\w*|"
-    r"insekt\w*|tier|planet|stern|metall|land|beeren?|nüsse|giftig|essbar|vegan|gefährlich|frucht|reptil\w*)\b",
     r"\b(?:zahl|buchstabe|wort) (?:zwischen|nach|vor|das mit|mit)\b",
-    r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
-    r"^(?:und )?(?:was|welche[rns]?) (?:ist|haben wir|wird)?(?: denn)? ?(?:heute|morgen|übermorgen|gestern)(?: denn)? (?:für )?(?:einen? )?(?:tag|datum|wochentag)$|"
-    r"^(?:welche[rns]? (?:tag|datum|wochentag)|der wievielte) (?:ist|haben wir|war)(?: denn)? (?:heute|morgen|übermorgen|gestern)$",
     r"\bunterschied zwischen (?:ein\w* )?\w+ und (?:ein\w* )?\w+$",
-    # Wörter
     r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
-    r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b|\breimt sich auf\b",
-    r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
-    rf"\b(?:was|wie) (?:heisst|sagt man|lautet)\b.*\bauf {_TONGUE}\b|\bübersetz\w*\b|\bauf {_TONGUE}$",
-    r"\bwie (?:schreibt|buchstabiert|spricht|nennt|sagt) man\b|\bbuchstabier\w* |\bwie nennen die\b",
-    # Wetter, Uhrzeit, Unterhaltung
-    rf"^(?:wie (?:ist|wird|bleibt)|was macht) (?:denn )?(?:eigentlich )?das wetter{_WHEN}{_PLACE}{_WHEN}$",
-    rf"^wie (?:kalt|warm|heiss|windig|nass) (?:ist|wird|soll) es{_WHEN}{_PLACE}{_WHEN}(?: werden)?$",
-    rf"^(?:regnet|schneit|stürmt|gewittert|hagelt|friert) es{_WHEN}{_PLACE}{_WHEN}$|^(?:wird|soll|bleibt|ist) es"
-    rf"{_WHEN}{_PLACE}{_WHEN} (?:regnen|schneien|kalt|warm|heiss|sonnig|trocken|windig|glatt|schön)(?: (?:bleiben|werden|sein))?$",
-    rf"^(?:wie spät|wie viel uhr|wieviel uhr) ist es(?: (?:jetzt|gerade))?{_WHEN}{_PLACE}{_WHEN}$",
+    r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b",
+    rf"\bübersetz\w*\b|\bauf {_TONGUE}$|\bwie nennen die\b",
     r"\b(?:kennst du|hast du|erzähl\w*|sag\w*|mach\w*) (?:mir |uns )?(?:mal )?(?:bitte )?(?:noch )?(?:ein\w*|was|etwas) (?:guten? |schlechten? |kurz\w+ |"
     r"lustig\w* |neuen? |schön\w* )*(?:\w*witz\w*|rätsel|zungenbrecher|märchen|gedicht|geschichte|scherzfrage|"
     r"lustiges|reim|fakt)\b",
-    r"^(?:bitte )?(?:lies|les|erzähl\w*|sing\w*) (?:mir |uns )?(?:bitte )?(?:mal )?(?:noch )?(?:ein\w*|was|etwas|irgendwas)\b"
-    r"(?: (?:lied|märchen|geschichte|gutenachtgeschichte|gedicht|schlaflied|schönes|lustiges))?(?: (?:mit|von|über|für) "
-    r"(?:ein\w* )?\w+)?(?: vor)?$",
-    # wie man etwas macht
-    r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
-    r"^wie lange? (?:braucht|muss|brauchen|kocht|dauert es)(?: \w+){0,3}(?: \w+)?$",
 )
 _PERSONAL = lazy_pattern(
     r"\b(?:ich|wir|mir|mich|uns|mein\w*|unser\w*|unsre\w*)\b",

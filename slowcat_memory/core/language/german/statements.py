@@ -277,7 +277,6 @@ FACTS = filled(
         r"nein,|nein (?=(?:mein|unser|ihr|sein|der|die|das|es)\w*\b)|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
         r"ich hab(?:e|['’]?s)? (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
     ),
-    before_date="seit|im|am",
     roles=_WORDS["related"],
     renewed=r"(?:mein|unser|ein)\w* (?:nagel)?neue\w* (?P<kind>auto|wagen|handy|telefon|smartphone|laptop|computer|fahrrad)\b",
 )

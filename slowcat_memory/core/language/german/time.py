@@ -145,8 +145,8 @@ TIME = time_words(
         },
         "O": {f"{stem}e/{stem}en/{stem}er": place for place, stem in ORDINALS.items()},
         "C": {
-            f"den {name}ern/den {name}er jahren/die {name}er/die {name}er jahre": 1900 + 10 * place
-            for name, place in places("fünfzig sechzig siebzig achtzig neunzig", 5).items()
+            f"den {name}ern/den {name}er jahren/die {name}er/die {name}er jahre": year
+            for name, year in places("fünfzig sechzig siebzig achtzig neunzig", 1950, 10).items()
         },
         "y": {word: year for year, word in YEARS.items()},
         "h": valueless("halbes halben halbe halb"),
