@@ -354,7 +354,7 @@ class IdleLoop:
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
         """Return what to write for a step, and record whether the server answered."""
         error = result.error
-        if (result.batch is None and error is None) or isinstance(error, StoreFullError):
+        if result.interrupted or isinstance(error, StoreFullError):
             return WriteBatch()
         if isinstance(error, OverBudgetError):
             self._refused[job.name] = error.model
