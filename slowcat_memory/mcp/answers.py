@@ -246,8 +246,7 @@ class Answers:
         for hit in seen.search(text, SAME_AGAIN, {"talk": True}):
             if family(hit.memory.kind) == NOTE and fold(hit.memory.text) == fold(text):
                 return Answer(note=f"Kept already: {neutralise(text)}", memories=(hit.memory,))
-        with memory.snapshot() as snapshot:
-            before = snapshot.memory(seen.scope, note_id(seen.scope, text))
+        before = _stored(seen, note_id(seen.scope, text))
         if before is not None and before.retired_at is None:  # hidden from this LLM, and unchanged
             self._can_undo("remember", lambda: None)
             return Answer(note=f"Kept: {neutralise(text)}")
@@ -372,6 +371,11 @@ def _said_about(agreed: Proposal, seen: Seen) -> list[str]:
     first, end = request.id, consent.id
     with seen.memory.snapshot() as snapshot:
         return [chunk_id(turn.id) for turn in snapshot.turns(seen.scope, first - 1, end - 1)]
+
+
+def _stored(seen: Seen, id: str) -> Memory | None:
+    with seen.memory.snapshot() as snapshot:
+        return snapshot.memory(seen.scope, id)
 
 
 def _take_back(memory: MemoryEngine, kept: Memory, before: Memory | None) -> None:
