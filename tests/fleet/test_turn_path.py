@@ -19,8 +19,8 @@ from tests.fleet.talking import say, talking
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 # Functions without state, as against stations (see `test_user_turn_path`); and who is told beside.
-NOT_COUNTED = ("core/", "store/writer.py", "store/tier_mover.py", "store/apply.py", "store/bookkeeping.py",
-               "store/forget.py", "store/disk/codec", "store/disk/envelope",
+NOT_COUNTED = ("core/", "store/writer.py", "store/tier_mover.py", "store/apply.py",
+               "store/bookkeeping.py", "store/forget.py", "store/disk/codec", "store/disk/envelope",
                "runtime/namespaces/", "engine/events")  # fmt: skip
 WORDS = "My cat is called Mimi."
 MOST = 11
