@@ -57,10 +57,18 @@ _CHATTER = lazy_pattern(
     r"tschau|ciao|bis|dann|bald|später|morgen|nachher|schlaf|schlafen|träum|schön|was|schöne|schönes|schönen|wochenende|noch|"
     r"auf|wiedersehen|wiederhören|mach's|machs|na|also|so|und|einen|ein|feierabend|alle|zusammen|mein|freund|"
     r"computer|assistent|roboter|slowcat|wieder|da|willkommen|zurück|liebe|lieber|träume) ?)+$",
+    r"^(?:(?:und|hey|hallo|na|so|also) )*(?:wer|wie alt|woher|was) bist du(?: (?:eigentlich|denn|genau|so))*$|^wie (?:heisst du|ist dein name|"
+    r"geht(?:'s| es)? ?(?:dir|ihnen|so)?)(?: (?:heute|denn|eigentlich|so))*$|^was kannst du(?: (?:eigentlich|denn|alles|so))*$",
+    r"^(?:kannst|magst|schläfst|träumst|hörst) du (?:mich|"
+    r"musik|singen|tanzen|lachen|denken|menschen|witze|auch|eigentlich)?(?: (?:gut|noch|auch|eigentlich|denn))*$|^wer hat dich (?:gebaut|gemacht|programmiert|"
+    r"erfunden|entwickelt)$|^was ist (?:deine|dein) lieblings\w+$",
     r"^bist du (?:ein\w*|echt|da|noch|wach|"
     r"müde|traurig|sicher|bereit|lebendig)\b(?: (?:mensch|roboter|computer|maschine|ki|denn|eigentlich|da|noch))*$",
 )
 _SUMS = lazy_pattern(
+    rf"\b(?:was|wie viel|wieviel) (?:sind|ist|macht|ergibt|gibt) {_NUMS} ?(?:{_UNIT} )?(?:plus|minus|mal|"
+    rf"geteilt durch|prozent|durch|hoch|von|in)\b",
+    rf"\b(?:rechne|wandle) {_NUMS}|\bzufallszahl",
     rf"\b(?:das )?(?:doppelte|dreifache|hälfte|ein (?:drittel|viertel|fünftel|zehntel)|zwei drittel|drei viertel|durchschnitt|"
     rf"mittelwert|summe|produkt|differenz) (?:von|aus|zwischen) {_NUMS}",
     rf"\b(?:plus|minus|geteilt durch|multipliziert mit|hoch) {_NUMS}",
@@ -75,6 +83,13 @@ _SUMS = lazy_pattern(
     r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)",
 )
 _WORLD_BEGINS = lazy_pattern(
+    r"^(?:ist|sind) (?:ein\w* )?(?!du|das|der|die|er|sie|es|wir|ihr)\w+ (?:ein\w* )?(?:\w+ )?(?:obst|gemüse|säugetiere?|vogel|vögel|fisch\w*|"
+    r"insekt\w*|tier|planet|stern|metall|land|beeren?|nüsse|giftig|essbar|vegan|gefährlich|frucht|reptil\w*)\b",
+    r"^(?:und )?(?:was|welche[rns]?) (?:ist|haben wir|wird)?(?: denn)? ?(?:heute|morgen|übermorgen|gestern)(?: denn)? (?:für )?(?:einen? )?(?:tag|datum|wochentag)$|"
+    r"^(?:welche[rns]? (?:tag|datum|wochentag)|der wievielte) (?:ist|haben wir|war)(?: denn)? (?:heute|morgen|übermorgen|gestern)$",
+    rf"^(?:wird|soll|bleibt|ist) es"
+    rf"{_WHEN}{_PLACE}{_WHEN} (?:regnen|schneien|kalt|warm|heiss|sonnig|trocken|windig|glatt|schön)(?: (?:bleiben|werden|sein))?$",
+    r"^wie lange? (?:braucht|muss|brauchen|kocht|dauert es)(?: \w+){0,3}(?: \w+)?$",
     r"^(?:und )?wie (?:hoch|tief|lang|gross|weit|alt|schwer|schnell) (?:ist|sind|war) (?:denn )?(?:eigentlich )?(?:der|die|das) "
     r"(?:bodensee|zugspitze|mond|sonne|erde|rhein|donau|elbe|nil|eiffelturm|kölner dom|matterhorn|mount|everest|"
     r"äquator|atlantik|pazifik|nordsee|ostsee|titanic|chinesische|freiheitsstatue|universum|licht|schall|"
@@ -103,6 +118,9 @@ _WORLD_BEGINS = lazy_pattern(
     r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
 )
 _WORLD = lazy_pattern(
+    rf"\b(?:was|wie) (?:heisst|sagt man|lautet)\b.*\bauf {_TONGUE}\b",
+    r"\bwie (?:schreibt|buchstabiert|spricht|nennt|sagt) man\b|\bbuchstabier\w* |\breimt sich auf\b",
+    r"\bwie viele einwohner\b",
     r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
     r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
     r"in|der|des|für)\b",
