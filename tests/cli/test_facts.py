@@ -3,11 +3,13 @@
 import json
 import stat
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.store import drafting
 from slowcat_memory.testing import memory_config
 from slowcat_memory.transfer.fact_files import export_facts, import_facts
 
@@ -66,7 +68,8 @@ def test_import_facts_they_travel_as_files_and_come_back_the_same(known, tmp_pat
     with other.store.snapshot() as snapshot:
         assert all(not one.sources for one in snapshot.memories("user", "fact/")), "not our turns"
         assert not list(snapshot.keys("user"))
-        assert export_facts(snapshot, again, ["user"], UTC, other.store.drafting) == 6
+        drafts = partial(drafting, other.config.folder, other.snapshot)
+        assert export_facts(snapshot, again, ["user"], UTC, drafts) == 6
     other.close()
     for name in names:
         assert (again / name).read_text() == (out / name).read_text()

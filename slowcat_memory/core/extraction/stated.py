@@ -82,6 +82,8 @@ def compile_rules(language: str) -> None:
     words = language_of(language).statements
     for rule in (*words.rules, *words.endings, *words.over):
         _ = pattern_of(rule.pattern), pattern_of(rule.front)
+    for each in LANGUAGES:  # a short turn may be of any
+        signs_of(each.name).compile_all()
     stated("I moved to Porto in May.", "User", language)
 
 
