@@ -56,7 +56,7 @@ from benchmarks import (
 from benchmarks.common import percentiles
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory.config import Config
-from slowcat_memory.core.retention.tiering import WARM
+from slowcat_memory.core.retention import WARM
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn

@@ -19,8 +19,7 @@ from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.score import FuseOptions, RankOptions
 from slowcat_memory.core.render.memory_block import ExtractOptions, PackOptions
-from slowcat_memory.core.retention.retention import RetentionOptions
-from slowcat_memory.core.retention.tiering import HOT, TierOptions
+from slowcat_memory.core.retention import HOT, RetentionOptions, TierOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import ConfigError

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from slowcat_memory.clock import Clock, is_synchronised, seconds_of
 from slowcat_memory.config import Config
-from slowcat_memory.core.retention import retention
+from slowcat_memory.core import retention
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, TrustedTime, Turn
 from slowcat_memory.runtime.conversation.audience import guest_scope

@@ -15,7 +15,7 @@ from typing import Any, get_args
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.core.retention.retention import RetentionOptions
+from slowcat_memory.core.retention import RetentionOptions
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import (
     Job,

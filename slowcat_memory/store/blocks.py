@@ -27,7 +27,7 @@ import lz4.block
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.retention.tiering import importance_of_words
+from slowcat_memory.core.retention import importance_of_words
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, Turn
 from slowcat_memory.store.disk import codec, envelope, keys

@@ -21,7 +21,7 @@ from typing import TypeVar
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.retention.tiering import HOT, TierOptions
+from slowcat_memory.core.retention import HOT, TierOptions
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import (

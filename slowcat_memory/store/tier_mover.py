@@ -1,6 +1,6 @@
 """Moves events from tier to tier, in small steps.
 
-Theory of operation. ``core.retention.tiering`` decides the tier of each event. Here a background
+Theory of operation. ``core.retention`` decides the tier of each event. Here a background
 thread reads a slice of the log, and moves a few blocks at a time: a step packs them beside the
 writers, puts the blocks, deletes the rows and writes the events' locations, all in one transaction:
 so at every moment each event is in exactly one place. If what a step is to move was forgotten
@@ -16,9 +16,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from slowcat_memory.core import retention as policy
 from slowcat_memory.core.memory import turn_of
-from slowcat_memory.core.retention import tiering as policy
-from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions, use_score
+from slowcat_memory.core.retention import Aging, Row, TierOptions, use_score
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import Aged, Cursor, Held, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store import blocks

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.config import Config
-from slowcat_memory.core.retention.retention import RetentionOptions
+from slowcat_memory.core.retention import RetentionOptions
 from slowcat_memory.errors import DatabaseAwayError, LeaseLostError
 from slowcat_memory.fleet import leases, person_log, tasks
 from slowcat_memory.fleet.fleet_process import CopyEngine, Fleet

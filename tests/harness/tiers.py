@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from unittest import mock
 
-from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store, blocks, forget, tier_mover
 from slowcat_memory.store.blocks import EVENTS, BlockCache, BlockReader, decode_location

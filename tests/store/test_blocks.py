@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, blocks
 from tests.harness.samples import at, turn

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Struct
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.records import (
     CallEntry,
     CommandEntry,

@@ -1,6 +1,6 @@
 """Tiers change how texts are kept, never what is read."""
 
-from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.records import LedgerEntry, Offer, WriteBatch
 from tests.harness.samples import at, edge, memory, turn
 from tests.support.tiered_stores import TIERS, age, check_places, events, every_block, rows, say

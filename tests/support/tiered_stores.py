@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.store import StoreOptions, blocks
 from slowcat_memory.store.blocks import BlockCache, BlockReader, decode_location
 from slowcat_memory.store.disk import keys

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.retention import tiering
+from slowcat_memory.core import retention as tiering
 
 DAY = 86_400.0
 NOW = 1000 * DAY

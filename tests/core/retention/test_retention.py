@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk
-from slowcat_memory.core.retention.retention import RetentionOptions, due
+from slowcat_memory.core.retention import RetentionOptions, due
 from slowcat_memory.records import Memory, Turn
 
 NOW = datetime(2025, 6, 1, 12, 0, tzinfo=UTC)

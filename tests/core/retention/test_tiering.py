@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.retention import tiering
-from slowcat_memory.core.retention.tiering import (
+from slowcat_memory.core import retention as tiering
+from slowcat_memory.core.retention import (
     Aging,
     Row,
     TierOptions,

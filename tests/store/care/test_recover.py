@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, data_file
 from slowcat_memory.store.disk import codec, keys

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.core.retention import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, data_file

@@ -1,1 +1,0 @@
-"""Retention period, importance and tier of a memory."""
