@@ -7,15 +7,14 @@ are kept.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence, Set
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.memory import turn_of
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Memory
 
 # Importance does not depend on a query. It is computed on demand, so that nothing has to be updated on
 # disk. It decides the tier of a text, not its rank: in the ranking the patterns cost LoCoMo 0.4
@@ -183,23 +182,6 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     raw_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
     keep_evidence: bool = True
-
-
-def due(
-    turns: Iterable[Turn], memories: Iterable[Memory], now: datetime, options: RetentionOptions
-) -> Iterator[int]:
-    """Yield the log ids of a namespace's turns to forget, in order.
-
-    Args:
-        memories: Everything derived from them, including pinned chunks.
-    """
-    if not options.raw_days:
-        return
-    before = now - timedelta(days=options.raw_days)
-    kept = held(memories, options)
-    for turn in turns:
-        if turn.at < before and turn.id not in kept:
-            yield turn.id
 
 
 def held(memories: Iterable[Memory], options: RetentionOptions) -> frozenset[int]:

@@ -23,7 +23,6 @@ from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn
 
 LEAST = 2  # turns of a conversation that must say so
-TONES = tuple(ENGLISH.tones)
 _TONE_OF = {
     word: tone for one in LANGUAGES for tone, words in one.tones.items() for word in words.split()
 }
@@ -41,7 +40,7 @@ _BEHIND = 4  # words in which distress is said to pass: "my anxiety is much lowe
 
 
 def tone_of(texts: Iterable[str], least: int = LEAST) -> str:
-    """Return the one of ``TONES`` that most turns of a conversation state, "" for none.
+    """Return the one of ``ENGLISH.tones`` that most turns of a conversation state, "" for none.
 
     Args:
         texts: The user's turns.

@@ -62,11 +62,6 @@ def without_tag(text: str) -> str:
     return _TAG.sub("", straight(text))
 
 
-def denies(text: str) -> bool:
-    """Return whether a text has a negation, apart from phrases that deny nothing."""
-    return any(_is_denial(one.word) for one in tokens(_plain(without_tag(text))))
-
-
 def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
     written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))

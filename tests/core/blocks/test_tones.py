@@ -1,6 +1,7 @@
 """What a user feels is said by the user, in several turns, or nobody knows it."""
 
-from slowcat_memory.core.blocks.rules import TONES, stated_tones, tone_of
+from slowcat_memory.core.blocks.rules import stated_tones, tone_of
+from slowcat_memory.core.language import ENGLISH
 from tests.support.rows import each_row, listed
 
 SAID = listed("tones")
@@ -31,5 +32,5 @@ def test_a_fond_reunion_and_a_good_day_are_not_sad() -> None:
 
 def test_every_tone_can_be_stated() -> None:
     said = {"proud": "confident"}
-    assert {tone for tone, _ in SAID} | {*said.values()} == {*TONES, "none"}
+    assert {tone for tone, _ in SAID} | {*said.values()} == {*ENGLISH.tones, "none"}
     assert stated_tones("I'm so proud.") == {"confident"}

@@ -221,7 +221,7 @@ _FIRST, _THEN = rf"(?=.*\b{_SOON}(?:\W|$))", rf"(?=.*\b{_AGO}(?:\W|$))"
 _AUX_END = r"(?=$|,| und\b)"
 _DAILY, _VAGUE = any_of(_C["daily"]), any_of(_C["vague"])
 _NO_DAILY = rf"(?!.*\b{_DAILY}\b)"
-_ITS, _MINE = r"(?:der|die|das)", r"(?:mein\w*|unser\w*)"
+_ITS = r"(?:der|die|das)"
 _DATED = ("plans", "appointment", "event", "operation", "has_to")
 
 EVENT_RULES = (

@@ -26,10 +26,6 @@ ASKS = re.compile(
 )
 
 
-_HAB, _BIN = r"(?:habe|haben|hat)", r"(?:bin|sind|ist)"
-_ILLNESS, _JOB, _DIET = (any_of(CLASSES[name]) for name in ("illnesses", "jobs", "diets"))
-
-
 _WORDS = read_words(__package__)
 _C = CLASSES
 _MINE = r"(?:mein|unser)(?:e|en|em|er)?|unsre\w?"
