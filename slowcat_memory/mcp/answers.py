@@ -246,7 +246,7 @@ class Answers:
         for hit in seen.search(text, SAME_AGAIN, {"talk": True}):
             if family(hit.memory.kind) == NOTE and fold(hit.memory.text) == fold(text):
                 return Answer(note=f"Kept already: {neutralise(text)}", memories=(hit.memory,))
-        before = _stored(seen, note_id(seen.scope, text))
+        before = _stored(memory, seen.scope, note_id(seen.scope, text))
         if before is not None and before.retired_at is None:  # hidden from this LLM, and unchanged
             self._can_undo("remember", lambda: None)
             return Answer(note=f"Kept: {neutralise(text)}")
@@ -329,8 +329,7 @@ def _gist(seen: Seen, memory: Disclosed) -> str:
     """Return a text; in a summary, what may be an order is quoted or left out."""
     if family(memory.kind) != SUMMARY:
         return neutralise(memory.text)
-    words = seen.language
-    return neutralise(attributed(memory.text, words.preamble.somebody, words))
+    return neutralise(attributed(memory.text, seen.language.preamble.somebody, seen.language))
 
 
 def _day(seen: Seen, at: datetime) -> str:
@@ -373,9 +372,9 @@ def _said_about(agreed: Proposal, seen: Seen) -> list[str]:
         return [chunk_id(turn.id) for turn in snapshot.turns(seen.scope, first - 1, end - 1)]
 
 
-def _stored(seen: Seen, id: str) -> Memory | None:
-    with seen.memory.snapshot() as snapshot:
-        return snapshot.memory(seen.scope, id)
+def _stored(memory: MemoryEngine, scope: str, id: str) -> Memory | None:
+    with memory.snapshot() as snapshot:
+        return snapshot.memory(scope, id)
 
 
 def _take_back(memory: MemoryEngine, kept: Memory, before: Memory | None) -> None:
@@ -383,7 +382,5 @@ def _take_back(memory: MemoryEngine, kept: Memory, before: Memory | None) -> Non
     if before is None:
         memory.forget(Forget(scope=kept.scope, memories=(kept.id,)))
         return
-    with memory.snapshot() as snapshot:
-        stored = snapshot.memory(kept.scope, kept.id)
-    if stored is not None:
+    if _stored(memory, kept.scope, kept.id) is not None:
         memory.apply(JOB, WriteBatch(memories=(before,)))

@@ -6,7 +6,7 @@ agrees in a later turn.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from pipecat.services.llm_service import FunctionCallParams
@@ -86,13 +86,7 @@ def _function(name: str, memory: ToolHost, calls: ToolCalls) -> FunctionSchema:
         key: {part: value[part] for part in ("type", "description")}
         for key, value in schema["properties"].items()
     }
-    required, handler = schema.get("required", []), _handler(name, memory, calls)
-    return FunctionSchema(name, tool.description(), properties, required, handler=handler)
 
-
-def _handler(
-    name: str, memory: ToolHost, calls: ToolCalls
-) -> Callable[[FunctionCallParams], Awaitable[None]]:
     async def handle(params: FunctionCallParams) -> None:
         call = memory.tool_call()
         answer = NO_MEMORY
@@ -103,4 +97,5 @@ def _handler(
                 answer = TOO_LATE
         await params.result_callback(answer)
 
-    return handle
+    required = schema.get("required", [])
+    return FunctionSchema(name, tool.description(), properties, required, handler=handle)
