@@ -12,7 +12,7 @@ At each size, on a made-up store (a sealed index, and a tail of the last few hun
   at the pace of talk;
 - *beside_busy*: as inline, while another process keeps a core busy;
 - *during_build*: as inline, while a child process builds the sealed index anew;
-- *cpu*: milliseconds of all threads a recall, inline, and ``cpu_ratio``, processor time over waits;
+- *cpu*: milliseconds of all threads a recall, inline;
 - *but_embedding*: inline, all but the embedding;
 - *pauses*: inline, after pauses of 50 and 300 ms, against recalls back to back between them;
 - *beside_idle*: inline, beside idle work by rule, against recalls with its gate held shut;
@@ -30,7 +30,7 @@ show for it: compare runs only where ``reference`` is the same.
 The JSON: ``results``, one a size: ``memories``, ``queries``, ``index``,
 ``inline``, ``ahead``, ``but_embedding``, ``cpu``, ``beside_busy``, ``during_build``, ``stages`` by
 name, ``loop_lag`` by pace, ``store`` by what (each of these figures n, p50, p95, p99,
-max); ``cpu_ratio``, ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by name
+max); ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by name
 (a figure, and ``found``, the share of questions whose turn is among the hits); ``cold`` (``lexical``,
 ``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``.
 """
@@ -154,9 +154,7 @@ async def _conversation(
         for count in (WARM_UP, queries, queries, exchanges // 3, queries, queries)
     )
     await ask(engine, warm)
-    used = time.process_time()
     inline, stages = await ask(engine, first)
-    used = (time.process_time() - used) * 1e3
     cpu, rest = stages.pop("cpu"), stages.pop("but_embedding")
     paused = await rhythms.after_pauses(engine, other_questions(rhythms.A_ROUND * rounds))
     ahead, _ = await ask(engine, second, embed(engine, second))
@@ -175,7 +173,6 @@ async def _conversation(
     }
     return {
         **_all_percentiles(waits),
-        "cpu_ratio": round(used / sum(inline), 3),
         "pauses": paused,
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "stages": _all_percentiles(stages),
@@ -465,7 +462,7 @@ def report(written: Mapping[str, Any]) -> str:
             f"{cold['full']:.0f} ms in full, after {cold['imports']:.0f} ms of imports; "
             f"{result['rss_mb']:.0f} MB resident, of which {result['rss_imports_mb']:.0f} MB are "
             f"imports. {result['over_deadline']} of {result['queries']} recalls took longer than "
-            f"the deadline of 10 ms. Processor time over wait, inline: {result['cpu_ratio']:.2f}. "
+            f"the deadline of 10 ms. "
             "After a pause of 300 ms, over the median back to back: "
             f"{after['p50']:.2f} (p50), {after['p95']:.2f} (p95). Beside idle "
             f"work, over the same without it: {beside['ratio']['p50']:.2f} (p50), "

@@ -39,28 +39,23 @@ async def after_pauses(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, 
         texts: Never asked before; ``A_ROUND`` a round.
 
     Returns:
-        By pause in milliseconds and for "together": n, p50, p95, p99, max; ``cpu`` by the same
-        names: mean milliseconds of all threads; ``ratio`` by pause: its p50 and p95 over the p50
-        back to back.
+        By pause in milliseconds and for "together": n, p50, p95, p99, max; ``ratio`` by pause: its
+        p50 and p95 over the p50 back to back.
     """
     waits: Samples = defaultdict(list)
-    cpu: Samples = defaultdict(list)
     rhythm = [*map(str, PAUSES_MS), *["together"] * TOGETHER]
     for place, text in enumerate(texts[: len(texts) // A_ROUND * A_ROUND]):
         name = rhythm[place % A_ROUND]
         if name != "together":
             await asyncio.sleep(int(name) / 1e3)
-        recall = await timed(engine, text)
-        waits[name].append(recall.ms)
-        cpu[name].append(recall.cpu)
+        waits[name].append((await timed(engine, text)).ms)
     found: dict[str, Any] = {name: percentiles(ms) for name, ms in waits.items()}
     base = found["together"]["p50"]
     ratio = {
         str(pause): {p: round(found[str(pause)][p] / base, 3) for p in RATIOS}
         for pause in PAUSES_MS
     }
-    means = {name: round(sum(ms) / len(ms), 4) for name, ms in cpu.items()}
-    return found | {"cpu": means, "ratio": ratio}
+    return found | {"ratio": ratio}
 
 
 def beside_idle(path: Path, texts: Sequence[str]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_
     assert {"lexical", "full", "imports"} == set(found["cold"])
     assert found["rss_mb"] > found["rss_imports_mb"] > 0
     assert found["but_embedding"]["p50"] < found["inline"]["p50"]
-    assert found["cpu"]["n"] == 20 and found["cpu_ratio"] > 0
+    assert found["cpu"]["n"] == 20
     assert set(found["pauses"]["ratio"]) == {"50", "300"}
     assert found["beside_idle"]["ratio"]["p50"] > 0
     assert found["tiers"] == {}  # so small a store has no cold tier

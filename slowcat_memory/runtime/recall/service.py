@@ -172,7 +172,9 @@ class Retrieval:
         self._indexer.release()
         recalls = self._touching = self._recalls(query, scopes, passing=True)
         self._page_cache.recalled()
-        return self._indexer.warm.submit(self._pipeline.touch, recalls)
+        running = self._indexer.warm.submit(self._pipeline.touch, recalls)
+        running.add_done_callback(lambda _: recalls.clear())  # each holds an index, and its words
+        return running
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""

@@ -231,6 +231,7 @@ def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(
     assert found[0].stage == "full" and found[0].hits
     assert engine.metrics.counts() == before
     assert engine.wiring.embedding._cached.cache_info() == cached
+    assert not engine.wiring.retrieval._touching, "an index that is replaced would be held"
 
 
 def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
