@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import datetime, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.known_facts import Ending
-from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.namespaces.namespace import Fetch, Namespace
 from slowcat_memory.runtime.recall.query import (
     Query,
     Recollection,
@@ -55,8 +55,6 @@ WIDER = 0.3  # of the share of the best, offered in a store of a few memories
 MOST_FACTS = 3  # of a hit's turn
 MOST_CHANGES = 3  # later statements that are compared with the hits
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
-
-Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 
 
 class Recall(Struct, eq=False, dict=True):
@@ -152,11 +150,6 @@ class Recall(Struct, eq=False, dict=True):
             unseen = [name for name in unseen if fold(name) not in heard]
         return len(unseen) / max(1, len(names))
 
-    @property
-    def asks(self) -> bool:
-        """Whether a turn asks anything; False for a search."""
-        return self.query.need is not None and self.query.need.asks_at_all
-
     @cached_property
     def stated(self) -> list[str]:
         """The chunks that state a fact which the turn asks for, by what facts know."""
@@ -230,7 +223,7 @@ class Recall(Struct, eq=False, dict=True):
     def _missing_value(self, texts: Sequence[str], fetch: Fetch) -> float:
         """Return how surely a turn asks for a value that neither texts nor the context have."""
         query, language = self.query, self.options.language
-        if not self.asks:
+        if not query.asks:
             return 0.0
         missing = lacks_value(query.text, texts, language)
         if not missing or not query.exclude:
@@ -346,7 +339,7 @@ class Recall(Struct, eq=False, dict=True):
     def _with_changes(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put a later statement that changes a memory before it, for a turn that asks."""
         asked, memories = self.wordings[self.query.text], [one.memory for one in chosen]
-        if not chosen or not self.asks or asked.asks_past:
+        if not chosen or not self.query.asks or asked.asks_past:
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
@@ -380,7 +373,7 @@ class Recall(Struct, eq=False, dict=True):
         newer = [one.memory for one in chosen if one.memory.role == "user"]
         if len(chosen) < 2 or asked.asks_past:
             newer = []
-        adds_facts = self.asks and reader.local and not reader.called  # facts have old names
+        adds_facts = self.query.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
             made = ended(memory, namespace.facts.endings(memory.id, self.query.now))

@@ -99,7 +99,8 @@ class Pipeline:
         if recall.encoded is not None:
             recall.turned = self._turned(recall, recall.encoded.vector)
         trace = self._rank(recall, lexical)
-        recall.offer(trace, namespace.fetch)
+        with namespace.reading() as fetch:
+            recall.offer(trace, fetch)
         stage: Stage = "full" if "dense" in trace.known else "lexical"
         recall.done = self._recollection(recall, lexical, stage)
         return recall.done
@@ -129,7 +130,8 @@ class Pipeline:
         recall.settled = Recollection(
             hits=late.hits, stage="tail", timings=late.timings.copy(), words=lexical.weights
         )
-        late.offer(trace, late.namespace.fetch)
+        with late.namespace.reading() as fetch:
+            late.offer(trace, fetch)
         if asks_overview(late.query.text):  # words alone cannot deny it
             late.evidence = None
         return self._recollection(late, lexical, stage)

@@ -159,6 +159,11 @@ class Query(Struct, frozen=True, kw_only=True):
         """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
         return Reader(frozenset((self.scope, *self.also)), self.local, self.called)
 
+    @property
+    def asks(self) -> bool:
+        """Whether a turn asks anything; False for a search."""
+        return self.need is not None and self.need.asks_at_all
+
     def limit(self, options: RetrievalOptions) -> int:
         return options.pack.memories if self.k is None else self.k
 
