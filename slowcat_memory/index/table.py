@@ -21,7 +21,7 @@ from weakref import WeakSet
 import numpy as np
 
 from slowcat_memory.core.memory import CHUNK, chunk_id, turn_of
-from slowcat_memory.core.ranking.score import Row
+from slowcat_memory.core.ranking.offering import Row
 from slowcat_memory.index.format import COLUMNS, Document, Header
 
 

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.cli.look import WORDS
+from slowcat_memory.core.ranking.offering import LeftOutReason
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.recall.query import LeftOutReason
 from slowcat_memory.testing import memory_config
 
 

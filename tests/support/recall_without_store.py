@@ -15,6 +15,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import DateLocale, Space, document
 from slowcat_memory.runtime.namespaces.known_facts import Ending
+from slowcat_memory.runtime.namespaces.namespace import Fetch
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
 from slowcat_memory.runtime.recall.query import (
@@ -95,6 +96,10 @@ class FakeNamespace:
         return {i: self.memories[i] for i in ids if i in self.memories}
 
     recent = fetch
+
+    @contextmanager
+    def reading(self) -> Iterator[Fetch]:
+        yield self.fetch
 
 
 class FakeStore:

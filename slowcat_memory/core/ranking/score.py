@@ -12,15 +12,14 @@ docs/decisions/0035-what-is-offered.md).
 """
 
 from collections.abc import Callable, Sequence
-from enum import IntEnum, auto
 from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.ranking.offering import Array, Candidates, Question, Row
 from slowcat_memory.core.time.expressions import Interval
 
-Array = np.ndarray
 Weight = Annotated[float, Meta(ge=0, le=10)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Bonus = Annotated[float, Meta(ge=0, le=2)]
@@ -31,93 +30,6 @@ UNRELATED_KEY = 0.2  # cosine of an unrelated question and key
 FIELDS = ("dense", "tokens", "window", "session", "keys")
 SOFTNESS = 0.5  # width of the soft edges of a named time span, as a share of its length
 LEAST_SCALE, MOST_SCALE = 6 * 3_600.0, 90 * 86_400.0  # seconds, for the decay outside an interval
-
-
-class Row(IntEnum):
-    """The columns of candidates, a row each."""
-
-    WINDOW = 0  # BM25 over a turn and its neighbours, 0 or more
-    DENSE = auto()  # cosine, NaN without a vector
-    KEYS = auto()  # cosine of the best key, NaN without one
-    ASKED = auto()  # votes of judged queries
-    COSINE = auto()  # cosine with the query's own words, NaN without a vector
-    BEFORE = auto()  # position of the previous neighbour, -1 for none
-    AFTER = auto()  # position of the next one
-    AT = auto()  # seconds since the epoch
-    IMPORTANCE = auto()  # 0 to 1
-    SUBSTANCE = auto()  # share of its words that say something, 0 to 1
-    AGENT = auto()  # 1 for the agent's words
-    PINNED = auto()  # 1 for what a user pinned
-    SESSION = auto()  # a number for its session
-    SPEAKER = auto()  # a number for its speaker
-    ABOUT_FROM = auto()  # start of the time that it mentions, NaN for none
-    ABOUT_UNTIL = auto()  # its end
-    VISIBLE = auto()  # 1 for what the caller has already
-
-
-VIEWS = {row.name.lower(): row for row in Row if row <= Row.ASKED}
-"""The rows of raw views; a query may lack any but the first."""
-
-
-class Candidates(Struct, frozen=True, eq=False, kw_only=True):
-    """The n documents that a search proposes for a query.
-
-    Attributes:
-        block: All that ranking reads of them, shape (len(Row), n), float64; see ``Row``.
-        known: Names of the views that the query has; the rows of the others are undefined. Without
-            a query vector "dense", "keys" and "asked" are missing, and the last two also if the
-            namespace has no such keys.
-        ids: Memory ids.
-    """
-
-    block: Array
-    known: frozenset[str]
-    ids: Sequence[str] = ()
-
-    def __len__(self) -> int:
-        return self.block.shape[1]
-
-    @property
-    def views(self) -> dict[str, Array]:
-        """Raw scores by view, shape (n,)."""
-        return {name: self.block[row] for name, row in VIEWS.items() if name in self.known}
-
-    @property
-    def pinned(self) -> Array:
-        """Whether a user pinned each, shape (n,), bool."""
-        return self.block[Row.PINNED] > 0
-
-    @property
-    def visible(self) -> Array:
-        """Whether the caller has each already, shape (n,), bool."""
-        return self.block[Row.VISIBLE] > 0
-
-    @property
-    def keyed(self) -> float:
-        """The share of them that have a key."""
-        if "keys" not in self.known or not len(self):
-            return 0.0
-        return float(np.mean(~np.isnan(self.block[Row.KEYS])))
-
-
-class Question(Struct, frozen=True):
-    """The fields of a query, and of the index that it searched, that ranking uses.
-
-    Attributes:
-        now: The time of the query, seconds since the epoch.
-        ceiling: Highest possible score of the window view.
-        long_turns: Whether the namespace's turns are long (see ``FuseOptions.smooth_below_words``).
-        memories: How many the index holds.
-        speakers: Numbers of the speakers that it names.
-        times: The times that it names.
-    """
-
-    now: float
-    ceiling: float
-    long_turns: bool
-    memories: int
-    speakers: Sequence[int] = ()
-    times: Sequence[Interval] = ()
 
 
 class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -215,26 +127,6 @@ ABOUT_TALK = Weights(empty=0.0, agent=0.0)  # for a turn about earlier questions
 PLAIN = Weights(tokens=0.0, session=0.0, empty=0.0, agent=0.0)  # the order of a search
 
 
-class Scores(Struct, frozen=True, eq=False):
-    """The scores of n candidates.
-
-    Attributes:
-        views: Normalised scores by view, each of shape (n,), 0 to 1; "asked" from -1.
-        scores: Fused scores, priors and what makes it worth offering, shape (n,); comparable within
-            one query.
-        order: Positions, best first.
-        best: Positions of those that are scored by their tokens.
-        similarity: MaxSim of the best ones' tokens and the query's, shape (n,), NaN for all others;
-            None where there are no tokens.
-    """
-
-    views: dict[str, Array]
-    scores: Array
-    order: Array
-    best: Array
-    similarity: Array | None
-
-
 def score(
     candidates: Candidates,
     question: Question,
@@ -242,8 +134,10 @@ def score(
     rank: RankOptions,
     weights: Weights = PLAIN,
     compare: Callable[[Array], Array | None] = lambda best: None,
-) -> Scores:
+) -> Candidates:
     """Score candidates by all fields but their tokens, and then the best of them by these too.
+
+    The scores are put into the record, which is returned.
 
     Args:
         weights: Of what makes a memory worth offering.
@@ -251,7 +145,7 @@ def score(
             the given positions, or None.
     """
     block = candidates.block
-    views = normalise(candidates.views, block)
+    views = normalise(candidates.raw_views, block)
     fields = fuse.weights(candidates, long_turns=question.long_turns)
     share = 0.0 if question.long_turns else fuse.smoothing * (1 - candidates.keyed) ** 2
     bonus = priors(candidates, question, rank)
@@ -265,13 +159,10 @@ def score(
         scores + weights.empty * (1.0 - block[Row.SUBSTANCE]) + weights.agent * block[Row.AGENT]
     )
     scores = scores + weights.session * views["session"] + weights.tokens * views.get("tokens", 0.0)
-    return Scores(
-        views=views,
-        scores=scores,
-        order=_order(scores),
-        best=best,
-        similarity=similarity,
-    )
+    candidates.question, candidates.views, candidates.best = question, views, best
+    candidates.scores, candidates.ranked = scores, _order(scores)
+    candidates.similarity = similarity
+    return candidates
 
 
 def _order(scores: Array) -> Array:

@@ -77,16 +77,16 @@ class Audience:
         self.apart = options.scopes == "each"
         self._own = scope_of_user(own)
         self._speakers = {id_: check_scope(scope) for id_, scope in (speakers or {}).items()}
-        self._household = check_scope(options.household) if options.household else ""
+        self._shared = (check_scope(options.household),) if options.household else ()
         self.guest = check_scope(options.guest) if self.apart else ""
         if speakers and not self.apart:
             raise ConfigError(
                 "speakers have scopes of their own, but people.scopes is 'one'",
                 hint="Set [people] scopes = 'each', or pass speaker_names for names alone",
             )
-        if self.apart and self._household in {self.guest, *self.people}:
+        if self.apart and {self.guest, *self.people}.intersection(self._shared):
             raise ConfigError(
-                f"the household {self._household!r} is a person's scope too",
+                f"the household {options.household!r} is a person's scope too",
                 hint="Give it a name of its own: it is written only on purpose",
             )
         if self.apart and self._own == self.guest:
@@ -101,8 +101,7 @@ class Audience:
 
     @property
     def recallable(self) -> tuple[str, ...]:
-        shared = (self._household,) if self._household else ()
-        return tuple(dict.fromkeys((*self.people, *shared)))
+        return tuple(dict.fromkeys((*self.people, *self._shared)))
 
     def scope_of(self, speaker: str) -> str:
         """Return a speaker's scope: the conversation's own without an id, guests' if unknown."""
@@ -131,9 +130,8 @@ class Audience:
         """
         if self.guest and self.guest in scopes:
             return ()
-        shared = (self._household,) if self._household else ()
         own = tuple(dict.fromkeys(scopes))
-        return tuple(dict.fromkeys((*own, *shared))) if len(own) == 1 else shared
+        return tuple(dict.fromkeys((*own, *self._shared))) if len(own) == 1 else self._shared
 
 
 # ------------------------------------------------------------------- names

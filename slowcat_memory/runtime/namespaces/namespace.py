@@ -12,7 +12,7 @@ writer.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from slowcat_memory.runtime.namespaces.known_facts import FactsInTime, KnownFact
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, SealOrder
 from slowcat_memory.store import Ack, Snapshot, Store
 
+Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
 STOP_S = 2.0  # how long a running step may take at the end
 
@@ -312,12 +313,24 @@ class Namespace(LiveIndex):
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""
-        found = self.recent(memory_ids)
-        missing = [i for i in memory_ids if i not in found]
-        if missing:
-            with self._store.snapshot() as snapshot:
-                found |= {i: m for i in missing if (m := snapshot.read(self.scope, i))}
-        return found
+        with self.reading() as fetch:
+            return fetch(memory_ids)
+
+    @contextmanager
+    def reading(self) -> Iterator[Fetch]:
+        """Yield ``fetch`` for several calls: the store is opened once, when it is first needed."""
+        with ExitStack() as opened:
+            snapshot: Snapshot | None = None
+
+            def fetch(memory_ids: Sequence[str]) -> dict[str, Memory]:
+                nonlocal snapshot
+                found = self.recent(memory_ids)
+                if missing := [i for i in memory_ids if i not in found]:
+                    snapshot = snapshot or opened.enter_context(self._store.snapshot())
+                    found |= {i: m for i in missing if (m := snapshot.read(self.scope, i))}
+                return found
+
+            yield fetch
 
     def recent(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return those of the memories that are among the latest, without reading the store."""

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import datetime, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,7 +23,10 @@ from slowcat_memory.core.query.asked_facts import (
 from slowcat_memory.core.query.understand import ParsedQuery, parse_query
 from slowcat_memory.core.ranking.offering import (
     AnswerEvidence,
-    any_answers,
+    Candidates,
+    LeftOutReason,
+    Offered,
+    answer_probability,
     distinct,
     least_share,
     size_weight,
@@ -36,12 +39,9 @@ from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.known_facts import Ending
-from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.namespaces.namespace import Fetch, Namespace
 from slowcat_memory.runtime.recall.query import (
-    LeftOutReason,
-    Offered,
     Query,
-    RankingTrace,
     Recollection,
     RetrievalOptions,
     asks_for_memory,
@@ -55,8 +55,6 @@ WIDER = 0.3  # of the share of the best, offered in a store of a few memories
 MOST_FACTS = 3  # of a hit's turn
 MOST_CHANGES = 3  # later statements that are compared with the hits
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
-
-Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 
 
 class Recall(Struct, eq=False, dict=True):
@@ -93,7 +91,7 @@ class Recall(Struct, eq=False, dict=True):
     encoded: Encoded | None = None
     turned: np.ndarray | None = None
     complete: bool = True
-    trace: RankingTrace | None = None
+    trace: Candidates | None = None
     evidence: AnswerEvidence | None = None
     hits: list[Hit] = []
     timings: dict[str, float] = {}
@@ -152,11 +150,6 @@ class Recall(Struct, eq=False, dict=True):
             unseen = [name for name in unseen if fold(name) not in heard]
         return len(unseen) / max(1, len(names))
 
-    @property
-    def asks(self) -> bool:
-        """Whether a turn asks anything; False for a search."""
-        return self.query.need is not None and self.query.need.asks_at_all
-
     @cached_property
     def stated(self) -> list[str]:
         """The chunks that state a fact which the turn asks for, by what facts know."""
@@ -193,7 +186,7 @@ class Recall(Struct, eq=False, dict=True):
     # ------------------------------------------------------------------- whether anything answers
 
     def _evidence(
-        self, trace: RankingTrace, missing: float, but: Set[int] = frozenset()
+        self, trace: Candidates, missing: float, but: Set[int] = frozenset()
     ) -> AnswerEvidence:
         """Return whether any candidate answers; ``but``: positions of those that do not count."""
         return AnswerEvidence(
@@ -204,23 +197,23 @@ class Recall(Struct, eq=False, dict=True):
             lacks_value=missing or float(bool(self.unseen_thing)),
         )
 
-    def _answers(self, trace: RankingTrace, evidence: AnswerEvidence | None) -> bool:
-        query = self.query
-        return any_answers(
-            evidence,
-            trace.likeliest(),
-            asks=self.asks,
-            asks_for_memory=query.need is not None
-            and asks_for_memory(
-                query.need, names_speaker=bool(self.parsed.named), evidence=evidence
-            ),
-            floor=self._floor,
-            unknown_below=self.options.recall.unknown_below,
-        )
+    def _answers(self, trace: Candidates, evidence: AnswerEvidence | None) -> bool:
+        """Decide whether anything is offered: the one decision for a block and for its absence.
 
-    def _nearest_texts(self, trace: RankingTrace, chosen: Sequence[Offered]) -> list[str]:
+        A question for a memory is offered what there is exactly where it is not reported that
+        nothing is remembered. Any other question is offered it for the same reason, and any other
+        turn where the likeliest of the best memories reaches the floor.
+        """
+        need, unknown_below = self.query.need, self.options.recall.unknown_below
+        if need is not None and need.asks_at_all and unknown_below and evidence is not None:
+            known, named = answer_probability(evidence) >= unknown_below, bool(self.parsed.named)
+            if known or asks_for_memory(need, names_speaker=named, evidence=evidence):
+                return known
+        return trace.likeliest() >= self._floor
+
+    def _nearest_texts(self, trace: Candidates, chosen: Sequence[Offered]) -> list[str]:
         """Return the texts that a large store would offer as well: the others may hold any value."""
-        share, scores = self.options.recall.keep_share, trace.scores.scores
+        share, scores = self.options.recall.keep_share, trace.scores
         return [
             one.memory.text
             for place, one in enumerate(chosen)
@@ -230,7 +223,7 @@ class Recall(Struct, eq=False, dict=True):
     def _missing_value(self, texts: Sequence[str], fetch: Fetch) -> float:
         """Return how surely a turn asks for a value that neither texts nor the context have."""
         query, language = self.query, self.options.language
-        if not self.asks:
+        if not query.asks:
             return 0.0
         missing = lacks_value(query.text, texts, language)
         if not missing or not query.exclude:
@@ -240,12 +233,13 @@ class Recall(Struct, eq=False, dict=True):
 
     # ------------------------------------------------------------------- what is offered
 
-    def offer(self, trace: RankingTrace, fetch: Fetch) -> None:
+    def offer(self, trace: Candidates, fetch: Fetch) -> None:
         """Choose the hits, if anything answers.
 
         What the LLM can read already answers nothing: the decision is about the other candidates.
         """
         self.trace = trace
+        trace.below_floor, trace.reasons, trace.rejected = False, {}, set()
         leans = self.parsed.words != self.query.text  # it took words over from the dialogue
         weak = trace.is_weak(self._floor, compare=not leans)
         chosen, remaining = self._choose(trace, weak, fetch), None
@@ -262,15 +256,15 @@ class Recall(Struct, eq=False, dict=True):
         chosen = self._with_changes(self._with_successors(chosen, fetch), fetch)
         self.hits = trace.hits(self._marked(chosen))
 
-    def _choose(self, trace: RankingTrace, weak: np.ndarray, fetch: Fetch) -> list[Offered]:
+    def _choose(self, trace: Candidates, weak: np.ndarray, fetch: Fetch) -> list[Offered]:
         """Return candidates that exist, are valid, strong enough and not visible yet.
 
         Records are fetched page by page, two pages at most and one more for each excluded text.
         Those that are rejected whatever their score, and all reasons, are added to the trace.
         """
-        ids, scores, reasons = trace.candidates.ids, trace.scores.scores, trace.reasons
+        ids, scores, reasons = trace.ids, trace.scores, trace.reasons
         share, limit = self._share, self.limit
-        is_visible = trace.candidates.visible[trace.order]
+        is_visible = trace.visible[trace.order]
         trace.rejected.update(trace.order[is_visible].tolist())
         order = trace.order[~is_visible]
         best = least = -math.inf  # of the usable ones
@@ -345,7 +339,7 @@ class Recall(Struct, eq=False, dict=True):
     def _with_changes(self, chosen: list[Offered], fetch: Fetch) -> list[Offered]:
         """Put a later statement that changes a memory before it, for a turn that asks."""
         asked, memories = self.wordings[self.query.text], [one.memory for one in chosen]
-        if not chosen or not self.asks or asked.asks_past:
+        if not chosen or not self.query.asks or asked.asks_past:
             return chosen
         known = self.query.exclude.union(memory.id for memory in memories)
         oldest = min(turn_of(memory.id) for memory in memories)
@@ -379,7 +373,7 @@ class Recall(Struct, eq=False, dict=True):
         newer = [one.memory for one in chosen if one.memory.role == "user"]
         if len(chosen) < 2 or asked.asks_past:
             newer = []
-        adds_facts = self.asks and reader.local and not reader.called  # facts have old names
+        adds_facts = self.query.asks and reader.local and not reader.called  # facts have old names
         marked = list[Offered]()
         for memory, at in chosen:
             made = ended(memory, namespace.facts.endings(memory.id, self.query.now))

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.query.understand import asks_overview
-from slowcat_memory.core.ranking.score import Candidates, Question, score
+from slowcat_memory.core.ranking.offering import Candidates, Question
+from slowcat_memory.core.ranking.score import score
 from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.core.summaries.summary import items, without_repeats
 from slowcat_memory.core.text.normalize import fingerprint
@@ -33,7 +34,6 @@ from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.query import (
     Query,
-    RankingTrace,
     Recollection,
     RetrievalOptions,
     Stage,
@@ -99,8 +99,9 @@ class Pipeline:
         if recall.encoded is not None:
             recall.turned = self._turned(recall, recall.encoded.vector)
         trace = self._rank(recall, lexical)
-        recall.offer(trace, namespace.fetch)
-        stage: Stage = "full" if "dense" in trace.candidates.known else "lexical"
+        with namespace.reading() as fetch:
+            recall.offer(trace, fetch)
+        stage: Stage = "full" if "dense" in trace.known else "lexical"
         recall.done = self._recollection(recall, lexical, stage)
         return recall.done
 
@@ -129,8 +130,8 @@ class Pipeline:
         recall.settled = Recollection(
             hits=late.hits, stage="tail", timings=late.timings.copy(), words=lexical.weights
         )
-        trace = RankingTrace(trace.candidates, trace.scores, trace.question)
-        late.offer(trace, late.namespace.fetch)
+        with late.namespace.reading() as fetch:
+            late.offer(trace, fetch)
         if asks_overview(late.query.text):  # words alone cannot deny it
             late.evidence = None
         return self._recollection(late, lexical, stage)
@@ -203,7 +204,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------- score
 
-    def _rank(self, recall: Recall, lexical: Lexical) -> RankingTrace:
+    def _rank(self, recall: Recall, lexical: Lexical) -> Candidates:
         """Propose candidates and put them into order."""
         searcher, parsed, options = recall.searcher, recall.parsed, self._options
         own = recall.encoded.vector if recall.encoded else None
@@ -231,9 +232,9 @@ class Pipeline:
             recall.lap("fuse")
             return self._compare(recall, candidates, best)
 
-        scores = score(candidates, question, options.fuse, options.rank, recall.weights, compare)
-        recall.lap("fuse" if scores.similarity is None else "tokens")
-        return RankingTrace(candidates, scores, question)
+        score(candidates, question, options.fuse, options.rank, recall.weights, compare)
+        recall.lap("fuse" if candidates.similarity is None else "tokens")
+        return candidates
 
     def _compare(
         self, recall: Recall, candidates: Candidates, best: np.ndarray

@@ -84,7 +84,6 @@ class Attempt(Struct, frozen=True, eq=False):
         return (
             [recall.namespace.version for recall in self.recalls] == [*self.versions]
             and _compared(own) == _compared(query)
-            and _asks(own) == _asks(query)
             and query.now - own.now < timedelta(seconds=KEEP_S)
             and not any(self._knows(memory) for memory in own.exclude ^ query.exclude)
         )
@@ -107,11 +106,9 @@ class Attempt(Struct, frozen=True, eq=False):
         self.running.cancel()
 
 
-_compared = attrgetter("scope", "also", "local", "k", "floor", "keep_share", "called", "dialogue")
-
-
-def _asks(query: Query) -> bool:
-    return query.need is not None and query.need.asks_at_all
+_compared = attrgetter(
+    "scope", "also", "local", "k", "floor", "keep_share", "called", "dialogue", "asks"
+)
 
 
 class Prefetch:

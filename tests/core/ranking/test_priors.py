@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.score import Candidates, Question, RankOptions, Row, priors
+from slowcat_memory.core.ranking.offering import Candidates, Question, Row
+from slowcat_memory.core.ranking.score import RankOptions, priors
 from slowcat_memory.core.time.expressions import Interval
 
 DAY = 86_400.0

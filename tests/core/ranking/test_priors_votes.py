@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from slowcat_memory.core.ranking.score import Candidates, Row, votes
+from slowcat_memory.core.ranking.offering import Candidates, Row
+from slowcat_memory.core.ranking.score import votes
 from slowcat_memory.index.format import Pointer
 from slowcat_memory.index.vectors import KeyView, VectorView
 

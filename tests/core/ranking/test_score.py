@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.config import build
-from slowcat_memory.core.ranking.score import (
-    VIEWS,
-    WEIGHTS,
-    Candidates,
-    FuseOptions,
-    Question,
-    RankOptions,
-    Row,
-    score,
-)
+from slowcat_memory.core.ranking.offering import VIEWS, Candidates, Question, Row
+from slowcat_memory.core.ranking.score import WEIGHTS, FuseOptions, RankOptions, score
 from slowcat_memory.core.time.expressions import Interval
 
 NOW, DAY = 1.8e9, 86_400.0
@@ -122,8 +114,8 @@ def test_score_equal_scores_stay_in_order_and_a_missing_one_is_last() -> None:
     question = replace(question_at_random(random), times=(), speakers=())
     found = score(frame, question, FuseOptions(), RankOptions())
     key = np.where(np.isnan(found.scores), -np.inf, found.scores)
-    assert list(found.order) == sorted(range(400), key=lambda n: (-key[n], n))
-    assert list(found.order[-2:]) == [3, 50] and len(set(key.round(9))) == 3
+    assert list(found.ranked) == sorted(range(400), key=lambda n: (-key[n], n))
+    assert list(found.ranked[-2:]) == [3, 50] and len(set(key.round(9))) == 3
 
 
 # ------------------------------------------------------------------- weights of the fields

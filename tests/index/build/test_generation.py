@@ -88,7 +88,7 @@ def test_generation_what_was_sealed_answers_like_an_index_from_scratch(
     assert made.sealed_count == 5 and made.tail_count == 0
     assert [made.has_vector(f"chunk/{n}") for n in range(5)] == [True] * 4 + [False]
     found = made.candidates(made.lexical("cat"), EMBEDDER.encode_query("moritz is a cat"))
-    best = found.ids[int(np.nanargmax(found.views["dense"]))]
+    best = found.ids[int(np.nanargmax(found.raw_views["dense"]))]
     assert best == "chunk/3"
 
 

@@ -172,5 +172,5 @@ def test_key_view_a_judged_query_is_for_or_against() -> None:
         made.put_vector(id_, vector("x"))
         made.put_vector(f"{id_}?a", QUERY)
     found = made.candidates(made.lexical("x"), QUERY)
-    assert np.allclose(found.views["asked"], [1.0, -1.0, 0.5], atol=1e-5)
-    assert "keys" not in found.views
+    assert np.allclose(found.raw_views["asked"], [1.0, -1.0, 0.5], atol=1e-5)
+    assert "keys" not in found.raw_views

@@ -159,3 +159,16 @@ def test_namespace_what_is_not_saved_yet_is_served_from_memory(scene: Scene) -> 
     scene.say("one more", embed=False)
     assert len(scene.namespace.hot._held) == 5
     assert set(scene.namespace.fetch(ids)) == set(ids)
+
+
+def test_namespace_reading_opens_the_store_once_and_not_for_the_latest(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [chunk_id(turn.id) for turn in scene.talk(8)]
+    scene.store.flush()
+    opened, snapshot = list[str](), scene.store.snapshot
+    monkeypatch.setattr(scene.store, "snapshot", lambda: opened.append("") or snapshot())
+    with scene.namespace.reading() as fetch:
+        assert list(fetch(ids[-2:])) == ids[-2:] and not opened
+        assert [*fetch(ids[:2]), *fetch(ids[2:3])] == ids[:3]
+    assert len(opened) == 1

@@ -5,10 +5,11 @@ from unittest.mock import Mock
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.core.query.recall_gate import Need, judge
+from slowcat_memory.core.ranking.offering import AnswerEvidence
 from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.recall.choosing import Recall, ended
-from slowcat_memory.runtime.recall.query import RetrievalOptions
+from slowcat_memory.runtime.recall.query import RecallOptions, RetrievalOptions
 from tests.support.recall_without_store import NOW, Mind, memory, query
 
 LISBON = memory("chunk/1", "I live in Lisbon by the river", days=60)
@@ -76,3 +77,16 @@ def test_a_small_store_offers_more_beside_the_best() -> None:
         for n in (20, 40, 200, 600, 100_000)
     ]
     assert shares == sorted(shares) and shares[0] < 0.6 and shares[3] == shares[4] == 0.8
+
+
+def test_a_question_of_the_world_is_offered_what_answers_or_reaches_the_floor() -> None:
+    good = AnswerEvidence(coverage=0.7, max_similarity=0.8, unseen_names=0.0, memories=500)
+    bad = replace(good, coverage=0.1, max_similarity=0.3)
+    recall = Mind(recalling=RecallOptions(floor=0.1, unknown_below=0.15)).begin(
+        query("why is the sky blue", need=Need(query="why is the sky blue", asks=True))
+    )
+    offered = [
+        recall._answers(Mock(likeliest=lambda likeliest=likeliest: likeliest), evidence)
+        for evidence, likeliest in ((good, 0.0), (bad, 0.2), (bad, 0.05))
+    ]
+    assert offered == [True, True, False]

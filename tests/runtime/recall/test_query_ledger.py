@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
+from slowcat_memory.core.ranking.offering import Candidates
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget, LedgerEntry, SessionEdge, Turn
 from slowcat_memory.runtime.recall.query import (
     MOST_IN_ROW,
-    RankingTrace,
     asked_text,
     dialogue_before,
 )
@@ -135,8 +135,8 @@ def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(
     """What is told of the candidates is worked out on the worker, never by who waits."""
     turn(engine, "Max barks")
     engine.flush(indexed=True)
-    told, left_out = [], RankingTrace.left_out
-    monkeypatch.setattr(RankingTrace, "left_out", lambda *given: told.append(1) or left_out(*given))
+    told, left_out = [], Candidates.left_out
+    monkeypatch.setattr(Candidates, "left_out", lambda *given: told.append(1) or left_out(*given))
 
     async def one() -> None:
         asked = turn(engine, "Does Max bark?")

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.core.ranking.offering import probability
+from slowcat_memory.core.ranking.offering import LeftOutReason, probability
 from slowcat_memory.core.ranking.score import FuseOptions
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.recall.query import LeftOutReason, Recollection
+from slowcat_memory.runtime.recall.query import Recollection
 from tests.support.recall_without_store import EMBEDDER, Mind, memory, query
 
 WORDS = ("max", "dog", "barks", "tea", "lisbon", "garden", "swims")
@@ -110,7 +110,7 @@ def test_scoring_trace_left_out_what_stands_in_the_context_is_told_apart_by_id_a
 ):
     mind = Mind()
     found = ask(mind, "my dog", exclude=frozenset({"dog", "tea", "unknown"}))
-    assert found.trace is not None and found.trace.visible == ["dog", "tea"]
+    assert found.trace is not None and found.trace.visible_ids == ["dog", "tea"]
     assert "dog" not in reasons(found)
     words = frozenset({fingerprint("My dog is called Max")})
     assert reasons(ask(mind, "my dog", exclude_words=words))["dog"] == LeftOutReason.ALREADY_VISIBLE
@@ -121,8 +121,8 @@ def test_scoring_trace_visible_has_what_the_llm_reads_and_not_what_is_withheld_f
     mind.searcher.set_columns("tea", local=True)
     hidden = frozenset({"dog", "tea"})
     found = ask(mind, "my dog drinks tea in Lisbon", exclude=hidden, local=False)
-    assert found.trace is not None and found.trace.visible == ["dog"]
-    assert list(found.trace.candidates.ids) == ["dog", "trip"] and list(reasons(found)) == []
+    assert found.trace is not None and found.trace.visible_ids == ["dog"]
+    assert list(found.trace.ids) == ["dog", "trip"] and list(reasons(found)) == []
 
 
 def test_scoring_trace_left_out_beyond_as_many_as_may_be_offered() -> None:
