@@ -182,7 +182,6 @@ def people(known: Settings, name: str | None = None, *, all_: bool = False) -> N
             also = f", also {listed(one.also)}" if one.also else ""
             out().print(Text.assemble((one.name, "bold"), f" ({one.type}{also})"))
             print_entries(_portrait(one, engine.zone))
-    return None
 
 
 def _graph(engine: "MemoryEngine", scope: str, **when: Any) -> "Graph":
@@ -300,7 +299,6 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
             days = [_day(one.valid_from, engine.zone) for one in said]
             words = [f"{one.speaker}: {short(one.text)}" for one in said]
             print_entries(list(zip(days, words, strict=True)))
-    return None
 
 
 # ------------------------------------------------------------------- remember, mark
@@ -404,7 +402,12 @@ def forget(
     if not all(_ID.fullmatch(one) for one in ids):
         ids, about = [], " ".join(ids)
     conditions = (*ids, since, until, speaker, session)
-    _check(about, any(conditions), everything)
+    if (about or everything) and any(conditions) or (about and everything):
+        raise usage("words and --all can only be combined with --user")
+    if not (about.strip(" .,!?") or any(conditions) or everything):
+        raise usage(
+            "say what: a turn's number, words, --since, --until, --speaker, --session, or --all"
+        )
     where = known.scope() if known.user else ""
     with known.engine(words_only=True) as memory:
         now, zone = memory.clock(), memory.zone
@@ -431,15 +434,6 @@ def forget(
             known.confirm(_question(memory.config.folder, keep_backups))
         gone = memory.forget(order, keep_backups=keep_backups)
     return print_json(gone) if known.as_json else _print_forgotten(gone)
-
-
-def _check(about: str, others: bool, everything: bool) -> None:
-    if (about or everything) and others or (about and everything):
-        raise usage("words and --all can only be combined with --user")
-    if not (about.strip(" .,!?") or others or everything):
-        raise usage(
-            "say what: a turn's number, words, --since, --until, --speaker, --session, or --all"
-        )
 
 
 def _mentioning(memory: "MemoryEngine", about: str, where: str) -> "Forget":
@@ -562,10 +556,8 @@ def undo(known: Settings, number: int | None = None, *, only_list: bool = False)
         if not chosen:
             if number is None and known.as_json:
                 return print_json(None)
-            which = (
-                f"voice command {number} cannot be undone" if number else "there is nothing to undo"
-            )
-            raise NotFound(which, hint=_LIST)
+            which = f"voice command {number} cannot be undone"
+            raise NotFound(which if number else "there is nothing to undo", hint=_LIST)
         if not known.yes:
             _print_commands(engine, chosen[:1], err())
             known.confirm("Undo this?")
@@ -588,4 +580,3 @@ def _print_commands(
             about = dots(kind, one.state, until, when(one.at, memory.zone))
             rows.append((str(one.id), short(turn.text) if turn else kind, about))
     print_entries(rows, console)
-    return None

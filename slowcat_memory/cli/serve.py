@@ -448,7 +448,6 @@ def init(known: Settings, *, role: str = "") -> None:
             f"Row-level security does not bind {used_by}: a worker with it can read every tenant. "
             "Make a role that is no superuser, and run `slowcat-memory fleet init --role ROLE`."
         )
-    return None
 
 
 @app.command()

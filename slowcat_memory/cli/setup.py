@@ -96,7 +96,6 @@ def init(known: Settings, *, model: bool = True) -> None:
     processor = "[bold]HybridContextualMemoryProcessor()[/]"
     place = "between the user aggregator and the LLM"
     out().print(f"In your pipeline: {processor}, {place}", soft_wrap=True)
-    return None
 
 
 def prepare_model(options: "EmbedderOptions", quiet: bool = False) -> "EmbedderReport":
