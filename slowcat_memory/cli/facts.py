@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Portrait
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.engine.search import Graph
-    from slowcat_memory.records import CommandEntry, Forget, Forgotten, Memory
+    from slowcat_memory.records import CommandEntry, Forgotten, Memory
 
 SHOWN = 6  # facts of a person in the list
 SAMPLE = 8  # rows of turns, and rows of notes and facts, in a preview
@@ -411,8 +411,12 @@ def forget(
     where = known.scope() if known.user else ""
     with known.engine(words_only=True) as memory:
         now, zone = memory.clock(), memory.zone
+        memories, turns = list(map(memory_id, ids)), list[int]()
+        if about:
+            memories, turns = _mentioning(memory, about, where)
         order = Forget(
-            memories=tuple(memory_id(id_) for id_ in ids),
+            memories=tuple(memories),
+            turns=tuple(turns),
             since=parse_time(since, now, zone, "--since"),
             until=parse_time(until, now, zone, "--until"),
             speaker=speaker or "",
@@ -420,9 +424,8 @@ def forget(
             scope=where,
             everything=everything,
         )
-        order = _mentioning(memory, about, where) if about else order
         # Words that match nothing give an order without a condition, which means everything.
-        stated = any((*conditions, everything, order.turns, order.memories))
+        stated = any((*conditions, everything, turns, memories))
         preview = memory.forget(order, dry_run=True) if stated else None
         if preview is None or not (preview.turns or preview.memories or everything):
             hint = "`slowcat-memory show --last 20` shows the numbers of turns"
@@ -436,22 +439,17 @@ def forget(
     return print_json(gone) if known.as_json else _print_forgotten(gone)
 
 
-def _mentioning(memory: "MemoryEngine", about: str, where: str) -> "Forget":
-    """Return the order to delete all turns and memories that mention something, by words."""
+def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[str], list[int]]:
+    """Return the ids of all memories and turns that mention something, by words."""
     from slowcat_memory.core.commands.corrections import mentions
     from slowcat_memory.core.text.normalize import Tokenizer
-    from slowcat_memory.records import Forget
     from slowcat_memory.runtime.commands.targets import mentioning
 
     test = mentions(about, Tokenizer(memory.config.memory.language))
     with memory.snapshot() as snapshot:
         scopes = [where] if where else snapshot.scopes()
         found = [mentioning(snapshot, scope, test) for scope in scopes]
-    return Forget(
-        memories=tuple(id_ for memories, _ in found for id_ in memories),
-        turns=tuple(id_ for _, turns in found for id_ in turns),
-        scope=where,
-    )
+    return [id_ for one, _ in found for id_ in one], [id_ for _, one in found for id_ in one]
 
 
 def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:

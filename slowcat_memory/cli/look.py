@@ -491,7 +491,7 @@ def print_recall(entry: "LedgerEntry", memories: "Mapping[str, Memory]", zone: "
         if memory is not None:
             line = f"{when(memory.valid_from, zone)} {memory.speaker}: {short(memory.text)}"
         score = f"score {one.score:.2f}" if one.score is not None else ""
-        about = dots(one.words, score, found_by(one.views), one.memory)
+        about = dots(WORDS.get(one.verdict, one.verdict), score, found_by(one.views), one.memory)
         text = Text(line, style="" if one.verdict == OFFERED else "dim")
         rows.append((likelihood(one.probability), text, about))
     if rows:
@@ -514,10 +514,6 @@ class Verdict(Struct, frozen=True):
     score: float | None = None
     probability: float | None = None
     views: dict[str, float] = {}
-
-    @property
-    def words(self) -> str:
-        return WORDS.get(self.verdict, self.verdict)
 
 
 def verdicts(entry: "LedgerEntry") -> list[Verdict]:

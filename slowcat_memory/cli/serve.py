@@ -1,6 +1,7 @@
 """``idle``, ``ui``, ``mcp``, ``serve``, and the group ``fleet``: commands that run for a while, or for many people."""
 
 import asyncio
+import importlib.util
 import os
 import secrets
 import signal
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from slowcat_memory.web import PageServer
 
 
-POLL_S = 0.5  # between two progress updates
 DEFAULT_PORT = 8766
 TOKEN_BYTES = 24
 LEAST_TOKEN = 16  # characters; a shorter one can be guessed
@@ -138,23 +138,19 @@ def idle(known: Settings, *, job: list[str] | None = None, retry: bool = False) 
         job: Only this job. May be repeated.
         retry: First try again every task that was given up.
     """
+    from slowcat_memory.idle.scheduler.step import second_try
+
     with known.existing().engine() as engine:
         llm = endpoint(engine.config)
         if llm.state != "fine":
             warn(f"LLM: {llm.found.rstrip('.')}. {llm.hint.rstrip('.')}.")
         if retry:
-            _retry(engine)
+            with engine.snapshot() as snapshot:
+                failed = snapshot.tasks(state="dead")
+            for task in failed:
+                engine.apply("cli", second_try(task))
+            done(f"{count(len(failed), 'task')} will be tried again.")
         _until_done(engine, job)
-
-
-def _retry(engine: "MemoryEngine") -> None:
-    from slowcat_memory.idle.scheduler.step import second_try
-
-    with engine.snapshot() as snapshot:
-        failed = snapshot.tasks(state="dead")
-    for task in failed:
-        engine.apply("cli", second_try(task))
-    done(f"{count(len(failed), 'task')} will be tried again.")
 
 
 def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
@@ -311,9 +307,7 @@ def mcp(
         raise usage("needs --http", "--token-file")
 
     whose = known.scope()
-    from importlib.util import find_spec
-
-    if find_spec("mcp") is None:
+    if importlib.util.find_spec("mcp") is None:
         raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
@@ -401,10 +395,8 @@ app = typer.Typer(
 @contextmanager
 def _fleet(known: Settings) -> "Iterator[Fleet]":
     """Yield this machine's part in the configured fleet, and close its connections at the end."""
-    from importlib.util import find_spec
-
     config = known.config
-    if find_spec("asyncpg") is None:
+    if importlib.util.find_spec("asyncpg") is None:
         raise ConfigError("the postgres extra is not installed", hint=how_to_install("postgres"))
     if not config.fleet.dsn.strip():
         raise ConfigError(

@@ -149,22 +149,19 @@ def doctor(known: Settings, *, repair: bool = False, clock_is_right: bool = Fals
         for row in rows:
             row["repairable"] = row.pop("repair") is not None
         print_json(rows)
-        raise typer.Exit(int(wrong > 0))
-    _print_findings(findings)
-    if not wrong:
-        return out().print("[green]Nothing is wrong.[/]")
-    mend = any(finding.repair for finding in findings)
-    more = "; --repair repairs what it safely can" if mend else ""
-    out().print(f"[bold red]{count(wrong, 'problem')}[/]{more}.")
-    raise typer.Exit(1)
+    else:
+        _print_findings(findings)
+        mend = any(finding.repair for finding in findings)
+        more = "; --repair repairs what it safely can" if mend else ""
+        problems = f"[bold red]{count(wrong, 'problem')}[/]{more}."
+        out().print(problems if wrong else "[green]Nothing is wrong.[/]")
+    raise typer.Exit(int(wrong > 0))
 
 
 def _print_findings(findings: "list[Finding]") -> None:
-    rows = []
-    for finding in findings:
-        what = Text.assemble(SIGNS[finding.state], f" {finding.what}")
-        rows.append((what, finding.found, finding.hint if finding.state != "fine" else ""))
-    print_entries(rows)
+    print_entries(
+        [(Text.assemble(SIGNS[one.state], f" {one.what}"), one.found, one.hint) for one in findings]
+    )
 
 
 def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Finding]:
