@@ -546,11 +546,8 @@ def undo(known: Settings, number: int | None = None, *, only_list: bool = False)
         if only_list:
             latest = every[:LAST]
             return print_json(latest) if known.as_json else _print_commands(engine, latest, out())
-        chosen = [
-            one
-            for one in every
-            if one.state == "done" and one.kind in UNDOABLE and number in (None, one.id)
-        ]
+        undoable = [one for one in every if one.state == "done" and one.kind in UNDOABLE]
+        chosen = [one for one in undoable if number in (None, one.id)]
         if not chosen:
             if number is None and known.as_json:
                 return print_json(None)

@@ -7,7 +7,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from functools import partial
@@ -154,10 +154,24 @@ def idle(known: Settings, *, job: list[str] | None = None, retry: bool = False) 
 
 
 def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
+    """Do all work; show one bar on a terminal, and once each reason why tasks wait."""
     from slowcat_memory.idle.scheduler.task_queue import forecast
 
+    most, told = 0, set[tuple[str, ...]]()
     try:
-        with _progress(engine) as show:
+        with bars() as bar:
+
+            def show(now: "Forecast") -> None:
+                nonlocal most
+                left = sum(now.left.values())
+                most = max(most, left)
+                bar("thinking", most - left, most)
+                for wait in now.waits:
+                    about = (wait.reason, *(() if wait.reason == "server" else wait.jobs))
+                    if about not in told:
+                        told.add(about)
+                        warn(describe_wait(wait, engine.zone, engine.config.thinking.url))
+
             left = engine.idle.until_done(jobs, show)
     except KeyError as error:
         raise usage(str(error.args[0]), "--job") from None
@@ -176,29 +190,6 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
     if left or dead:
         raise typer.Exit(FAILED)
     done("Nothing is left to do.")
-
-
-@contextmanager
-def _progress(engine: "MemoryEngine") -> "Iterator[Callable[[Forecast], None]]":
-    """Show one bar on a terminal, and once each reason why tasks wait."""
-    from slowcat_memory.config import time_zone
-
-    most, told = 0, set[tuple[str, ...]]()
-    zone, url = time_zone(engine.config), engine.config.thinking.url
-    with bars() as bar:
-
-        def show(now: "Forecast") -> None:
-            nonlocal most
-            left = sum(now.left.values())
-            most = max(most, left)
-            bar("thinking", most - left, most)
-            for wait in now.waits:
-                about = (wait.reason, *(() if wait.reason == "server" else wait.jobs))
-                if about not in told:
-                    told.add(about)
-                    warn(describe_wait(wait, zone, url))
-
-        yield show
 
 
 def describe_wait(wait: "Wait", zone: "tzinfo", url: str = "") -> str:
@@ -555,8 +546,7 @@ def _print_seen(seen: dict[str, Any], tenant: str) -> None:
         f"Idle work: {', '.join(f'{n:,} {state}' for state, n in seen['tasks'].items())}.",
         f"{count(len(held), 'memory')} held." if held else "Nobody is held.",
     ]
-    for line in lines:
-        out().print(line, markup=False)
+    out().print("\n".join(lines), markup=False)
     rows = []
     for one in held[:SHOWN]:
         left = f"{duration(one['left_s'])} left" if one["left_s"] > 0 else "run out"

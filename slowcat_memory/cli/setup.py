@@ -312,16 +312,13 @@ def _vectors(engine: "MemoryEngine") -> Finding:
             there = {vector.memory for vector in snapshot.vectors(key, scope)}
             every += len(ids)
             missing += sum(id_ not in there for id_ in ids)
-
-    def embed(engine: "MemoryEngine") -> None:
-        for scope in scopes:
-            engine.upkeep.embed(scope)
-
     if not missing:
         return Finding("vectors", "fine", f"of all {count(every, 'turn')}")
     found = f"{missing:,} of {count(every, 'turn')} have no vector of the current model"
     hint = "Idle work computes them; slowcat-memory doctor --repair does it now"
-    return Finding("vectors", "note", found, hint, embed)
+    return Finding(
+        "vectors", "note", found, hint, lambda engine: list(map(engine.upkeep.embed, scopes))
+    )
 
 
 def endpoint(config: "Config") -> Finding:
