@@ -135,14 +135,10 @@ def options(
         debug: Show tracebacks and debug logs.
         version: Show the version.
     """
-    _set_up_log(debug)
-    known.file = config.expanduser() if config else None
-    known.store, known.user, known.debug = path, user, debug
-
-
-def _set_up_log(debug: bool) -> None:
     from loguru import logger
 
+    known.file = config.expanduser() if config else None
+    known.store, known.user, known.debug = path, user, debug
     logger.remove()
     if debug:
         logger.add(sys.stderr, level="DEBUG", format="{message}")

@@ -107,20 +107,17 @@ def toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _presets() -> list[str]:
-    lines = []
+def _presets() -> Iterator[str]:
     for preset, values in PRESETS.items():
         if values:
             knobs = ", ".join(f"{target} = {toml(value)}" for target, value in values.items())
-            lines += _comment(f"preset {preset}: {knobs}", indent="    ")
-    return lines
+            yield from _comment(f"preset {preset}: {knobs}", indent="    ")
 
 
-def _jobs() -> list[str]:
-    lines = ["", *_comment(JOBS_HEAD), "#[jobs.facts]"]
+def _jobs() -> Iterator[str]:
+    yield from ("", *_comment(JOBS_HEAD), "#[jobs.facts]")
     for field, text in _attributes(JobOptions).items():
-        lines += _comment(f"{field}: {text}", indent="    ")
-    return lines
+        yield from _comment(f"{field}: {text}", indent="    ")
 
 
 def _attributes(kind: Any) -> dict[str, str]:
@@ -129,13 +126,10 @@ def _attributes(kind: Any) -> dict[str, str]:
     return {name: text.replace("``", "`") for name, (_, text) in about.items()}
 
 
-def _comment(text: str, indent: str = "") -> list[str]:
-    lines = []
+def _comment(text: str, indent: str = "") -> Iterator[str]:
+    wrapper = textwrap.TextWrapper(WIDTH, "# ", f"# {indent}")
     for paragraph in text.split("\n"):
-        lines += textwrap.wrap(
-            paragraph, WIDTH, initial_indent="# ", subsequent_indent=f"# {indent}"
-        ) or ["#"]
-    return lines
+        yield from wrapper.wrap(paragraph) or ["#"]
 
 
 # ------------------------------------------------------------------- config check, config show
@@ -161,15 +155,12 @@ def print_checked(known: Settings) -> None:
         done(f"{used}: the configuration is valid.")
     else:
         out().print("No configuration file; using the defaults.")
-    rows = []
-    for one in changed:
-        about = f"{one['from']}, default {one['default']}"
-        rows.append(("", f"{one['knob']} = {one['value']}", about))
-    print_entries(rows)
+    about = [f"{one['from']}, default {one['default']}" for one in changed]
+    values = [f"{one['knob']} = {one['value']}" for one in changed]
+    print_entries([("", *row) for row in zip(values, about, strict=True)])
     out().print(f"{count(len(changed), 'knob')} not at the default", style="dim")
     if expert := [option["knob"] for option in changed if option["expert"]]:
         warn(f"Expert options, without support: {', '.join(expert)}.")
-    return None
 
 
 def print_knobs(config: Config, everything: bool) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import Portrait
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.engine.search import Graph
-    from slowcat_memory.records import CommandEntry, Forget, Forgotten, Memory
+    from slowcat_memory.records import CommandEntry, Forgotten, Memory
 
 SHOWN = 6  # facts of a person in the list
 SAMPLE = 8  # rows of turns, and rows of notes and facts, in a preview
@@ -182,7 +182,6 @@ def people(known: Settings, name: str | None = None, *, all_: bool = False) -> N
             also = f", also {listed(one.also)}" if one.also else ""
             out().print(Text.assemble((one.name, "bold"), f" ({one.type}{also})"))
             print_entries(_portrait(one, engine.zone))
-    return None
 
 
 def _graph(engine: "MemoryEngine", scope: str, **when: Any) -> "Graph":
@@ -300,7 +299,6 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
             days = [_day(one.valid_from, engine.zone) for one in said]
             words = [f"{one.speaker}: {short(one.text)}" for one in said]
             print_entries(list(zip(days, words, strict=True)))
-    return None
 
 
 # ------------------------------------------------------------------- remember, mark
@@ -404,12 +402,21 @@ def forget(
     if not all(_ID.fullmatch(one) for one in ids):
         ids, about = [], " ".join(ids)
     conditions = (*ids, since, until, speaker, session)
-    _check(about, any(conditions), everything)
+    if (about or everything) and any(conditions) or (about and everything):
+        raise usage("words and --all can only be combined with --user")
+    if not (about.strip(" .,!?") or any(conditions) or everything):
+        raise usage(
+            "say what: a turn's number, words, --since, --until, --speaker, --session, or --all"
+        )
     where = known.scope() if known.user else ""
     with known.engine(words_only=True) as memory:
         now, zone = memory.clock(), memory.zone
+        memories, turns = list(map(memory_id, ids)), list[int]()
+        if about:
+            memories, turns = _mentioning(memory, about, where)
         order = Forget(
-            memories=tuple(memory_id(id_) for id_ in ids),
+            memories=tuple(memories),
+            turns=tuple(turns),
             since=parse_time(since, now, zone, "--since"),
             until=parse_time(until, now, zone, "--until"),
             speaker=speaker or "",
@@ -417,9 +424,8 @@ def forget(
             scope=where,
             everything=everything,
         )
-        order = _mentioning(memory, about, where) if about else order
         # Words that match nothing give an order without a condition, which means everything.
-        stated = any((*conditions, everything, order.turns, order.memories))
+        stated = any((*conditions, everything, turns, memories))
         preview = memory.forget(order, dry_run=True) if stated else None
         if preview is None or not (preview.turns or preview.memories or everything):
             hint = "`slowcat-memory show --last 20` shows the numbers of turns"
@@ -433,31 +439,17 @@ def forget(
     return print_json(gone) if known.as_json else _print_forgotten(gone)
 
 
-def _check(about: str, others: bool, everything: bool) -> None:
-    if (about or everything) and others or (about and everything):
-        raise usage("words and --all can only be combined with --user")
-    if not (about.strip(" .,!?") or others or everything):
-        raise usage(
-            "say what: a turn's number, words, --since, --until, --speaker, --session, or --all"
-        )
-
-
-def _mentioning(memory: "MemoryEngine", about: str, where: str) -> "Forget":
-    """Return the order to delete all turns and memories that mention something, by words."""
+def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[str], list[int]]:
+    """Return the ids of all memories and turns that mention something, by words."""
     from slowcat_memory.core.commands.corrections import mentions
     from slowcat_memory.core.text.normalize import Tokenizer
-    from slowcat_memory.records import Forget
     from slowcat_memory.runtime.commands.targets import mentioning
 
     test = mentions(about, Tokenizer(memory.config.memory.language))
     with memory.snapshot() as snapshot:
         scopes = [where] if where else snapshot.scopes()
         found = [mentioning(snapshot, scope, test) for scope in scopes]
-    return Forget(
-        memories=tuple(id_ for memories, _ in found for id_ in memories),
-        turns=tuple(id_ for _, turns in found for id_ in turns),
-        scope=where,
-    )
+    return [id_ for one, _ in found for id_ in one], [id_ for _, one in found for id_ in one]
 
 
 def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
@@ -554,18 +546,13 @@ def undo(known: Settings, number: int | None = None, *, only_list: bool = False)
         if only_list:
             latest = every[:LAST]
             return print_json(latest) if known.as_json else _print_commands(engine, latest, out())
-        chosen = [
-            one
-            for one in every
-            if one.state == "done" and one.kind in UNDOABLE and number in (None, one.id)
-        ]
+        undoable = [one for one in every if one.state == "done" and one.kind in UNDOABLE]
+        chosen = [one for one in undoable if number in (None, one.id)]
         if not chosen:
             if number is None and known.as_json:
                 return print_json(None)
-            which = (
-                f"voice command {number} cannot be undone" if number else "there is nothing to undo"
-            )
-            raise NotFound(which, hint=_LIST)
+            which = f"voice command {number} cannot be undone"
+            raise NotFound(which if number else "there is nothing to undo", hint=_LIST)
         if not known.yes:
             _print_commands(engine, chosen[:1], err())
             known.confirm("Undo this?")
@@ -588,4 +575,3 @@ def _print_commands(
             about = dots(kind, one.state, until, when(one.at, memory.zone))
             rows.append((str(one.id), short(turn.text) if turn else kind, about))
     print_entries(rows, console)
-    return None

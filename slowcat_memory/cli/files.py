@@ -142,7 +142,6 @@ def import_(
         _summary(rows, scopes, beside)
     if any(entry["unreadable"] for entry in rows):
         raise typer.Exit(1)
-    return None
 
 
 def _surveyed(

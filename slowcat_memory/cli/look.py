@@ -130,7 +130,6 @@ def search(known: Settings, text: str, *, kind: str = "", why: bool = False) -> 
         if report.state in ("needs export", "missing"):
             hint = report.hint or "slowcat-memory init prepares it."
             warn(f"No vectors: {report.source}. {hint}")
-    return None
 
 
 def likelihood(probability: float | None) -> str:
@@ -204,7 +203,6 @@ def show(known: Settings, what: str = "sessions", *, last: int | None = None) ->
         note = (f", {count(turns, 'turn')}" if turns else "") + f" in scope {where}"
         none = partial(nothing_in, engine, where, late)
         print_list(known, rows, entry, noun, none, latest_last=True, note=note)
-    return None
 
 
 def as_called(memory: "MemoryEngine", turns: "Iterable[Turn | None]") -> "list[Turn]":
@@ -338,7 +336,6 @@ def _one(
     if sources:
         out().print("Said in", style="bold")
         print_entries([turn_entry(turn, zone) for turn in sources])
-    return None
 
 
 def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None:
@@ -369,7 +366,6 @@ def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None
         about = dots(run.outcome, took, tokens, made, short(run.error, 80))
         rows.append((when(run.at, zone), run.task or run.job, about))
     print_entries(rows)
-    return None
 
 
 def _stats(engine: "MemoryEngine", as_json: bool) -> None:
@@ -396,7 +392,6 @@ def _stats(engine: "MemoryEngine", as_json: bool) -> None:
         f"{size(found['disk_bytes'])} in {found['path']}{used}. Embedding: {report.source}.{doubt}",
         markup=False,
     )
-    return None
 
 
 def _amounts(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
@@ -460,7 +455,6 @@ def why(known: Settings, turn: int | None = None) -> None:
         if not entry.offers:
             warn("The LLM got no memories for this turn.")
         print_recall(entry, memories, engine.zone)
-    return None
 
 
 def recall_of(
@@ -497,7 +491,7 @@ def print_recall(entry: "LedgerEntry", memories: "Mapping[str, Memory]", zone: "
         if memory is not None:
             line = f"{when(memory.valid_from, zone)} {memory.speaker}: {short(memory.text)}"
         score = f"score {one.score:.2f}" if one.score is not None else ""
-        about = dots(one.words, score, found_by(one.views), one.memory)
+        about = dots(WORDS.get(one.verdict, one.verdict), score, found_by(one.views), one.memory)
         text = Text(line, style="" if one.verdict == OFFERED else "dim")
         rows.append((likelihood(one.probability), text, about))
     if rows:
@@ -520,10 +514,6 @@ class Verdict(Struct, frozen=True):
     score: float | None = None
     probability: float | None = None
     views: dict[str, float] = {}
-
-    @property
-    def words(self) -> str:
-        return WORDS.get(self.verdict, self.verdict)
 
 
 def verdicts(entry: "LedgerEntry") -> list[Verdict]:
@@ -583,7 +573,6 @@ def replay(
         print_recall(then, replayed.memories, zone)
     out().print("\nnow", style="bold")
     print_recall(now, replayed.memories, zone)
-    return None
 
 
 def _rederive(known: Settings, jobs: list[str] | None, *, dry_run: bool) -> None:

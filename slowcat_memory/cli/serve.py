@@ -1,12 +1,13 @@
 """``idle``, ``ui``, ``mcp``, ``serve``, and the group ``fleet``: commands that run for a while, or for many people."""
 
 import asyncio
+import importlib.util
 import os
 import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from functools import partial
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from slowcat_memory.web import PageServer
 
 
-POLL_S = 0.5  # between two progress updates
 DEFAULT_PORT = 8766
 TOKEN_BYTES = 24
 LEAST_TOKEN = 16  # characters; a shorter one can be guessed
@@ -138,30 +138,40 @@ def idle(known: Settings, *, job: list[str] | None = None, retry: bool = False) 
         job: Only this job. May be repeated.
         retry: First try again every task that was given up.
     """
+    from slowcat_memory.idle.scheduler.step import second_try
+
     with known.existing().engine() as engine:
         llm = endpoint(engine.config)
         if llm.state != "fine":
             warn(f"LLM: {llm.found.rstrip('.')}. {llm.hint.rstrip('.')}.")
         if retry:
-            _retry(engine)
+            with engine.snapshot() as snapshot:
+                failed = snapshot.tasks(state="dead")
+            for task in failed:
+                engine.apply("cli", second_try(task))
+            done(f"{count(len(failed), 'task')} will be tried again.")
         _until_done(engine, job)
 
 
-def _retry(engine: "MemoryEngine") -> None:
-    from slowcat_memory.idle.scheduler.step import second_try
-
-    with engine.snapshot() as snapshot:
-        failed = snapshot.tasks(state="dead")
-    for task in failed:
-        engine.apply("cli", second_try(task))
-    done(f"{count(len(failed), 'task')} will be tried again.")
-
-
 def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
+    """Do all work; show one bar on a terminal, and once each reason why tasks wait."""
     from slowcat_memory.idle.scheduler.task_queue import forecast
 
+    most, told = 0, set[tuple[str, ...]]()
     try:
-        with _progress(engine) as show:
+        with bars() as bar:
+
+            def show(now: "Forecast") -> None:
+                nonlocal most
+                left = sum(now.left.values())
+                most = max(most, left)
+                bar("thinking", most - left, most)
+                for wait in now.waits:
+                    about = (wait.reason, *(() if wait.reason == "server" else wait.jobs))
+                    if about not in told:
+                        told.add(about)
+                        warn(describe_wait(wait, engine.zone, engine.config.thinking.url))
+
             left = engine.idle.until_done(jobs, show)
     except KeyError as error:
         raise usage(str(error.args[0]), "--job") from None
@@ -180,29 +190,6 @@ def _until_done(engine: "MemoryEngine", jobs: Sequence[str] | None) -> None:
     if left or dead:
         raise typer.Exit(FAILED)
     done("Nothing is left to do.")
-
-
-@contextmanager
-def _progress(engine: "MemoryEngine") -> "Iterator[Callable[[Forecast], None]]":
-    """Show one bar on a terminal, and once each reason why tasks wait."""
-    from slowcat_memory.config import time_zone
-
-    most, told = 0, set[tuple[str, ...]]()
-    zone, url = time_zone(engine.config), engine.config.thinking.url
-    with bars() as bar:
-
-        def show(now: "Forecast") -> None:
-            nonlocal most
-            left = sum(now.left.values())
-            most = max(most, left)
-            bar("thinking", most - left, most)
-            for wait in now.waits:
-                about = (wait.reason, *(() if wait.reason == "server" else wait.jobs))
-                if about not in told:
-                    told.add(about)
-                    warn(describe_wait(wait, zone, url))
-
-        yield show
 
 
 def describe_wait(wait: "Wait", zone: "tzinfo", url: str = "") -> str:
@@ -311,9 +298,7 @@ def mcp(
         raise usage("needs --http", "--token-file")
 
     whose = known.scope()
-    from importlib.util import find_spec
-
-    if find_spec("mcp") is None:
+    if importlib.util.find_spec("mcp") is None:
         raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
     import anyio
 
@@ -401,10 +386,8 @@ app = typer.Typer(
 @contextmanager
 def _fleet(known: Settings) -> "Iterator[Fleet]":
     """Yield this machine's part in the configured fleet, and close its connections at the end."""
-    from importlib.util import find_spec
-
     config = known.config
-    if find_spec("asyncpg") is None:
+    if importlib.util.find_spec("asyncpg") is None:
         raise ConfigError("the postgres extra is not installed", hint=how_to_install("postgres"))
     if not config.fleet.dsn.strip():
         raise ConfigError(
@@ -448,7 +431,6 @@ def init(known: Settings, *, role: str = "") -> None:
             f"Row-level security does not bind {used_by}: a worker with it can read every tenant. "
             "Make a role that is no superuser, and run `slowcat-memory fleet init --role ROLE`."
         )
-    return None
 
 
 @app.command()
@@ -564,8 +546,7 @@ def _print_seen(seen: dict[str, Any], tenant: str) -> None:
         f"Idle work: {', '.join(f'{n:,} {state}' for state, n in seen['tasks'].items())}.",
         f"{count(len(held), 'memory')} held." if held else "Nobody is held.",
     ]
-    for line in lines:
-        out().print(line, markup=False)
+    out().print("\n".join(lines), markup=False)
     rows = []
     for one in held[:SHOWN]:
         left = f"{duration(one['left_s'])} left" if one["left_s"] > 0 else "run out"

@@ -96,7 +96,6 @@ def init(known: Settings, *, model: bool = True) -> None:
     processor = "[bold]HybridContextualMemoryProcessor()[/]"
     place = "between the user aggregator and the LLM"
     out().print(f"In your pipeline: {processor}, {place}", soft_wrap=True)
-    return None
 
 
 def prepare_model(options: "EmbedderOptions", quiet: bool = False) -> "EmbedderReport":
@@ -150,22 +149,19 @@ def doctor(known: Settings, *, repair: bool = False, clock_is_right: bool = Fals
         for row in rows:
             row["repairable"] = row.pop("repair") is not None
         print_json(rows)
-        raise typer.Exit(int(wrong > 0))
-    _print_findings(findings)
-    if not wrong:
-        return out().print("[green]Nothing is wrong.[/]")
-    mend = any(finding.repair for finding in findings)
-    more = "; --repair repairs what it safely can" if mend else ""
-    out().print(f"[bold red]{count(wrong, 'problem')}[/]{more}.")
-    raise typer.Exit(1)
+    else:
+        _print_findings(findings)
+        mend = any(finding.repair for finding in findings)
+        more = "; --repair repairs what it safely can" if mend else ""
+        problems = f"[bold red]{count(wrong, 'problem')}[/]{more}."
+        out().print(problems if wrong else "[green]Nothing is wrong.[/]")
+    raise typer.Exit(int(wrong > 0))
 
 
 def _print_findings(findings: "list[Finding]") -> None:
-    rows = []
-    for finding in findings:
-        what = Text.assemble(SIGNS[finding.state], f" {finding.what}")
-        rows.append((what, finding.found, finding.hint if finding.state != "fine" else ""))
-    print_entries(rows)
+    print_entries(
+        [(Text.assemble(SIGNS[one.state], f" {one.what}"), one.found, one.hint) for one in findings]
+    )
 
 
 def examine(known: Settings, memory: "MemoryEngine | None" = None) -> list[Finding]:
@@ -316,16 +312,13 @@ def _vectors(engine: "MemoryEngine") -> Finding:
             there = {vector.memory for vector in snapshot.vectors(key, scope)}
             every += len(ids)
             missing += sum(id_ not in there for id_ in ids)
-
-    def embed(engine: "MemoryEngine") -> None:
-        for scope in scopes:
-            engine.upkeep.embed(scope)
-
     if not missing:
         return Finding("vectors", "fine", f"of all {count(every, 'turn')}")
     found = f"{missing:,} of {count(every, 'turn')} have no vector of the current model"
     hint = "Idle work computes them; slowcat-memory doctor --repair does it now"
-    return Finding("vectors", "note", found, hint, embed)
+    return Finding(
+        "vectors", "note", found, hint, lambda engine: list(map(engine.upkeep.embed, scopes))
+    )
 
 
 def endpoint(config: "Config") -> Finding:

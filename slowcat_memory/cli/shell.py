@@ -370,7 +370,13 @@ class Settings:
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         with closing(MemoryEngine(config, readonly=readonly)) as engine:
-            _warn_of_recovery(engine)
+            opened = engine.opened
+            if opened.moved_aside:
+                rescued = f"{opened.salvaged} events were recovered"
+                if opened.restored_from:
+                    rescued = f"the backup {opened.restored_from} was restored"
+                aside = f"its files are now in {opened.moved_aside}"
+                warn(f"The store was damaged: {aside}, and {rescued}.")
             yield engine
 
     @contextmanager
@@ -379,17 +385,6 @@ class Settings:
         where = self.existing().scope()
         with self.engine(words_only=words_only, readonly=True) as engine:
             yield engine, where
-
-
-def _warn_of_recovery(engine: "MemoryEngine") -> None:
-    found = engine.opened
-    if found.moved_aside:
-        rescued = (
-            f"the backup {found.restored_from} was restored"
-            if found.restored_from
-            else f"{found.salvaged} events were recovered"
-        )
-        warn(f"The store was damaged: its files are now in {found.moved_aside}, and {rescued}.")
 
 
 def takes(*shared: str, **limits: Any) -> Callable[[Callable[..., Any]], Callable[..., None]]:
@@ -480,7 +475,6 @@ def print_list(
     if len(shown) < len(rows):
         much = f"{len(shown):,} of {much}; --limit shows more"
     out().print(Text(f"{much}{note}", style="dim"))
-    return None
 
 
 def memory_id(text: str) -> str:
@@ -504,13 +498,10 @@ def nothing_in(engine: "MemoryEngine", scope: str, otherwise: str = "") -> str:
 
     with engine.snapshot() as snapshot:
         scopes = snapshot.scopes()
-        holds = {
-            kind: sum(1 for _ in snapshot.memories(scope, f"{kind}/")) for kind in (FACT, NOTE)
-        }
+        held = {kind: len(list(snapshot.memories(scope, f"{kind}/"))) for kind in (FACT, NOTE)}
     if scope in scopes and otherwise:
         return otherwise
-    if any(holds.values()):
-        found = " and ".join(count(n, kind) for kind, n in holds.items() if n)
+    if found := " and ".join(count(n, kind) for kind, n in held.items() if n):
         commands = "`slowcat-memory facts` and `slowcat-memory show notes` show what is there"
         return f"No conversations in the scope {scope} yet, but {found}: {commands}."
     if scopes := [name for name in scopes if name != scope]:

@@ -30,7 +30,7 @@ from slowcat_memory.cli.shell import count, out, printable, short
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.validity import ALWAYS
-from slowcat_memory.engine import MemoryEngine, read_graph
+from slowcat_memory.engine import MemoryEngine, acquire, read_graph
 from slowcat_memory.errors import EndpointError, ProviderError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
@@ -66,8 +66,6 @@ _STOP_S = 10.0
 
 def run_chat(config: Config, scope: str, llm_url: str, model: str) -> None:
     """Chat until the user leaves; ``llm_url`` and ``model`` are "" for the configured ones."""
-    from slowcat_memory.engine import acquire
-
     config, console = _for_user(config, scope), out()
     server = choose_server(llm_url or config.llm.url, config.llm.allow_remote)
     if server is None:

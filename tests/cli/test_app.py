@@ -57,21 +57,6 @@ def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     )
 
 
-def test_app_a_store_of_another_format_is_refused(filled) -> None:
-    import lmdb
-
-    from slowcat_memory.store.disk import codec, keys
-    from slowcat_memory.store.disk.tables import FORMAT_ROW
-
-    env = lmdb.open(str(filled.store), max_dbs=20)
-    key = keys.name_key(FORMAT_ROW)
-    with env.begin(write=True, db=env.open_db(b"meta")) as txn:
-        txn.put(key, codec.encode_meta(key, "slowcat-99"))
-    env.close()
-    for command in (("facts",), ("remember", "x")):
-        assert "slowcat-memory export" in filled.fails(*command)
-
-
 NOW = datetime(2026, 11, 25, 10, 0, tzinfo=UTC)  # a Wednesday
 
 

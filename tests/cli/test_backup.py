@@ -66,14 +66,3 @@ def test_forget_the_files_of_a_damaged_store_are_named_and_stay(filled) -> None:
     assert result.stderr.count(aside.name) == 2 and aside.exists()
     told = json.loads(filled.ok("forget", "4", "--yes", "--json"))
     assert told["erased"] is False and told["remains"] == [str(aside)]
-
-
-def test_forget_about_a_name_lists_what_would_go_and_asks(filled) -> None:
-    filled.ok("remember", "Lisa moved to Rome")
-    filled.ok("remember", "the lisbon trip was fine")
-    asked = filled("forget", "lisa", stdin="n\n")
-    assert "Lisa moved to Rome" in asked.stderr and "lisbon" not in asked.stderr
-    assert asked.exit_code != 0
-    told = json.loads(filled.ok("forget", "Lisa", "--yes", "--json"))
-    assert len(told["memories"]) == 1
-    assert "No match" in filled("forget", "Lisa", "--yes").stderr

@@ -163,6 +163,7 @@ def test_change_forget_shows_and_asks_and_no_means_no(filled) -> None:
     assert "Forgotten: 1 turn." in filled.ok("forget", "2", stdin="y\n")
     assert turns(filled) == [3, 4, 7, 8]
     assert b"called Max" not in data_file(filled.store).read_bytes()
+    assert "No match" in filled.fails("forget", "Lisa", "--yes")
 
 
 @pytest.mark.parametrize(

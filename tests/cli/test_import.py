@@ -1,6 +1,5 @@
 """import: the preview, chats without dates, who is who, exports that overlap, notes of Mem0."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.other_process import OtherProcess
 from tests.transfer.exports import EXPORTS, REFUSED, content_of
 
 
@@ -16,10 +14,6 @@ def put(sm: Any, name: str, content: str | bytes | None = None) -> str:
     path = sm.folder / name
     path.write_bytes(content_of(EXPORTS[name].content if content is None else content))
     return str(path)
-
-
-def texts(sm: Any) -> list[str]:
-    return [turn["text"] for turn in sm.json("show", "--last", "9999")]
 
 
 def test_import_dry_run_shows_who_when_and_how_much_and_stores_nothing(sm) -> None:
@@ -96,14 +90,3 @@ def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path)
     assert "4 turns in 2 sessions" in done and "1 other file left out, as no chats" in done
     (folder / "latin.txt").write_bytes(content_of(REFUSED["latin.txt"][0]))
     assert "by line 1 it is Latin-1" in sm.fails("import", str(folder), "--no-embed")
-
-
-def test_import_beside_a_bot_goes_through_the_bots_memory(sm) -> None:
-    rows = [{"text": f"word {n}", "at": "2024-05-12T18:30", "pinned": n == 7} for n in range(1200)]
-    path = put(sm, "long.jsonl", "\n".join(map(json.dumps, rows)))
-    with OtherProcess(sm.store):
-        assert "1,200 turns in 1 session" in sm.ok("import", path, "--no-embed")
-        assert "Nothing new: all 1,200 turns" in sm.ok("import", path, "--no-embed")
-        assert "2 notes" in sm.ok("import", put(sm, "mem0.json"), "--no-embed")
-    assert texts(sm) == [row["text"] for row in rows]
-    assert [one["text"] for one in sm.json("show", "notes") if one.get("pinned")] == ["word 7"]

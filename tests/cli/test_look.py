@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.harness.samples import turn
 
 
@@ -19,20 +17,6 @@ def test_look_search_says_when_nothing_is_likely_to_answer(filled, monkeypatch) 
     monkeypatch.setattr("slowcat_memory.cli.look.UNLIKELY", 1.1)
     result = filled("search", "what is the dog called")
     assert "Nothing there answers that" in result.stderr and "Max" in result.stdout
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_look_lists_fit_a_narrow_terminal(filled, monkeypatch, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    filled.ok("remember", "The key to the shed is under the mat, " * 4)
-    for command in (
-        ["search", "the dog", "--why"],
-        ["show"],
-        ["show", "--last", "9"],
-        ["show", "notes"],
-    ):
-        lines = filled.ok(*command).splitlines()
-        assert max(map(len, lines)) <= width and len(lines) < 30, command
 
 
 def test_look_what_was_said_is_never_markup(filled) -> None:

@@ -64,6 +64,9 @@ def test_people_lists_fit_sixty_columns(register, monkeypatch) -> None:
         ("timeline", "Max"),
         ("as-of", "2025-03-01"),
         ("as-of", "yesterday", "where is the dog"),
+        ("search", "the dog", "--why"),
+        ("show",),
+        ("show", "--last", "9"),
         ("show", "stats"),
     ):
         shown = register.ok(*command).splitlines()
