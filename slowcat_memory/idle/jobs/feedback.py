@@ -23,7 +23,7 @@ from slowcat_memory.core.ranking import grades as grading
 from slowcat_memory.core.ranking.grades import MOST, VERSION, Grades
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, names_of, new_task
-from slowcat_memory.idle.jobs.options import CorrectionsOptions, RerankOptions
+from slowcat_memory.idle.jobs.options import JudgementOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Cursor,
@@ -250,7 +250,7 @@ class Corrections(TurnsJob):
     version = 1
     needs: Needs = "nothing"
     trigger = Trigger(turns=10, session_end=True)
-    Options: type[Struct] = CorrectionsOptions
+    Options: type[Struct] = JudgementOptions
 
     def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
         asked = query_before(snapshot, turn) if reaction(turn.text) else None
@@ -262,7 +262,7 @@ class Corrections(TurnsJob):
         )
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        options: CorrectionsOptions = context.options
+        options: JudgementOptions = context.options
         with context.snapshot() as snapshot:
             turn = snapshot.turn(int(task.key))
             found = reaction(turn.text) if turn else None
@@ -347,7 +347,7 @@ class Rerank(TurnsJob):
     version = VERSION
     needs: Needs = "llm"
     trigger = Trigger(turns=20, session_end=True)
-    Options: type[Struct] = RerankOptions
+    Options: type[Struct] = JudgementOptions
 
     def begin(self, snapshot: Snapshot) -> int:
         return max(0, snapshot.last_id() - NEWEST)
@@ -361,7 +361,7 @@ class Rerank(TurnsJob):
         return new_task(self.name, turn.scope, str(turn.id), now, RANK, sources=(turn.id,))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        options: RerankOptions = context.options
+        options: JudgementOptions = context.options
         with context.snapshot() as snapshot:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))
             if turn is None or entry is None or is_private(snapshot, turn):
