@@ -193,8 +193,8 @@ class IdleWork:
             loop.listen(self._notify)
             return loop
 
-        ours = opened is not None and self._parts.llm is None
-        return IdleThread(make_loop, opened.close if ours else None)
+        ours = None if self._parts.llm else opened  # who brought an LLM closes it
+        return IdleThread(make_loop, ours.close if ours else None)
 
     def _notify(self, event: MemoryEvent) -> None:
         for listener in tuple(self.on_memory):

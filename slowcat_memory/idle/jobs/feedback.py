@@ -55,17 +55,12 @@ class Reaction(Struct, frozen=True):
     instead: str = ""
 
 
-class _Compiled(Struct, frozen=True):
-    wrong: re.Pattern[str]
-    right: re.Pattern[str]
-
-
-def _compiled(table: ReactionWords) -> _Compiled:
+def _compiled(table: ReactionWords) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a correction, and of a confirmation."""
     lead, no = f"(?:(?:{table.lead}) )*", f"(?:(?:{table.no}) )+"
     wrong, denied = "|".join(table.wrong), "|".join(table.denied)
-    also = f"(?:(?:{table.lead}) )*"
-    return _Compiled(
-        lazy_pattern(f"{lead}(?:(?:{no}{also})?(?:{wrong})|{no}{also}(?:{denied}))(?: (?P<x>.+))?"),
+    return (
+        lazy_pattern(f"{lead}(?:(?:{no}{lead})?(?:{wrong})|{no}{lead}(?:{denied}))(?: (?P<x>.+))?"),
         lazy_pattern(f"{lead}(?:{'|'.join(table.right)})(?: (?:{_THANKS}))?"),
     )
 
@@ -85,10 +80,10 @@ def reaction(text: str) -> Reaction | None:
     if not words or len(words) > MOST_REACTION_WORDS:
         return None
     line = " ".join(words)
-    for table in TABLES:
-        if found := table.wrong.fullmatch(line):
+    for wrong, right in TABLES:
+        if found := wrong.fullmatch(line):
             return Reaction("wrong", found["x"] or "")
-        if len(words) <= MOST_RIGHT and table.right.fullmatch(line):
+        if len(words) <= MOST_RIGHT and right.fullmatch(line):
             return Reaction("right")
     return None
 

@@ -193,8 +193,7 @@ class IdleLoop:
             if self._steps_done != done and not unasked:
                 unasked, done = set(chosen), self._steps_done
                 continue
-            able = [name for name, job in chosen.items() if self._has_requirements(job)]
-            left = self._waiting().count(able)
+            left = self._waiting().count(self._able(chosen))
             waited = self._seconds() - idle_since
             if not (left or unasked) or waited >= self._patience_s(patience_s):
                 self._discard_views()
@@ -249,7 +248,7 @@ class IdleLoop:
 
     async def _next_task(self, jobs: dict[str, Job]) -> Task | None:
         now, queue = self._clock(), self._waiting()
-        able = {name for name, job in jobs.items() if self._has_requirements(job)}
+        able = self._able(jobs)
         held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
         mixed = {name for name in able if jobs[name].needs == "llm or rules"}
         by_rule = mixed & held.keys() - self._refused.keys()
@@ -262,8 +261,9 @@ class IdleLoop:
         self.waits = tuple(waits_of(queue, held, away, now))
         return queue.next_task(now, able - away, by_rule)
 
-    def _has_requirements(self, job: Job) -> bool:
-        return has_requirements(job, self._context_of(job))
+    def _able(self, jobs: dict[str, Job]) -> set[str]:
+        """Return the names of the jobs whose LLM is configured."""
+        return {name for name, job in jobs.items() if has_requirements(job, self._context_of(job))}
 
     def _limit(self, job: Job, now: datetime) -> Held | None:
         """Return the limit of the budget for which a job's tasks wait, and its end."""

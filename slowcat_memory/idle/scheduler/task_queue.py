@@ -4,7 +4,7 @@ And why tasks wait, and until when; how much work is left.
 """
 
 from bisect import bisect_left, insort
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal
@@ -137,18 +137,16 @@ def waits_of(
         away: Names of the jobs that wait for the LLM's server.
         now: Timezone-aware.
     """
-    found: dict[Reason, dict[str, int]] = {}
-    ends: dict[Reason, list[datetime | None]] = {}
+    found = defaultdict[Reason, list[tuple[str, datetime | None]]](list)
     for job in sorted(queue.jobs()):
         soonest = queue.soonest(job)
         later = soonest if soonest is not None and soonest > now else None
         reason, until = held.get(job, ("server", None) if job in away else ("later", later))
         if reason != "later" or later is not None:
-            found.setdefault(reason, {})[job] = queue.count([job])
-            ends.setdefault(reason, []).append(until)
-    for reason, jobs in found.items():
-        known = [at for at in ends[reason] if at is not None]
-        yield Wait(reason, jobs, min(known, default=None))
+            found[reason].append((job, until))
+    for reason, rows in found.items():
+        known = (at for _, at in rows if at is not None)
+        yield Wait(reason, {job: queue.count([job]) for job, _ in rows}, min(known, default=None))
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
