@@ -82,12 +82,10 @@ class TaskQueue:
 
 
 def seconds_until_due(task: Task, now: datetime) -> float:
-    """Return how many seconds a task still waits for its retry: 0 if none, infinity if dead.
+    """Return how many seconds a task still waits for its retry; 0 if none.
 
     A wait longer than ``LONGEST_S`` was set by a wrong clock. ``now`` is timezone-aware.
     """
-    if task.state == "dead":
-        return float("inf")
     left = (task.not_before - now).total_seconds() if task.not_before else 0.0
     return left if 0 < left <= LONGEST_S else 0.0
 
