@@ -25,10 +25,9 @@ from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.options import (
     ContextualizeOptions,
-    CorrectionsOptions,
     EpisodesOptions,
     FactsOptions,
-    RerankOptions,
+    JudgementOptions,
     SummariesOptions,
 )
 from slowcat_memory.idle.options import IdleOptions
@@ -169,8 +168,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     contextualize: ContextualizeOptions = field(default_factory=ContextualizeOptions)
     facts: FactsOptions = field(default_factory=FactsOptions)
     merge: MergeOptions = field(default_factory=MergeOptions)
-    rerank: RerankOptions = field(default_factory=RerankOptions)
-    corrections: CorrectionsOptions = field(default_factory=CorrectionsOptions)
+    rerank: JudgementOptions = field(default_factory=JudgementOptions)
+    corrections: JudgementOptions = field(default_factory=JudgementOptions)
     summaries: SummariesOptions = field(default_factory=SummariesOptions)
     topics: TopicsOptions = field(default_factory=TopicsOptions)
     episodes: EpisodesOptions = field(default_factory=EpisodesOptions)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from loguru import logger
 from msgspec.structs import asdict, replace
 
+from slowcat_memory.clock import seconds_of
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import SlowcatError, StoreError, describe_error
@@ -101,7 +102,7 @@ class IdleWork:
         An LLM that cannot be used costs what it would have written, and one warning.
         """
         try:
-            opened = None if self._parts.llm else open_llm(self._llm)
+            opened = self._open_llm()
         except Exception as error:  # a refused or malformed URL, or what its client raises
             opened = None
             why = error if isinstance(error, SlowcatError) else describe_error(error)
@@ -146,7 +147,7 @@ class IdleWork:
         self._wanted.set()
         if self._thread is not None:
             return self._wait(self._thread, jobs, progress, patience_s)
-        opened = None if self._parts.llm else open_llm(self._llm)
+        opened = self._open_llm()
         thread = self._make_thread(opened, jobs)  # start planning what is due before draining
         thread.start()
         try:
@@ -156,12 +157,17 @@ class IdleWork:
             if self._contexts:
                 self._contexts.close()
 
+    def _open_llm(self) -> CircuitBreakerLLM | None:
+        if (given := self._parts.llm) is None:
+            return open_llm(self._llm)
+        return CircuitBreakerLLM(given, _is_there, seconds_of(self._parts.clock))
+
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
     ) -> "IdleThread":
         from slowcat_memory.idle.scheduler.thread import IdleThread
 
-        parts = replace(self._parts, llm=self._parts.llm or opened)
+        parts = replace(self._parts, llm=opened)
 
         def make_loop() -> "IdleLoop":
             while not self._wanted.is_set() and (closed_s := self.gate.opens_in()):
@@ -187,7 +193,8 @@ class IdleWork:
             loop.listen(self._notify)
             return loop
 
-        return IdleThread(make_loop, opened.close) if opened else IdleThread(make_loop)
+        ours = None if self._parts.llm else opened  # who brought an LLM closes it
+        return IdleThread(make_loop, ours.close if ours else None)
 
     def _notify(self, event: MemoryEvent) -> None:
         for listener in tuple(self.on_memory):
@@ -216,7 +223,7 @@ class IdleWork:
         def report() -> None:
             if progress is not None:
                 with self._parts.store.snapshot() as snapshot:
-                    now = forecast(snapshot, jobs or (), self._parts.clock(), thread.waits())
+                    now = forecast(snapshot, jobs or (), thread.waits())
                 progress(now)
 
         future = thread.drain(jobs, patience_s)
@@ -233,6 +240,11 @@ class IdleWork:
                     return left
         finally:
             future.cancel()
+
+
+async def _is_there() -> bool:
+    """Return that an LLM without a probe may be asked: its answers tell whether it is there."""
+    return True
 
 
 def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> JobDeps:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from slowcat_memory.records import EventKind, Memory, MemoryEvent, WriteBatch
+from slowcat_memory.records import EventKind, MemoryEvent, WriteBatch
 from slowcat_memory.store import Snapshot
 
 OnMemory = Callable[[MemoryEvent], None]
@@ -16,7 +16,11 @@ def events_of(
 
     A memory that gets a context counts as updated. ``at`` is when it is applied.
     """
-    found = {(m.scope, m.id): (_change(m, before), m.kind) for m in batch.memories}
+    found = dict[tuple[str, str], tuple[EventKind, str]]()
+    for memory in batch.memories:
+        there = before.memory(memory.scope, memory.id)
+        change: EventKind = "updated" if there else "created"
+        found[memory.scope, memory.id] = "retired" if memory.retired_at else change, memory.kind
     for context in batch.contexts:
         place = (context.scope, context.memory)
         if place not in found:
@@ -41,9 +45,3 @@ def notify(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:
             except Exception:  # a listener is foreign code
                 failures += 1
     return failures
-
-
-def _change(memory: Memory, before: Snapshot) -> EventKind:
-    if memory.retired_at is not None:
-        return "retired"
-    return "updated" if before.memory(memory.scope, memory.id) else "created"

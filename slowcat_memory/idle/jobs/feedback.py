@@ -23,7 +23,7 @@ from slowcat_memory.core.ranking import grades as grading
 from slowcat_memory.core.ranking.grades import MOST, VERSION, Grades
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, names_of, new_task
-from slowcat_memory.idle.jobs.options import CorrectionsOptions, RerankOptions
+from slowcat_memory.idle.jobs.options import JudgementOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Cursor,
@@ -55,17 +55,12 @@ class Reaction(Struct, frozen=True):
     instead: str = ""
 
 
-class _Compiled(Struct, frozen=True):
-    wrong: re.Pattern[str]
-    right: re.Pattern[str]
-
-
-def _compiled(table: ReactionWords) -> _Compiled:
+def _compiled(table: ReactionWords) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a correction, and of a confirmation."""
     lead, no = f"(?:(?:{table.lead}) )*", f"(?:(?:{table.no}) )+"
     wrong, denied = "|".join(table.wrong), "|".join(table.denied)
-    also = f"(?:(?:{table.lead}) )*"
-    return _Compiled(
-        lazy_pattern(f"{lead}(?:(?:{no}{also})?(?:{wrong})|{no}{also}(?:{denied}))(?: (?P<x>.+))?"),
+    return (
+        lazy_pattern(f"{lead}(?:(?:{no}{lead})?(?:{wrong})|{no}{lead}(?:{denied}))(?: (?P<x>.+))?"),
         lazy_pattern(f"{lead}(?:{'|'.join(table.right)})(?: (?:{_THANKS}))?"),
     )
 
@@ -85,10 +80,10 @@ def reaction(text: str) -> Reaction | None:
     if not words or len(words) > MOST_REACTION_WORDS:
         return None
     line = " ".join(words)
-    for table in TABLES:
-        if found := table.wrong.fullmatch(line):
+    for wrong, right in TABLES:
+        if found := wrong.fullmatch(line):
             return Reaction("wrong", found["x"] or "")
-        if len(words) <= MOST_RIGHT and table.right.fullmatch(line):
+        if len(words) <= MOST_RIGHT and right.fullmatch(line):
             return Reaction("right")
     return None
 
@@ -250,7 +245,7 @@ class Corrections(TurnsJob):
     version = 1
     needs: Needs = "nothing"
     trigger = Trigger(turns=10, session_end=True)
-    Options: type[Struct] = CorrectionsOptions
+    Options: type[Struct] = JudgementOptions
 
     def task(self, snapshot: Snapshot, turn: Turn, now: datetime) -> Task | None:
         asked = query_before(snapshot, turn) if reaction(turn.text) else None
@@ -262,7 +257,7 @@ class Corrections(TurnsJob):
         )
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        options: CorrectionsOptions = context.options
+        options: JudgementOptions = context.options
         with context.snapshot() as snapshot:
             turn = snapshot.turn(int(task.key))
             found = reaction(turn.text) if turn else None
@@ -347,7 +342,7 @@ class Rerank(TurnsJob):
     version = VERSION
     needs: Needs = "llm"
     trigger = Trigger(turns=20, session_end=True)
-    Options: type[Struct] = RerankOptions
+    Options: type[Struct] = JudgementOptions
 
     def begin(self, snapshot: Snapshot) -> int:
         return max(0, snapshot.last_id() - NEWEST)
@@ -361,7 +356,7 @@ class Rerank(TurnsJob):
         return new_task(self.name, turn.scope, str(turn.id), now, RANK, sources=(turn.id,))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        options: RerankOptions = context.options
+        options: JudgementOptions = context.options
         with context.snapshot() as snapshot:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))
             if turn is None or entry is None or is_private(snapshot, turn):

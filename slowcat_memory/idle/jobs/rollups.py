@@ -83,10 +83,10 @@ class Rollups(SummaryJob):
             if before and before.position == changed and note.mark == mark and not over:
                 return None
             tasks, ends = list[Task](), list[datetime]()
+            made = {"meta": True, "day": context.options.days, "week": context.options.weeks}
+            ranks = {kind: rank for kind, rank in RANKS.items() if made[kind]}
             for scope in context.scopes():
-                for kind, rank in RANKS.items():
-                    if not is_made(kind, context):
-                        continue
+                for kind, rank in ranks.items():
                     wanted = rollups_of(snapshot, scope, kind, context)
                     ends += [rollup.end for rollup in wanted.values() if not rollup.over]
                     keys = due_keys(snapshot, scope, kind, wanted, context)
@@ -139,12 +139,6 @@ def rollups_of(snapshot: Snapshot, scope: str, kind: str, context: JobContext) -
         new = Rollup([], period.start, period.end, period.end <= context.now)
         rollups.setdefault(f"{kind}/{period.name}", new).parts.extend(conversation)
     return rollups
-
-
-def is_made(kind: str, context: JobContext) -> bool:
-    """Return whether the options want summaries of a kind."""
-    wanted = {"day": context.options.days, "week": context.options.weeks}
-    return bool(wanted.get(kind, True))
 
 
 def due_keys(

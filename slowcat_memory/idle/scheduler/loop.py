@@ -42,15 +42,13 @@ from slowcat_memory.idle.scheduler.step import (
 )
 from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.providers import CircuitBreaker, CircuitBreakerLLM
+from slowcat_memory.providers import CircuitBreakerLLM
 from slowcat_memory.records import Run, Task, WriteBatch
 from slowcat_memory.store import Store
 
 POLL_S = 0.5  # between checks of a closed gate, whose opening is not signalled
 TROUBLE_S = 60.0  # pause after a full disk, or an error of the loop itself
 LOOK_BACK = 1000  # runs that are read to restore the spent tokens after a restart
-SERVER_WAIT_S, SERVER_LONGEST_WAIT_S = 5.0, 300.0  # for an LLM without a circuit breaker
-
 SERVER_PATIENCE_S = 8.0  # of ``run_until_done``, when all that is left waits for the LLM's server
 
 OnApplied = Callable[[WriteBatch], None]
@@ -78,8 +76,8 @@ class IdleLoop:
 
         Args:
             jobs: The jobs; those disabled in ``options.jobs`` never run.
-            breaker: Circuit breaker of the LLM's server; without one, the loop waits after each
-                failure, twice as long each time.
+            breaker: Circuit breaker of the LLM's server; without one, the loop rests after each
+                failure.
             clock: Returns the current time, timezone-aware.
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
@@ -101,12 +99,6 @@ class IdleLoop:
             store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
         self._server = breaker
-        self._server_breaker = CircuitBreaker(
-            failures=1,
-            first_wait_s=SERVER_WAIT_S,
-            longest_wait_s=SERVER_LONGEST_WAIT_S,
-            clock=seconds_of(clock),
-        )
         self._found_server_away: set[str] = set()  # jobs, by their last step
         self._server_away = False
         self._refused: dict[str, Model] = {}  # jobs, and what the budget refused to their last step
@@ -201,8 +193,7 @@ class IdleLoop:
             if self._steps_done != done and not unasked:
                 unasked, done = set(chosen), self._steps_done
                 continue
-            able = [name for name, job in chosen.items() if self._has_requirements(job)]
-            left = self._waiting().count(able)
+            left = self._waiting().count(self._able(chosen))
             waited = self._seconds() - idle_since
             if not (left or unasked) or waited >= self._patience_s(patience_s):
                 self._discard_views()
@@ -257,7 +248,7 @@ class IdleLoop:
 
     async def _next_task(self, jobs: dict[str, Job]) -> Task | None:
         now, queue = self._clock(), self._waiting()
-        able = {name for name, job in jobs.items() if self._has_requirements(job)}
+        able = self._able(jobs)
         held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
         mixed = {name for name in able if jobs[name].needs == "llm or rules"}
         by_rule = mixed & held.keys() - self._refused.keys()
@@ -270,8 +261,9 @@ class IdleLoop:
         self.waits = tuple(waits_of(queue, held, away, now))
         return queue.next_task(now, able - away, by_rule)
 
-    def _has_requirements(self, job: Job) -> bool:
-        return has_requirements(job, self._context_of(job))
+    def _able(self, jobs: dict[str, Job]) -> set[str]:
+        """Return the names of the jobs whose LLM is configured."""
+        return {name for name, job in jobs.items() if has_requirements(job, self._context_of(job))}
 
     def _limit(self, job: Job, now: datetime) -> Held | None:
         """Return the limit of the budget for which a job's tasks wait, and its end."""
@@ -296,9 +288,7 @@ class IdleLoop:
         return self._server_away and job.needs == "llm or rules"
 
     async def _server_ready(self) -> bool:
-        if self._server is None:
-            return self._server_breaker.allows()
-        return await probe_while_open(self._server, self._gate)
+        return self._server is None or await probe_while_open(self._server, self._gate)
 
     def _waiting(self) -> TaskQueue:
         queue = self._queue
@@ -360,12 +350,10 @@ class IdleLoop:
             self._refused[job.name] = error.model
             return WriteBatch()
         if isinstance(error, EndpointError | EndpointRefusedError):
-            self._server_breaker.failed()
             self._found_server_away.add(job.name)
             return WriteBatch()
         if self._waits_for_server(job):
             self._found_server_away.discard(job.name)
-            self._server_breaker.succeeded()
         with self._store.snapshot() as snapshot:
             return batch_of(job, task, result, snapshot, self._clock(), self._options)
 

@@ -1,21 +1,19 @@
 """The waiting tasks, in the order in which they are done.
 
-And why tasks wait, and until when; how much work is left, and how long it will take.
+And why tasks wait, and until when; how much work is left.
 """
 
 from bisect import bisect_left, insort
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.records import Run, Task
+from slowcat_memory.records import Task
 from slowcat_memory.store import Snapshot
 
-LOOK_BACK = 200  # runs: the pace of the present model
-COUNTED = ("done", "retry", "dead")  # interrupted runs, and those without a server, show no pace
 LONGEST_S = 21600.0  # a longer wait for a retry was set by a wrong clock
 
 
@@ -84,12 +82,10 @@ class TaskQueue:
 
 
 def seconds_until_due(task: Task, now: datetime) -> float:
-    """Return how many seconds a task still waits for its retry: 0 if none, infinity if dead.
+    """Return how many seconds a task still waits for its retry; 0 if none.
 
     A wait longer than ``LONGEST_S`` was set by a wrong clock. ``now`` is timezone-aware.
     """
-    if task.state == "dead":
-        return float("inf")
     left = (task.not_before - now).total_seconds() if task.not_before else 0.0
     return left if 0 < left <= LONGEST_S else 0.0
 
@@ -139,18 +135,16 @@ def waits_of(
         away: Names of the jobs that wait for the LLM's server.
         now: Timezone-aware.
     """
-    found: dict[Reason, dict[str, int]] = {}
-    ends: dict[Reason, list[datetime | None]] = {}
+    found = defaultdict[Reason, list[tuple[str, datetime | None]]](list)
     for job in sorted(queue.jobs()):
         soonest = queue.soonest(job)
         later = soonest if soonest is not None and soonest > now else None
         reason, until = held.get(job, ("server", None) if job in away else ("later", later))
         if reason != "later" or later is not None:
-            found.setdefault(reason, {})[job] = queue.count([job])
-            ends.setdefault(reason, []).append(until)
-    for reason, jobs in found.items():
-        known = [at for at in ends[reason] if at is not None]
-        yield Wait(reason, jobs, min(known, default=None))
+            found[reason].append((job, until))
+    for reason, rows in found.items():
+        known = (at for _, at in rows if at is not None)
+        yield Wait(reason, {job: queue.count([job]) for job, _ in rows}, min(known, default=None))
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -159,57 +153,23 @@ class Forecast(Struct, frozen=True, kw_only=True):
     Attributes:
         left: Waiting tasks by job; the job with most of them first.
         dead: Tasks that were given up, by job.
-        tokens_s: Tokens a second that the LLM read and wrote in its last steps; 0 without any.
-        left_s: Seconds of work that can be done now; None if no run of such a job shows the pace.
         waits: What cannot be done now, and until when; known while idle work runs.
     """
 
     left: dict[str, int]
     dead: dict[str, int]
-    tokens_s: float
-    left_s: float | None
     waits: tuple[Wait, ...] = ()
 
 
 def forecast(
-    snapshot: Snapshot,
-    jobs: Collection[str] = (),
-    now: datetime | None = None,
-    waits: tuple[Wait, ...] = (),
+    snapshot: Snapshot, jobs: Collection[str] = (), waits: tuple[Wait, ...] = ()
 ) -> Forecast:
-    """Return the forecast of a store, if tasks take as long as earlier ones.
-
-    A job that never ran is assumed to be as fast as the others on average.
-
-    Args:
-        jobs: Limits it to these jobs, if given.
-        now: Timezone-aware; tasks that wait until later are no work that can be done now.
-        waits: As in ``Forecast``; these are no such work either.
-    """
-    tasks = [task for task in snapshot.tasks() if not jobs or task.job in jobs]
-    runs = [run for run in snapshot.runs(LOOK_BACK) if not jobs or run.job in jobs]
-    waiting = [task for task in tasks if task.state == "waiting"]
-    held = {job for one in waits for job in one.jobs if one.reason != "later"}
-    due = Counter(
-        task.job
-        for task in waiting
-        if task.job not in held and not (now and seconds_until_due(task, now))
+    """Return the forecast of a store; ``jobs`` limits it to these jobs, if given."""
+    found = Counter(
+        (task.state, task.job) for task in snapshot.tasks() if not jobs or task.job in jobs
     )
-    left = Counter(task.job for task in waiting)
-    counted = [run for run in runs if run.outcome in COUNTED]
-    with_llm = [run for run in counted if run.tokens_in or run.tokens_out]
-    tokens = sum(run.tokens_in + run.tokens_out for run in with_llm)
-    seconds = sum(run.ms for run in with_llm) / 1e3
-    mean_ms = _mean_ms(counted)
-    paces = {job: _mean_ms([run for run in counted if run.job == job]) or mean_ms for job in left}
-    return Forecast(
-        left=dict(left.most_common()),
-        dead=dict(Counter(task.job for task in tasks if task.state == "dead").most_common()),
-        tokens_s=tokens / seconds if seconds else 0.0,
-        left_s=sum(n * paces[job] for job, n in due.items()) / 1e3 if mean_ms else None,
-        waits=waits,
+    waiting, dead = (
+        {job: n for (state, job), n in found.most_common() if state == wanted}
+        for wanted in ("waiting", "dead")
     )
-
-
-def _mean_ms(runs: Sequence[Run]) -> float:
-    return sum(run.ms for run in runs) / len(runs) if runs else 0.0
+    return Forecast(left=waiting, dead=dead, waits=waits)

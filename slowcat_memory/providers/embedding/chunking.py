@@ -109,11 +109,7 @@ def ends(text: str, limit: int) -> str:
 
 def sendable(text: str) -> str:
     """Return a text that UTF-8 can encode: lone surrogates become question marks."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+    return text.encode("utf-8", "replace").decode()
 
 
 def _cut_before(text: str, begin: int, end: int) -> int:

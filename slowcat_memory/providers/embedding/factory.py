@@ -6,7 +6,6 @@ user's ``__main__`` again (a bot without an ``if __name__`` guard would start tw
 unsafe with Pipecat's threads.
 """
 
-import os
 import subprocess
 import tempfile
 import threading
@@ -33,7 +32,6 @@ from slowcat_memory.providers.embedding.model_files import ExportMeta, ModelSour
 from slowcat_memory.providers.loopback import check_loopback, host_and_port, is_elsewhere
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
-_STDERR_TAIL = 2000  # bytes
 CONNECT_S = 1.0
 QUERY_CHARS = 512  # of a longer query, both ends are embedded
 _CHARS_PER_TOKEN = 3  # a safe estimate for most languages; the tokenizer is unknown
@@ -170,8 +168,7 @@ def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> "Event":
 
 
 def _last_line(stderr: IO[bytes]) -> str:
-    size = stderr.seek(0, os.SEEK_END)
-    stderr.seek(max(0, size - _STDERR_TAIL))
+    stderr.seek(0)
     lines = stderr.read().decode(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 

@@ -229,15 +229,6 @@ def weights_stamp(folder: Path) -> str:
     return ",".join(f"{s.st_size}:{s.st_mtime_ns}" for s in stats)
 
 
-def space_key(name: str, digest: str, dim: int) -> str:
-    """Return, for example, "all-MiniLM-L6-v2@1a2b3c4d5e6f/384"."""
-    return f"{name}@{digest}/{dim}"
-
-
-def export_folder(cache: Path, name: str, digest: str) -> Path:
-    return cache / f"{name.replace('/', '--')}-{digest}"
-
-
 def read_meta(folder: Path) -> ExportMeta | None:
     """Return an export's metadata; None when it is missing, damaged, or of another format."""
     try:

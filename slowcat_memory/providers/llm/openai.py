@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 import openai
 from loguru import logger
@@ -244,10 +244,7 @@ class OpenAILLM:
 
     async def _get(self, path: str) -> Any:
         """Return JSON from a path of the server, within a second or two; None on failure."""
-        base, parts = self._options.url.rstrip("/"), urlsplit(self._options.url)
-        url = f"{parts.scheme}://{parts.netloc}{path}"
-        if path.startswith("/v1/"):
-            url = base + path.removeprefix("/v1")
+        url = urljoin(f"{self._options.url.rstrip('/')}/", path)
         try:
             async with asyncio.timeout(2 * self._options.connect_s):
                 return await self._connected().get(url, cast_to=object)

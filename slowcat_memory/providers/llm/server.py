@@ -116,7 +116,7 @@ def seconds_to_wait(retry_after: str, now: datetime | None = None) -> float:
 
 Kind = Literal["llama.cpp", "llama-cpp-python", "lm-studio", "ollama", "vllm", "server"]
 Get = Callable[[str], Awaitable[Any]]
-"""Returns decoded JSON from a path of the server, for example "/v1/models"; None on failure."""
+"""Returns decoded JSON from a link of the base URL, "models" or "/props"; None on failure."""
 
 # By the `owned_by` of a server's models.
 _OWNERS: dict[str, Kind] = {
@@ -161,7 +161,7 @@ async def identify(get: Get, wanted: str) -> Server | None:
     Raises:
         EndpointError: It offers no model.
     """
-    listing = await get("/v1/models")
+    listing = await get("models")
     if listing is None:
         return None
     entries = [entry for entry in _list(listing) if isinstance(entry, dict)]

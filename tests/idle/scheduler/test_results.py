@@ -13,8 +13,8 @@ def test_after_failure_the_third_is_final_and_the_user_may_revive():
     task, states = TASK, []
     for _ in range(3):
         task = after_failure(task, "why", NOW, IdleOptions())
-        states.append((task.state, seconds_until_due(task, NOW)))
-    assert states == [("waiting", 30.0), ("waiting", 120.0), ("dead", float("inf"))]
+        states.append((task.state, task.not_before and seconds_until_due(task, NOW)))
+    assert states == [("waiting", 30.0), ("waiting", 120.0), ("dead", None)]
     again = revived(task)
     assert again.attempts == 0 and seconds_until_due(again, NOW) == 0 and again.error == "why"
 

@@ -130,7 +130,9 @@ class Blocks(ScopeJob):
                 cursor = Cursor(name=FAILED, position=int(context.now.timestamp()), in_log=False)
             else:
                 draft = answer
-                cursor = _write_asked(task, found, draft, context)
+                marks = prompt.marks_of(found.marked(label))
+                done = Asked(at=context.now, version=VERSION, seen=marks, lines=len(draft.written))
+                cursor = cursor_at(_asked_name(task), 0, done)
         new = _block(label, draft, before, seen.user, task, context)
         versions = blocks.history(memories, label)
         changed = blocks.revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
@@ -309,12 +311,6 @@ def _block(
 
 def _asked_name(task: Task) -> str:
     return f"{NAME}/{task.key}/{task.scope}"
-
-
-def _write_asked(task: Task, found: Material, draft: Draft, context: JobContext) -> Cursor:
-    seen = prompt.marks_of(found.marked(task.key))
-    asked = Asked(at=context.now, version=VERSION, seen=seen, lines=len(draft.written))
-    return cursor_at(_asked_name(task), 0, asked)
 
 
 def _retry_mark(snapshot: Snapshot, job: str, context: JobContext) -> str:

@@ -91,7 +91,7 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
     source = fetch(model_name)
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     _sweep(cache)
-    target = model_files.export_folder(cache, name, model_files.weights_hash(source))
+    target = cache / f"{name.replace('/', '--')}-{model_files.weights_hash(source)}"
     work = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=cache))
     try:
         _fill(work, name, source, target, say, threads)
@@ -164,7 +164,7 @@ def _fill(
     model = OnnxModel(exact, threads, tokens=graph.STATES)
     rows, vectors = _sample(model, tokenizer, doc_prompt)
     dim = vectors.shape[1]
-    key = model_files.space_key(name, model_files.weights_hash(source), dim)
+    key = f"{name}@{target.name.rpartition('-')[2]}/{dim}"
     space: TokenSpace | None = None
     if graph.STATES in model.outputs:
         say("fitting the token projection")
