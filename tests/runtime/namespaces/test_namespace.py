@@ -166,6 +166,7 @@ def test_namespace_reading_opens_the_store_once_and_not_for_the_latest(
 ) -> None:
     ids = [chunk_id(turn.id) for turn in scene.talk(8)]
     scene.store.flush()
+    scene.say("one more", embed=False)  # from then on it keeps the latest alone
     opened, snapshot = list[str](), scene.store.snapshot
     monkeypatch.setattr(scene.store, "snapshot", lambda: opened.append("") or snapshot())
     with scene.namespace.reading() as fetch:
