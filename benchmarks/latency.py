@@ -173,7 +173,7 @@ async def _conversation(
     }
     return {
         **_all_percentiles(waits),
-        "pauses": paused,
+        "pauses": paused | {"reading": rhythms.reading()},
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "stages": _all_percentiles(stages),
         "loop_lag": _all_percentiles({"idle": idle, "talk": talk}),
@@ -451,7 +451,7 @@ def report(written: Mapping[str, Any]) -> str:
             *((f"store a turn: {name}", ms) for name, ms in result["store"].items()),
         ]
         cold, after = result["cold"], result["pauses"]["ratio"]["300"]
-        beside = result["beside_idle"]
+        beside, reading = result["beside_idle"], result["pauses"]["reading"]
         parts += [
             f"**{result['memories']:,} memories** ({result['queries']} questions), milliseconds:",
             table(
@@ -464,7 +464,8 @@ def report(written: Mapping[str, Any]) -> str:
             f"imports. {result['over_deadline']} of {result['queries']} recalls took longer than "
             f"the deadline of 10 ms. "
             "After a pause of 300 ms, over the median back to back: "
-            f"{after['p50']:.2f} (p50), {after['p95']:.2f} (p95). Beside idle "
+            f"{after['p50']:.2f} (p50), {after['p95']:.2f} (p95); reading 20 MB: "
+            f"{reading['300']:.1f} ms after it, {reading['0']:.1f} ms back to back. Beside idle "
             f"work, over the same without it: {beside['ratio']['p50']:.2f} (p50), "
             f"{beside['ratio']['p95']:.2f} (p95); it took {percent(beside['idle_share'])} % of a "
             "core before these recalls.",

@@ -3,7 +3,8 @@
 Back to back, everything that a recall touches is in the processor's caches. So recalls after a
 pause and recalls back to back are measured in turn, and what counts is their ratio; the same for
 idle work, whose gate is held shut before every other recall. No processor is around: the engine's
-own door is measured.
+own door is measured. Some virtual machines take idle memory away: reading 20 MB after the same
+pauses says what of a wait is the machine's.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from benchmarks import common, corpus
@@ -56,6 +58,20 @@ async def after_pauses(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, 
         for pause in PAUSES_MS
     }
     return found | {"ratio": ratio}
+
+
+def reading() -> dict[str, float]:
+    """Return the median milliseconds to read 20 MB of memory, by the pause before ("0" for none)."""
+    memory, found = np.ones(20 << 18, np.float32), {}
+    for pause in (0, *PAUSES_MS):
+        waits = []
+        for _ in range(20):
+            time.sleep(pause / 1e3)
+            began = time.perf_counter()
+            memory.sum()
+            waits.append((time.perf_counter() - began) * 1e3)
+        found[str(pause)] = percentiles(waits)["p50"]
+    return found
 
 
 def beside_idle(path: Path, texts: Sequence[str]) -> dict[str, Any]:
