@@ -161,7 +161,7 @@ class LiveIndex:
                     self._index(snapshot, memory, place_of(memory_id, snapshot, self.searcher))
                 else:
                     self.searcher.remove(memory_id)
-        if manifest.embedder != self.space.key:
+        if self.space.dim and manifest.embedder != self.space.key:
             with read() as snapshot:
                 for vector in snapshot.vectors(self.space.key, self.scope):
                     if not self.searcher.has_vector(vector.memory):

@@ -128,6 +128,7 @@ def test_namespace_vectors_of_another_space_are_never_used(scene: Scene) -> None
         for other in (Space("other/32", 32), Space("hashed-words/16", 16), Space()):
             loaded = scene.load(other)
             assert len(loaded.searcher.dense) == 0 and len(loaded.searcher) == 20
+            assert loaded.searcher.sealed_count == (20 if sealed else 0)  # its words are used
         assert len(scene.load().searcher.dense) == 20
 
 
