@@ -323,7 +323,7 @@ def remember(known: Settings, text: str, *, pin: bool = False, speaker: str = ""
         raise usage("the text is empty", "TEXT")
 
     where, people = known.scope(), known.people
-    with known.engine(words_only=True) as memory:
+    with known.engine() as memory:
         kept = memory.remember(text, where, speaker=speaker, pinned=pin)
     known.report(kept, f"Kept for {kept.scope} as {kept.id}.")
     if people and where not in people:

@@ -6,9 +6,12 @@ import stat
 
 import pytest
 
+from slowcat_memory import providers
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import EmbedderReport
 from slowcat_memory.store import data_file
+from slowcat_memory.testing import HashEmbedder
 
 # ------------------------------------------------------------------- import
 
@@ -41,6 +44,21 @@ def test_change_import_keeps_the_turns_when_embedding_fails(
     result = sm("import", "chat.txt", "--date", "2024-05-01")
     assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout
     assert "No vectors for now; search is by words: the model is ill. Wait." in result.stderr
+
+
+def test_change_what_is_remembered_has_its_vector_at_once(
+    sm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = HashEmbedder(32)
+    report = EmbedderReport(state="ready", source=model.name, key=model.key, dim=model.dim)
+    monkeypatch.setattr(
+        providers,
+        "open_query_embedder",
+        lambda options: (None, report) if options.kind == "none" else (model, report),
+    )
+    sm.config.write_text("")
+    sm.ok("remember", "Max is a spaniel.")
+    assert sm.json("show", "stats")["scopes"]["user"]["vectors"] == 1
 
 
 # ------------------------------------------------------------------- export

@@ -155,7 +155,7 @@ def _ids() -> Callable[[Any], None]:
     from slowcat_memory.store.sharing import LogIds
 
     counted = itertools.count(1)
-    LogIds.take = lambda self, count: [next(counted) for _ in range(count)][0]  # type: ignore
+    LogIds.take = lambda self, count, least=1: [next(counted) for _ in range(max(count, 1))][0]  # type: ignore
     return _sound()
 
 
