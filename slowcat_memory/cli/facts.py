@@ -222,7 +222,7 @@ def _portrait(one: "Portrait", zone: tzinfo) -> list[Sequence[str | Text]]:
 
 
 @takes("limit", "user", "as_json")
-def timeline(known: Settings, about: str) -> None:
+def timeline(known: Settings, about: list[str]) -> None:
     """Show what changed when about a person or thing, with the quotes.
 
     A name shows its facts with their dates; other words show the facts that contain them.
@@ -230,19 +230,22 @@ def timeline(known: Settings, about: str) -> None:
     Example: [bold]slowcat-memory timeline Anna[/]
 
     Args:
-        about: A name, or a topic.
+        about (ABOUT): A name, or a topic.
     """
     with known.reading() as (engine, where):
-        found, nobody = _relations_of(engine, where, about), partial(_nobody, engine, where, about)
-        entry = partial(_relation, engine, where)
-        print_list(known, found, entry, "fact", nobody, latest_last=True)
+        graph, name = _graph(engine, where), " ".join(about)
+        entry, nobody = (
+            partial(_relation, graph, engine.zone),
+            partial(_nobody, engine, where, name),
+        )
+        print_list(known, _relations_of(graph, name), entry, "fact", nobody, latest_last=True)
 
 
-def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memory]":
+def _relations_of(graph: "Graph", about: str) -> "list[Memory]":
     """Return the relations of the people with this name, and those with these words."""
     from slowcat_memory.core.text.normalize import fold
 
-    graph, wanted = _graph(engine, scope), set(fold(about).split())
+    wanted = set(fold(about).split())
     ids = {person.id for person in graph.names.find(about)}
     return [
         known
@@ -252,16 +255,14 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Memor
     ]
 
 
-def _relation(engine: "MemoryEngine", scope: str, relation: "Memory") -> Sequence[str | Text]:
+def _relation(graph: "Graph", zone: tzinfo, relation: "Memory") -> Sequence[str | Text]:
     from slowcat_memory.core.graph.portrait import in_words
 
-    words = in_words(relation, _graph(engine, scope).names)
-    text = Text(
-        _over(words, relation.valid_to, engine.zone), style="dim" if relation.valid_to else ""
-    )
+    words = _over(in_words(relation, graph.names), relation.valid_to, zone)
+    text = Text(words, style="dim" if relation.valid_to else "")
     turn = relation.sources[0] if relation.sources else ""
     source = _quoted(relation.statement.quote, turn, relation.speaker)
-    return _day(relation.valid_from, engine.zone), text, source
+    return _day(relation.valid_from, zone), text, source
 
 
 @takes("limit", "user", "as_json")
@@ -281,7 +282,8 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
 
     with known.reading(words_only=False) as (engine, where):
         at = last_moment(day, engine.clock(), engine.zone, "DATE")
-        true = _graph(engine, where, true=at, known=at if believed else None).relations
+        graph = _graph(engine, where, true=at, known=at if believed else None)
+        true = graph.relations
         if text:  # those that share a content word with it
             true = [one for one in true if shared(f"{one.text} {one.statement.quote}", text, "")]
         hits = engine.search(text, where, known.limit or 10, at=at, local=True).hits if text else []
@@ -293,7 +295,7 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
         if true:
             heading = f"{'Believed' if believed else 'True'} on {_day(at, engine.zone)}"
             out().print(heading, style="bold")
-            print_entries([_relation(engine, where, one) for one in true])
+            print_entries([_relation(graph, engine.zone, one) for one in true])
         if said:
             out().print("\nSaid until then", style="bold")
             days = [_day(one.valid_from, engine.zone) for one in said]
@@ -305,7 +307,7 @@ def as_of(known: Settings, day: str, text: str | None = None, *, believed: bool 
 
 
 @takes("user", "as_json")
-def remember(known: Settings, text: str, *, pin: bool = False, speaker: str = "") -> None:
+def remember(known: Settings, text: list[str], *, pin: bool = False, speaker: str = "") -> None:
     """Store a statement that was not said in a conversation.
 
     Pinned memories rank higher in recall, and [bold]session_context()[/] always includes them.
@@ -313,18 +315,19 @@ def remember(known: Settings, text: str, *, pin: bool = False, speaker: str = ""
     Example: [bold]slowcat-memory remember "I am allergic to nuts." --pin[/]
 
     Args:
-        text: A statement, in any words.
+        text (TEXT): A statement, in any words.
         pin: Always include it.
         speaker: The person it is about; by default the user.
     """
     from slowcat_memory.core.text.normalize import clean
 
-    if not clean(text)[0]:
+    words = " ".join(text)
+    if not clean(words)[0]:
         raise usage("the text is empty", "TEXT")
 
     where, people = known.scope(), known.people
     with known.engine() as memory:
-        kept = memory.remember(text, where, speaker=speaker, pinned=pin)
+        kept = memory.remember(words, where, speaker=speaker, pinned=pin)
     known.report(kept, f"Kept for {kept.scope} as {kept.id}.")
     if people and where not in people:
         warn(f"{where} is new to this memory, which is that of {listed(people)}.")

@@ -79,7 +79,7 @@ STAGES = {
 
 
 @takes("limit", "user", "as_json")
-def search(known: Settings, text: str, *, kind: str = "", why: bool = False) -> None:
+def search(known: Settings, text: list[str], *, kind: str = "", why: bool = False) -> None:
     """Find memories, best first: when, what was said and by whom, and how likely it answers.
 
     Uses the agent's recall, without its deadline. Ten at most, without --limit.
@@ -88,11 +88,12 @@ def search(known: Settings, text: str, *, kind: str = "", why: bool = False) -> 
     [bold]slowcat-memory search "the garden" --kind summary[/]
 
     Args:
-        text: What to look for, in your own words.
+        text (TEXT): What to look for, in your own words.
         kind: Only this kind: fact, note, summary, episode, …
         why: Also what each was found by.
     """
-    if not text.strip():
+    words = " ".join(text)
+    if not words.strip():
         raise usage("say in a few words what to look for", "TEXT")
     from slowcat_memory.core.render.memory_block import mark_of
     from slowcat_memory.runtime.conversation.audience import guest_scope
@@ -102,7 +103,7 @@ def search(known: Settings, text: str, *, kind: str = "", why: bool = False) -> 
         if where != guest_scope(engine.config.people):
             engine.prepare(where)  # a short-lived process has no later answer to be complete
         kinds = (kind,) if kind else ()
-        found = engine.search(text, where, known.limit, kinds=kinds, local=True)
+        found = engine.search(words, where, known.limit, kinds=kinds, local=True)
 
         def entry(hit: "Hit") -> Sequence[str | Text]:
             memory = hit.memory
@@ -110,9 +111,9 @@ def search(known: Settings, text: str, *, kind: str = "", why: bool = False) -> 
             over = mark_of(memory, engine.clock(), engine.zone)
             pinned = "pinned" if memory.pinned else ""
             about = dots(memory.speaker, over, pinned, likely, shown_id(memory.id))
-            words = Text(short(memory.text), style="bold" if memory.pinned else "")
+            line = Text(short(memory.text), style="bold" if memory.pinned else "")
             by = f"found by {found_by(hit.views) or 'its time'}" if why else ""
-            return when(memory.valid_from, engine.zone)[:10], words, about, by
+            return when(memory.valid_from, engine.zone)[:10], line, about, by
 
         hits = list(found.hits)
         if known.as_json:
