@@ -13,7 +13,7 @@ from slowcat_memory.core.blocks.block import (
     label_of,
     revised,
 )
-from slowcat_memory.core.memory import BLOCK, chunk_id, family, turn_of
+from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.events import PERSON
@@ -21,15 +21,23 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Context, Key, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.store import Snapshot
 
 NOTE_IMPORTANCE = 0.8  # of a note; 0.5 is ordinary
 MOST_CHARS = 4000
 
 
-def note_id(scope: str, text: str) -> str:
-    """Return the id of the note of a cleaned statement: the same words are one note."""
-    digest = hashlib.blake2b(f"{scope}\0{text}".encode(), digest_size=8).hexdigest()
-    return f"note/{digest}"
+def note_id(snapshot: Snapshot, scope: str, text: str) -> str:
+    """Return the id of the note of a cleaned statement: the same words are one note.
+
+    A forgotten note's id is never given again, so its words have another one from then on.
+    """
+    words = f"{scope}\0{text}"
+    while True:
+        id = f"{NOTE}/{hashlib.blake2b(words.encode(), digest_size=8).hexdigest()}"
+        if not snapshot.is_forgotten(scope, id):
+            return id
+        words += "\0"
 
 
 class Notes:
@@ -57,9 +65,10 @@ class Notes:
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
-        now, id_ = self._wiring.clock(), note_id(scope, kept)
+        now = self._wiring.clock()
         with self._wiring.store.snapshot() as snapshot:
-            before = snapshot.memory(check_scope(scope), id_)
+            id_ = note_id(snapshot, check_scope(scope), kept)
+            before = snapshot.memory(scope, id_)
         return Memory(
             id=id_,
             kind="note",

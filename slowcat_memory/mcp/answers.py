@@ -246,7 +246,8 @@ class Answers:
         for hit in seen.search(text, SAME_AGAIN, {"talk": True}):
             if family(hit.memory.kind) == NOTE and fold(hit.memory.text) == fold(text):
                 return Answer(note=f"Kept already: {neutralise(text)}", memories=(hit.memory,))
-        before = _stored(memory, seen.scope, note_id(seen.scope, text))
+        with memory.snapshot() as snapshot:
+            before = snapshot.memory(seen.scope, note_id(snapshot, seen.scope, text))
         if before is not None and before.retired_at is None:  # hidden from this LLM, and unchanged
             self._can_undo("remember", lambda: None)
             return Answer(note=f"Kept: {neutralise(text)}")

@@ -25,7 +25,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk_id, session_in, turn_of
+from slowcat_memory.core.memory import (
+    ENTITY,
+    EPISODE,
+    SUMMARY,
+    chunk_id,
+    family,
+    session_in,
+    turn_of,
+)
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CallEntry,
@@ -60,6 +68,8 @@ from slowcat_memory.store.disk.transaction import Run as OnWriter
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, run_here
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
+# Ids that name a time, a turn or a name: what is left is summarised under the same one.
+MADE_AGAIN = frozenset({SUMMARY, EPISODE, ENTITY})
 RECORDS: dict[str, Any] = {
     "memories": Memory,
     "contexts": Context,
@@ -109,8 +119,8 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
 def _bury(gone: "Deletion", tx: Transaction) -> None:
     """Write tombstones for turns and for memories that requests name.
 
-    The other memories may be made again, differently. Those deleted by scope or time get an epoch
-    mark instead, so that a backup cannot restore them (see ``care.erasure``).
+    The other memories may be made again, differently. They get an epoch mark instead, so that a
+    backup cannot restore them (see ``care.erasure``).
     """
     tombstones = [keys.turn_tombstone(id) for id in gone.turns]
     tombstones += [keys.memory_tombstone(*one) for one in gone.memories if gone.is_named(*one)]
@@ -241,6 +251,9 @@ class Deletion:
         return any(s.request.copies and s.has_turn(reply) for s in self.selectors)
 
     def is_named(self, scope: str, memory: str) -> bool:
+        """Return whether a request names a memory whose id is never given again."""
+        if family(memory) in MADE_AGAIN:
+            return False
         return any(memory in s.memories and s.request.scope in ("", scope) for s in self.selectors)
 
     def is_whole(self, scope: str) -> bool:

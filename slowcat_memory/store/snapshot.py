@@ -179,6 +179,10 @@ class Snapshot:
         """Return a memory as it is stored: without its context (see ``read``)."""
         return self._get(Memory, "memories", keys.scoped_key(scope, id))
 
+    def is_forgotten(self, scope: str, id: str) -> bool:
+        """Return whether a memory was forgotten for ever: nothing is stored under its id again."""
+        return self._row("tombstones", keys.memory_tombstone(scope, id)) is not None
+
     def missing(self, scope: str, ids: Iterable[str]) -> set[str]:
         """Return those ids that are no memory's, and no turn's; 2 us each."""
         return {id for id in ids if not exists(scope, id, self._row)}

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.records import Memory, WriteBatch
+from slowcat_memory.records import Forget, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Gate, Home, edge, first
 from tests.support.memories import engine_of
@@ -133,3 +133,24 @@ def test_notes_what_is_remembered_again_stays_pinned(config) -> None:
         other = engine.remember("Max is a cat", "user")
         corrected = engine.edit("user", other.id, text="Max is a dog")
     assert again.pinned and corrected is not None and corrected.pinned
+
+
+def test_notes_what_was_forgotten_can_be_remembered_again(home: Home) -> None:
+    engine = home.open()
+    for _ in range(3):
+        kept = engine.remember("Max is a dog", "anna")
+        assert engine.remember("Max is a dog", "anna").id == kept.id
+        assert first(engine, "dog") == kept.text
+        engine.forget(Forget(memories=(kept.id,), scope="anna"))
+        assert first(engine, "dog") == ""
+
+
+def test_notes_what_is_remembered_again_after_it_was_hidden_is_not_erased(home: Home) -> None:
+    engine = home.open()
+    kept = engine.remember("Max is a dog", "anna")
+    engine.forget(Forget(memories=(kept.id,), scope="anna"), undo_s=60)
+    home.clock.advance(30)
+    engine.remember("Max is a dog", "anna")
+    home.clock.advance(31)
+    assert engine.eraser.erase_due() == 1
+    assert first(engine, "dog") == "Max is a dog"

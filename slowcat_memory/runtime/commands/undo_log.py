@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.language import CommandKind
-from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
+from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, turn_of
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
@@ -226,7 +226,10 @@ def is_due(entry: CommandEntry, now: datetime) -> bool:
 
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
-    """Return what to erase: the turns, the command's own turn and its answers, then the rest."""
+    """Return what to erase: the turns, the command's own turn and its answers, then the rest.
+
+    A note that was hidden and has been remembered anew is another statement, and stays.
+    """
     own = [entry.turn] if entry.turn else []
     if own and (command := snapshot.turn(entry.turn)):
         later = snapshot.turns(command.scope, after=command.id, upto=command.id + ANSWERS)
@@ -235,8 +238,18 @@ def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     turns = tuple(dict.fromkeys((*entry.turns, *own)))
     chunks = {chunk_id(turn) for turn in turns}
     erasures = [Forget(turns=turns)] if turns else []
-    rest = (one for one in entry.all_hidden if one[1] not in chunks)
+    rest = (
+        one
+        for one in entry.all_hidden
+        if one[1] not in chunks and not _is_anew(snapshot.memory(*one), entry.at)
+    )
     return [*erasures, *(Forget(scope=scope, memories=(id_,)) for scope, id_ in rest)]
+
+
+def _is_anew(memory: Memory | None, hidden_at: datetime) -> bool:
+    if memory is None or memory.kind != NOTE or memory.retired_at is not None:
+        return False
+    return memory.recorded_at is not None and memory.recorded_at > hidden_at
 
 
 LLMPlace = Literal["local", "remote", "unknown"]

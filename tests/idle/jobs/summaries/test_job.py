@@ -116,14 +116,19 @@ def test_job_summary_job_the_same_log_gives_the_same_summaries(house):
 # ------------------------------------------------------------------- forgetting
 
 
-def test_job_summary_job_what_is_forgotten_takes_its_summaries_and_they_are_made_without_it(house):
+@pytest.mark.parametrize("named", [(), ("session/a", "day/2026-05-11", "week/2026-W20")])
+def test_job_summary_job_what_is_forgotten_takes_its_summaries_and_they_are_made_without_it(
+    house, named: tuple[str, ...]
+) -> None:
+    """Forgetting words names the summaries that have them, too."""
     one = house()
     first = one.talk("a", *MOVE)
     one.talk("b", *WORK, at=MONDAY + timedelta(hours=5))
     one.clock.advance(10 * 86_400)
     one.think()
     assert set(one.made()) >= {"session/a", "session/b", "day/2026-05-11", "week/2026-W20"}
-    one.store.forget(Forget(turns=(first[0],)))
+    summaries = tuple(f"summary/{name}" for name in named)
+    one.store.forget(Forget(turns=(first[0],), memories=summaries))
     assert set(one.made()) == {"session/b"}
     one.think()
     one.think()
