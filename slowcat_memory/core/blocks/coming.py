@@ -1,7 +1,9 @@
 """What is near in time, and what is open: lines for a session's start, the nearest day first."""
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
@@ -9,9 +11,11 @@ from slowcat_memory.core.extraction.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
+from slowcat_memory.core.language.table import DateWords
 from slowcat_memory.core.render.speech import full_date, spoken_day
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time.calendar import in_zone
+from slowcat_memory.core.time.expressions import possible_times
 from slowcat_memory.core.validity import written_day
 from slowcat_memory.records import Memory
 
@@ -19,6 +23,8 @@ THREAD, EVENT = "fact/open_thread", "fact/event"
 DATED = frozenset((EVENT, "fact/plan", "fact/work", "fact/decision", "fact/health", THREAD))
 AHEAD, BEHIND = timedelta(days=14), timedelta(days=2)
 _OF_CLAUSES = frozenset("and before after und davor danach".split())
+A_DAY = timedelta(days=1)
+ARTICLES = (" the ", " a ", " dem ", " den ", " der ")
 AHEAD_WEIGHT, OPEN_WEIGHT, PAST_WEIGHT = 1.4, 1.2, 0.6
 
 
@@ -32,7 +38,8 @@ def coming_lines(
     """Return lines "- …" on the next days, then on open matters, then on what has just been.
 
     A day that lies far ahead, and what was reported, called off or is over, has no line. Of what
-    rules alone read, only a day ahead has one, if its words mean no other day later.
+    rules alone read, only a day ahead has one, if its words mean no other day later, or that day
+    can stand in their place.
     """
     today = in_zone(now, zone).date()
     dated = _standing(memories, now)
@@ -47,12 +54,27 @@ def coming_lines(
         *((memory, OPEN_WEIGHT) for memory in reversed(open_)),
         *((memory, PAST_WEIGHT) for memory in past),
     )
+    dated_anew = ((_with_day(memory, language.dates), weight) for memory, weight in weighed)
     lines = [
         _line(memory, weight, zone, language)
-        for memory, weight in weighed
+        for memory, weight in dated_anew
         if not is_ruled(memory) or (weight == AHEAD_WEIGHT and _is_clear(memory))
     ]
     return lines[:most]
+
+
+def _with_day(memory: Memory, words: DateWords) -> Memory:
+    """Return a fact whose day stands in place of words that mean another one later ("tomorrow")."""
+    days, spans = days_of(memory), set(possible_times(memory.text, memory.valid_from, UTC))
+    if not days or days[0] < days[1] or len(spans) != 1 or not is_of_another_day(memory):
+        return memory
+    [span] = spans
+    before, _, after = memory.text.partition(span.words)
+    on = words.on.format("")
+    if span.end - span.start != A_DAY or before.endswith(ARTICLES):
+        return memory
+    day = f"{on}{spoken_day(days[0], words)}"
+    return replace(memory, text=f"{before.removesuffix(on)}{day}{after}")
 
 
 def _is_clear(memory: Memory) -> bool:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.coming import coming_lines
@@ -90,6 +91,27 @@ def test_the_next_two_weeks_come_by_their_days_then_what_is_open() -> None:
     assert coming(start, move, waits, bloods, most=1) == [
         "- Pixel has his bloods done on 20 November 2026"
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "line"),
+    [
+        ("english", "Anna sees the dentist tomorrow at three.", "Anna sees the dentist on 20 November at three"),
+        ("english", "Anna meets Tom on Friday.", "Anna meets Tom on Friday (20 November 2026)"),
+        ("german", "Anna hat morgen einen Termin.", "Anna hat am 20. November einen Termin"),
+        ("german", "Anna fährt übermorgen nach Graz.", "Anna fährt am 20. November nach Graz"),
+        ("english", "Anna works till the coming Friday.", ""),  # an article would be left
+        ("english", "Anna sees Tom tomorrow, and Eve on Sunday.", ""),
+    ],
+)  # fmt: skip
+def test_a_day_stands_in_place_of_words_that_mean_another_one_later(
+    language: str, text: str, line: str
+) -> None:
+    memory = fact(text, "event", date="2026-11-20")
+    memory = replace(
+        memory, made=Made(job="facts", version=1), valid_from=datetime(2026, 11, 19, 9, tzinfo=UTC)
+    )
+    assert coming(memory, language=language) == [f"- {line}"] * bool(line)
 
 
 def test_a_day_that_ends_and_one_that_has_not_begun_are_coming() -> None:
