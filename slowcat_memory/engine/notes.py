@@ -33,11 +33,18 @@ def note_id(snapshot: Snapshot, scope: str, text: str) -> str:
     A forgotten note's id is never given again, so its words have another one from then on.
     """
     words = f"{scope}\0{text}"
-    while True:
-        id = f"{NOTE}/{hashlib.blake2b(words.encode(), digest_size=8).hexdigest()}"
-        if not snapshot.is_forgotten(scope, id):
-            return id
+    while snapshot.is_forgotten(scope, id := _id_of(words)):
         words += "\0"
+    return id
+
+
+def is_forgotten_note(snapshot: Snapshot, scope: str, text: str) -> bool:
+    """Return whether a note of this statement was ever forgotten."""
+    return snapshot.is_forgotten(scope, _id_of(f"{scope}\0{clean(text)[0]}"))
+
+
+def _id_of(words: str) -> str:
+    return f"{NOTE}/{hashlib.blake2b(words.encode(), digest_size=8).hexdigest()}"
 
 
 class Notes:

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from slowcat_memory.core.memory import chunk_id, session_in
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.notes import is_forgotten_note
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor, EdgeKind, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
@@ -115,9 +116,7 @@ def import_reading(
         if scope not in logs:
             with memory.snapshot() as snapshot:
                 logs[scope] = Log(snapshot, scope, again=where.again)
-        for note in chat.notes:
-            _keep_note(memory, scope, note)
-        done.notes += len(chat.notes)
+        done.notes += sum(_keep_note(memory, scope, note, where.again) for note in chat.notes)
         for session in chat.sessions:
             try:
                 ids = ingest(memory, scope, session, log=logs[scope])
@@ -132,7 +131,11 @@ def import_reading(
             progress(turns, reading.turns)
 
 
-def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
+def _keep_note(memory: MemoryEngine, scope: str, note: Note, again: bool) -> bool:
+    """Store a note, unless it was forgotten; return whether it is stored."""
+    with memory.snapshot() as snapshot:
+        if not again and is_forgotten_note(snapshot, scope, note.text):
+            return False
     kept = memory.remember(
         note.text,
         scope,
@@ -144,6 +147,7 @@ def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
     )
     if note.muted:
         memory.edit(scope, kept.id, muted=True)
+    return True
 
 
 class Match(Struct, frozen=True, kw_only=True):

@@ -68,6 +68,15 @@ def rows(text: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+def test_change_a_note_that_was_forgotten_comes_back_only_with_again(filled) -> None:
+    kept = filled.json("remember", "Max is a spaniel.")
+    filled.ok("export", "-o", "out.jsonl")
+    filled.ok("forget", kept["id"], "--yes")
+    for more, texts in (((), []), (("--again",), ["Max is a spaniel."])):
+        filled.ok("import", "out.jsonl", *more)
+        assert [one["text"] for one in filled.json("show", "notes")] == texts
+
+
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst"])
 def test_change_export_and_import_round_trip(filled, name: str) -> None:
     filled.ok("remember", "Max is a spaniel.", "--pin")
