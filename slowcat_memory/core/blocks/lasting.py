@@ -85,7 +85,7 @@ def is_plain(memory: Memory, said: Statement) -> bool:
         return True
     if said.over or fold(said.subject) != fold(memory.speaker) or is_of_another_day(memory):
         return False
-    first = said.object.lower().partition(" ")[0]
+    first = said.object.lower().removeprefix("the ").partition(" ")[0]
     if said.predicate in _PEOPLE:
         return is_given_name(first)
     if said.predicate in _NAMED:

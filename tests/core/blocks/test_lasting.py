@@ -57,6 +57,9 @@ def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:
     right = [
         fact("Anna lives in Porto.", predicate="lives_in", object="Porto"),
         fact("Anna's brother is called Tom.", predicate="has_brother", object="Tom"),
+        fact(
+            "Anna works at the Hartley bakery.", predicate="works_at", object="the Hartley bakery"
+        ),
         fact("Anna has migraines.", "health", predicate="health", object="migraines"),
         fact("Anna likes tea.", predicate="likes", object="tea", quote="I like tea"),
     ]
@@ -65,6 +68,7 @@ def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:
         fact("Anna drives a truck.", predicate="works_as", object="a truck"),
         fact("Anna likes the cake of yesterday.", predicate="likes", object="the cake"),
         fact("Anna likes Go.", predicate="likes", object="Go", quote="We love chess and Go"),
+        fact("Anna works at the bank.", predicate="works_at", object="the bank"),
         fact("Anna starts at Bosch.", predicate="works_at", object="Bosch"),
         fact("Anna gave up smoking well ten.", predicate="gave_up", object="smoking well ten"),
     ]
