@@ -140,20 +140,20 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
     return IntentModel(list(model.classes_), model.coef_.T, model.intercept_)
 
 
-def write(model: IntentModel, file: Path) -> None:
-    """Write weights as whole numbers from -125 to 125 with a scale for each kind.
+def write(file: Path, **arrays: np.ndarray) -> None:
+    """Put arrays into a file of weights, beside those that it has."""
+    with np.load(file, allow_pickle=False) as stored:
+        np.savez_compressed(file, **{**stored, **arrays})
+
+
+def whole(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights as whole numbers from -125 to 125, and a scale for each column.
 
     Those that round to 1 are left out: a twentieth of the file, and no sentence is judged by them.
     """
-    scale = np.abs(model.weights).max(axis=0) / 125
-    whole = np.round(model.weights / scale).astype(np.int8)
-    np.savez_compressed(
-        file,
-        kinds=np.array(model.kinds),
-        weights=np.where(np.abs(whole) > 1, whole, 0),
-        scale=scale.astype(np.float32),
-        constant=np.array(model.constant, np.float32),
-    )
+    scale = np.abs(weights).max(axis=0) / 125
+    rounded = np.round(weights / scale).astype(np.int8)
+    return np.where(np.abs(rounded) > 1, rounded, 0), scale.astype(np.float32)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -163,7 +163,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for language in LANGUAGES:
         banked = [*templates(language), *talk(language, options.data)]
         examples = [*banked, *hand_written(language)]
-        write(fit(examples, language), PACKAGES / language.name / FILE)
+        model = fit(examples, language)
+        weights, scale = whole(model.weights)
+        constant = np.array(model.constant, np.float32)
+        file = PACKAGES / language.name / FILE
+        write(file, kinds=np.array(model.kinds), weights=weights, scale=scale, constant=constant)
         common.console.print(f"{language.name}: fitted on {len(examples)} sentences")
 
 

@@ -5,13 +5,15 @@ from hypothesis import strategies as st
 
 from slowcat_memory.core.commands.grammar import Heard, recognise
 from slowcat_memory.core.commands.intent import Utterance, find_argument, find_intended
-from slowcat_memory.core.commands.intent_model import Intent
+from slowcat_memory.core.commands.intent_model import Intent, read_model
 from slowcat_memory.core.language import LANGUAGES, language_of
 from tests.support.rows import each_row, listed
 
 
 class FixedModel:
-    """Judges every utterance alike."""
+    """Judges every utterance alike, and finds no argument."""
+
+    arguments = None
 
     def __init__(self, kind: str, asks: float, share: float) -> None:
         self._intent = Intent(kind, asks, share)
@@ -57,5 +59,5 @@ def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
 @each_row(("language", "kind", "said", "expected"), listed("commands/arguments"))
 def test_arguments_are_the_words_of_the_user(language, kind, said, expected):
     table = language_of(language).commands.intents
-    span = find_argument(kind, Utterance(said, table))
+    span = find_argument(kind, Utterance(said, table), read_model(language))
     assert (said[slice(*span)] if span else "") == expected
