@@ -41,6 +41,7 @@ from slowcat_memory.core.language.data import read_data
 NAMES = ("Slowcat",)
 EACH, EACH_WITHOUT = 60, 2  # sentences of a template, and of one for another kind
 PENALTY, STEPS = 4.0, 120  # of squared weights; of the fit
+LEVELS = 16  # of weights, below and above 0
 STATED = range(3, 15)  # words of talk that fills a slot
 MADE_UP = 2  # phrases for each of the templates' own
 TOPICS, STATEMENTS = ("topic", "dative"), ("stmt", "sub")
@@ -284,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     common.arguments(__doc__).parse_args(arguments)
     for language in LANGUAGES:
         examples = [*templates(language), *hand_written(language)]
-        weights, scale = whole(fit(examples, language))
+        weights, scale = whole(fit(examples, language), LEVELS)
         write(PACKAGES / language.name / FILE, arguments=weights, arguments_scale=scale)
         common.console.print(f"{language.name}: fitted on {len(examples)} sentences")
 

@@ -34,6 +34,7 @@ WORDINGS = Path(__file__).parents[1] / "tests" / "data" / "commands"
 PACKAGES = Path(__file__).parents[1] / "slowcat_memory" / "core" / "language"
 LIVES = range(11, 15)  # seeds
 SEED, EACH = 1, 60  # EACH: sentences of a template
+LEVELS = 42  # of weights, below and above 0
 STRENGTH = 30.0  # the inverse of the regularisation
 HAND_WRITTEN = 4.0  # the weight of a sentence of any other list than these
 WEIGHT = {"templates": 1.0, "talk": 1.0}
@@ -146,14 +147,13 @@ def write(file: Path, **arrays: np.ndarray) -> None:
         np.savez_compressed(file, **{**stored, **arrays})
 
 
-def whole(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights as whole numbers from -125 to 125, and a scale for each column.
+def whole(weights: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights as whole numbers from ``-steps`` to ``steps``, and a scale for each column.
 
-    Those that round to 1 are left out: a twentieth of the file, and no sentence is judged by them.
+    Fewer steps make a smaller file: a sentence has a hundred weights, whose errors cancel out.
     """
-    scale = np.abs(weights).max(axis=0) / 125
-    rounded = np.round(weights / scale).astype(np.int8)
-    return np.where(np.abs(rounded) > 1, rounded, 0), scale.astype(np.float32)
+    scale = np.abs(weights).max(axis=0) / steps
+    return np.round(weights / scale).astype(np.int8), scale.astype(np.float32)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         banked = [*templates(language), *talk(language, options.data)]
         examples = [*banked, *hand_written(language)]
         model = fit(examples, language)
-        weights, scale = whole(model.weights)
+        weights, scale = whole(model.weights, LEVELS)
         constant = np.array(model.constant, np.float32)
         file = PACKAGES / language.name / FILE
         write(file, kinds=np.array(model.kinds), weights=weights, scale=scale, constant=constant)
