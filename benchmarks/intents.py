@@ -34,6 +34,7 @@ WORDINGS = Path(__file__).parents[1] / "tests" / "data" / "commands"
 PACKAGES = Path(__file__).parents[1] / "slowcat_memory" / "core" / "language"
 LIVES = range(11, 15)  # seeds
 SEED, EACH = 1, 60  # EACH: sentences of a template
+LEVELS = 42  # of weights, below and above 0
 STRENGTH = 30.0  # the inverse of the regularisation
 HAND_WRITTEN = 4.0  # the weight of a sentence of any other list than these
 WEIGHT = {"templates": 1.0, "talk": 1.0}
@@ -140,20 +141,19 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
     return IntentModel(list(model.classes_), model.coef_.T, model.intercept_)
 
 
-def write(model: IntentModel, file: Path) -> None:
-    """Write weights as whole numbers from -125 to 125 with a scale for each kind.
+def write(file: Path, **arrays: np.ndarray) -> None:
+    """Put arrays into a file of weights, beside those that it has."""
+    with np.load(file, allow_pickle=False) as stored:
+        np.savez_compressed(file, **{**stored, **arrays})
 
-    Those that round to 1 are left out: a twentieth of the file, and no sentence is judged by them.
+
+def whole(weights: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights as whole numbers from ``-steps`` to ``steps``, and a scale for each column.
+
+    Fewer steps make a smaller file: a sentence has a hundred weights, whose errors cancel out.
     """
-    scale = np.abs(model.weights).max(axis=0) / 125
-    whole = np.round(model.weights / scale).astype(np.int8)
-    np.savez_compressed(
-        file,
-        kinds=np.array(model.kinds),
-        weights=np.where(np.abs(whole) > 1, whole, 0),
-        scale=scale.astype(np.float32),
-        constant=np.array(model.constant, np.float32),
-    )
+    scale = np.abs(weights).max(axis=0) / steps
+    return np.round(weights / scale).astype(np.int8), scale.astype(np.float32)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -163,7 +163,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for language in LANGUAGES:
         banked = [*templates(language), *talk(language, options.data)]
         examples = [*banked, *hand_written(language)]
-        write(fit(examples, language), PACKAGES / language.name / FILE)
+        model = fit(examples, language)
+        weights, scale = whole(model.weights, LEVELS)
+        constant = np.array(model.constant, np.float32)
+        file = PACKAGES / language.name / FILE
+        write(file, kinds=np.array(model.kinds), weights=weights, scale=scale, constant=constant)
         common.console.print(f"{language.name}: fitted on {len(examples)} sentences")
 
 

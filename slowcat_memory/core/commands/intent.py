@@ -1,18 +1,14 @@
-"""Decides what the model of intents may do: carry out, ask back, or nothing; and finds arguments.
+"""Decides what the model of intents may do: carry out, ask back, or nothing.
 
 An utterance that is no fixed phrase is a command only if the model is sure; words that speak
 against a command (a question, somebody else's words, a third person) raise the bar, and an
 addressee other than the agent, or a thing that is no memory, rules it out. Where the model is only fairly sure of one that changes
 the memory, the user is asked; what was said is stored anyway, so "remember" and corrections need no
-question.
-
-A topic is the longest run of words that are no words of commands. A time is the longest run of
-words of times. A statement is what follows "that" or a colon, or the clauses without words of
-commands.
+question. What is to be remembered, forgotten or corrected is found by the model of arguments.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, cast
 
@@ -26,13 +22,11 @@ _QUITE_SURE = 0.9  # although something speaks against it, or no word of the mem
 _THIS_KIND: Final = 0.5  # that it is this change and no other, which no preview shows
 LIKELY = 0.25  # enough to ask about a change, and to tell the LLM that nothing was changed
 READ = range(3, 26)  # words of what is judged: shorter utterances are set phrases
-_LEAST = 2  # words of a statement
-_TOPIC_WORDS = 8
 _ERASES = frozenset(("forget_that", "forget_everything"))
 QUESTIONS = frozenset(("what_known", "why", "who_sees"))
 OWN_WORDS = frozenset(("remember", "correct"))  # may be about anything, and state something
-_OF_TOPIC = frozenset(("forget_about", "what_known", "local"))
 _NEEDS_ARGUMENT = frozenset(("forget_about", "forget_span"))
+_HAS_ARGUMENT = OWN_WORDS | _NEEDS_ARGUMENT | {"what_known", "local"}
 _ERASING = frozenset("forget forgetting erase erasing erased wipes neg nothing cannot".split())
 _QUOTED = re.compile(r'^\W*["“„»«]|[,:]\s*["“„»«]|[.,!?]["”“«»]')  # somebody's words
 _TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
@@ -131,7 +125,7 @@ def find_doubts(said: Utterance) -> Doubts:
     orders = [table.code_of[name] for name in ("forget", "erase", "store")]
     begins_with_name = codes[:1] == OTHER and codes[1:2] in orders
     return Doubts(
-        known=not table.codes_in["content"].isdisjoint(codes),
+        known=not table.needed.isdisjoint(codes),
         elsewhere=said.is_reported or said.calls_another or begins_with_name,
         foreign=table.code_of["foreign"] in codes,
         against=said.find("against") is not None,
@@ -164,10 +158,10 @@ def find_intended(said: Utterance, model: IntentModel) -> IntendedCommand | None
         return None
     certain = kind in QUESTIONS | OWN_WORDS | _NEEDS_ARGUMENT or intent.share >= _THIS_KIND
     if certain and intent.asks >= _bar(kind, doubts):
-        return _with_argument(kind, shared, said)
+        return _with_argument(kind, shared, said, model)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
     if kind not in QUESTIONS | OWN_WORDS and intent.asks >= bar:
-        found = _with_argument(kind, False, said)
+        found = _with_argument(kind, False, said, model)
         return found and found._replace(sure=False)
     return None
 
@@ -197,8 +191,10 @@ def _bar(kind: str, doubts: Doubts) -> float:
     return SURE if kind in _ERASES else _RATHER_SURE
 
 
-def _with_argument(kind: CommandKind, shared: bool, said: Utterance) -> IntendedCommand | None:
-    span = find_argument(kind, said)
+def _with_argument(
+    kind: CommandKind, shared: bool, said: Utterance, model: IntentModel
+) -> IntendedCommand | None:
+    span = find_argument(kind, said, model)
     if span is None and kind in OWN_WORDS:
         return None
     if span is None and kind in _NEEDS_ARGUMENT:
@@ -206,126 +202,10 @@ def _with_argument(kind: CommandKind, shared: bool, said: Utterance) -> Intended
     return IntendedCommand(kind, span, shared)
 
 
-# ---------------------------------------------------------------- arguments
-
-
-def find_argument(kind: CommandKind, said: Utterance) -> Run | None:
+def find_argument(kind: CommandKind, said: Utterance, model: IntentModel) -> Run | None:
     """Return the offsets of a command's argument in an utterance; None for none."""
-    codes, table = said.codes, said.table
-    run: Run | None = None
-    if kind in _OF_TOPIC:
-        run = _patterned_topic(said) or (_topic(codes, table) if kind == "forget_about" else None)
-    elif kind == "forget_span":
-        run = _time(codes, table)
-    elif kind in OWN_WORDS:
-        run = _statement(codes, table, right=kind == "correct")
-    return _trimmed(*run, said) if run else None
-
-
-def _patterned_topic(said: Utterance) -> Run | None:
-    found = said.find("topic")
-    if found is None or (found["x"][0] == said.table.code_of["that"] and OTHER not in found["x"]):
+    if kind not in _HAS_ARGUMENT or model.arguments is None:
         return None
-    return found.span("x")
-
-
-def _topic(codes: str, table: IntentWords) -> Run | None:
-    """Return the run with the most words of no class, without prepositions around it."""
-    found: Run | None = None
-    most, edges = 0, table.codes_in["edges"]
-    for first, last in _runs(codes, table.codes_in["phrase"] | {OTHER}):
-        while first < last and codes[first] in edges:
-            first += 1
-        while last > first and codes[last - 1] in edges:
-            last -= 1
-        own = codes.count(OTHER, first, last)
-        if own >= max(most, 1) and last - first <= _TOPIC_WORDS:
-            found, most = (first, last), own
-    return found
-
-
-def _time(codes: str, table: IntentWords) -> Run | None:
-    runs = [
-        run
-        for run in _runs(codes, table.codes_in["times"])
-        if any(table.name_of.get(code) in ("unit", "day") for code in codes[slice(*run)])
-    ]
-    return max(runs, key=lambda run: run[1] - run[0], default=None)
-
-
-def _statement(codes: str, table: IntentWords, *, right: bool) -> Run | None:
-    """Return what is stated: behind "that" or a colon, in other clauses, behind the order.
-
-    Args:
-        right: Whether it is what is right instead, which mostly has a clause of its own.
-    """
-    ways = [_behind_mark, _other_clauses, _behind_order]
-    if right:
-        ways.insert(0, _other_clauses)
-    values = {OTHER, table.code_of["day"], table.code_of["unit"]}
-    runs = (way(codes, table) for way in ways)
-    return next((run for run in runs if run and not values.isdisjoint(codes[slice(*run)])), None)
-
-
-def _behind_mark(codes: str, table: IntentWords) -> Run | None:
-    """Return what follows a colon or a "that", after a word of commands."""
-    verbs, ordered = table.codes_in["verbs"], False
-    lone = table.codes_in.get("lone_marks", frozenset())
-    for at, code in enumerate(codes[:-_LEAST]):
-        ordered = ordered or code in verbs
-        follows = codes[at + 1] not in table.pauses and codes[at + 1] not in verbs
-        if code in table.codes_in["marks"] and follows and (ordered or code in lone):
-            return at + 1, len(codes)
-    return None
-
-
-def _other_clauses(codes: str, table: IntentWords) -> Run | None:
-    """Return the longest sequence of clauses without a word of commands."""
-    found: Run | None = None
-    pauses, head = table.pauses, table.codes_in["head"]
-    for first, last in _runs(codes, frozenset(codes) - table.codes_in["verbs"]):
-        while first < last and first > 0 and codes[first] not in pauses:
-            first += 1  # the rest of a clause of the command
-        while last > first and last < len(codes) and codes[last - 1] not in pauses:
-            last -= 1
-        while first < last and codes[first] in pauses:
-            first += 1
-        long = sum(code not in head and code not in pauses for code in codes[first:last])
-        if long > _LEAST and (found is None or last - first > found[1] - found[0]):
-            found = first, last
-    return found
-
-
-def _behind_order(codes: str, table: IntentWords) -> Run | None:
-    """Return what follows the first word of commands and the words that belong to it."""
-    verbs = table.codes_in["verbs"]
-    at = next((at for at, code in enumerate(codes) if code in verbs), len(codes))
-    while at < len(codes) and codes[at] in verbs | table.codes_in["orders"]:
-        at += 1
-    return (at, len(codes)) if len(codes) - at > _LEAST else None
-
-
-def _runs(codes: str, inside: frozenset[str]) -> Iterator[Run]:
-    """Yield the runs of codes that are all inside a set."""
-    first = -1
-    for at, code in enumerate([*codes, ""]):
-        if code in inside and first < 0:
-            first = at
-        elif code not in inside and first >= 0:
-            yield first, at
-            first = -1
-
-
-def _trimmed(first: int, last: int, said: Utterance) -> Run | None:
-    """Return the offsets of words without the courtesies around them; None for no word."""
-    codes, sets, pair = said.codes, said.table.codes_in, said.table.tail_pair_codes
-    while first < last and codes[first] in sets["head"]:
-        first += 1
-    while last > first:
-        if pair and codes.endswith(pair, first, last):
-            last -= len(pair)
-        elif codes[last - 1] in sets["tail"] or codes[last - 1] == STOP:
-            last -= 1
-        else:
-            return said.tokens[first].start(), said.tokens[last - 1].end()
-    return None
+    words = [token[0].lower() for token in said.tokens]
+    run = model.arguments.find(kind, words, said.codes, said.table)
+    return run and (said.tokens[run[0]].start(), said.tokens[run[1]].end())

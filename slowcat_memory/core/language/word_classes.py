@@ -3,9 +3,8 @@
 A table has classes of words and groups of classes. A pattern has the names of classes and groups
 between spaces; ``a|b`` is either, ``a?`` may be missing, ``a*`` may be repeated, ``!a`` must not
 follow, ``<!a`` must not precede. ``^`` is the beginning of a clause, ``$`` its end, ``..`` up to
-three and ``...`` up to eight words between two commas, ``....`` up to twelve of a sentence; ``{x}`` captures one to eight words of a
-sentence, as few as possible. The alternatives of a group are separated by slashes, and may have
-several words.
+three and ``...`` up to eight words between two commas, ``....`` up to twelve of a sentence. The
+alternatives of a group are separated by slashes, and may have several words.
 
 ``orders.toml`` in a language's folder has the grammar of orders: signals are patterns with points
 for or against an order, which add up::
@@ -14,8 +13,8 @@ for or against an order, which add up::
     -2 = ["first fast* duty"]   # "I always have to": about a life
 
 ``intents.toml`` has the words of free wordings of voice commands: classes, which are features of
-the linear model, sets of classes, and slots, which are lists of patterns: "topic" finds what a
-command is about, "against" and "question" what speaks against one.
+the linear models, and slots, which are lists of patterns: "against" and "question" find what speaks
+against a command.
 """
 
 import re
@@ -47,10 +46,12 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
         classes: Words by class; a word has one class, the first that lists it. ``comma``,
             ``colon`` and ``joins`` separate clauses.
         groups: Patterns over classes by name.
+        content: Classes without which a sentence is no order, or hardly a command.
     """
 
     classes: Mapping[str, str]
     groups: Mapping[str, str]
+    content: str
 
     @cached_property
     def codes(self) -> Mapping[str, str]:
@@ -94,6 +95,11 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
         """The codes between clauses."""
         return STOP + self.code_of["comma"] + self.code_of["colon"]
 
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """The codes of which a sentence must have one."""
+        return frozenset(self.code_of[name] for name in self.content.split())
+
     def compile(self, text: str) -> re.Pattern[str]:
         """Compile a pattern for a text of codes.
 
@@ -119,8 +125,6 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
                 yield rf"(?:^|(?<=[{self.pauses}{self.code_of['joins']}]))"
             elif part == "$":
                 yield f"(?=[{self.pauses}]|$)"
-            elif part == "{x}":
-                yield f"(?P<x>[^{self.pauses}]{{1,{_FAR}}}?)"
             elif part.startswith("<!"):
                 yield f"(?<!{self._either(part[2:])})"
             elif part.startswith("!"):
@@ -175,7 +179,7 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def _is_optional(part: str) -> bool:
-    return part in ("..", "...", "....", "^", "$", "{x}") or part[0] in "!<" or part[-1] in "?*"
+    return part in ("..", "...", "....", "^", "$") or part[0] in "!<" or part[-1] in "?*"
 
 
 class Signal(NamedTuple):
@@ -196,13 +200,11 @@ class OrderWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     Attributes:
         signals: Patterns by points.
-        content: Classes without which a sentence is no order.
         determiners: Classes before a noun, where a capital letter is no sign of a name; "" for a
             language that writes nouns in lower case.
     """
 
     signals: Patterns
-    content: str
     determiners: str = ""
 
     @cached_property
@@ -219,11 +221,6 @@ class OrderWords(WordClasses, frozen=True, kw_only=True, dict=True):
         )
 
     @cached_property
-    def needed(self) -> frozenset[str]:
-        """The codes of which a sentence must have one."""
-        return frozenset(self.code_of[name] for name in self.content.split())
-
-    @cached_property
     def nouns_after(self) -> frozenset[str]:
         """The codes after which a capital letter is no sign of a name."""
         return frozenset(self.code_of[name] for name in self.determiners.split())
@@ -234,22 +231,13 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     Attributes:
         slots: Patterns by slot.
-        sets: Classes by set. "content": a sentence without any is hardly a command; "head" and
-            "tail": no part of an argument at its beginning and end; "phrase": inside a topic, which
-            any other ends, and of those "edges" neither begin nor end one; "times": inside a time
-            ("the last two days"); "marks": before a statement, if one of "verbs" precedes, and of
-            those "lone_marks" without one; "verbs": what makes a clause an order; "orders": what
-            belongs to it before a statement.
-        tail_pair: Two classes that are no part of an argument's end together ("will you").
         compounds: Last parts of compound words that have the class of the part ("Flurlicht").
         enclitics: Endings of words that are words of their own, the longest first.
     """
 
     slots: Patterns
-    sets: Mapping[str, str]
     compounds: str = ""
     enclitics: str = ""
-    tail_pair: str = ""
 
     def code(self, word: str) -> str:
         """Return the code of a word in lower case, also with an ending such as in "merk's"."""
@@ -274,15 +262,3 @@ class IntentWords(WordClasses, frozen=True, kw_only=True, dict=True):
             KeyError: A pattern has an unknown class.
         """
         return {slot: [self.compile(one) for one in texts] for slot, texts in self.slots.items()}
-
-    @cached_property
-    def codes_in(self) -> Mapping[str, frozenset[str]]:
-        """The codes of the classes in each set."""
-        return {
-            name: frozenset(self.code_of[one] for one in classes.split())
-            for name, classes in self.sets.items()
-        }
-
-    @cached_property
-    def tail_pair_codes(self) -> str:
-        return "".join(self.code_of[name] for name in self.tail_pair.split())
