@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -15,10 +14,8 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine, acquire, background
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
-from slowcat_memory.fleet.shipper import Shipper
-from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.store import new_future, writer
+from slowcat_memory.store import writer
 from slowcat_memory.store.sharing import living
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.held_store import logged_texts, refusing
@@ -293,22 +290,6 @@ def frames_of(call: Callable[[], object]) -> int:
     with pytest.raises(StoreError) as refused:
         call()
     return len(refused.traceback)
-
-
-def test_background_a_sender_that_has_ended_raises_a_fresh_error_each_time() -> None:
-    shipper = Shipper(Mock(), Mock(last_seq=0), Metrics(), on_lost=Mock(), on_away=Mock())
-    shipper.replica = Mock(seq=1)
-    shipper.settle_when_sent(waited := new_future())
-    shipper.end(ended := StoreClosedError("the lease is lost"))
-    shipper.settle_when_sent(refused := new_future())
-    for raises in (
-        lambda: waited.result(0),
-        lambda: refused.result(0),
-        lambda: shipper.wait_sent(0),
-    ):
-        with pytest.raises(StoreClosedError, match="the lease is lost"):
-            raises()
-    assert not ended.__traceback__
 
 
 # ------------------------------------------------------------------- the end

@@ -80,14 +80,6 @@ def test_apply_a_drop_takes_vectors_by_every_embedder_and_a_put_wins_over_it(sto
         assert snapshot.counts()["vectors"] == 0
 
 
-def test_apply_a_vector_without_its_memory_is_left_out(store):
-    store.append(turn(1)).wait()
-    given = (vector("fact/1"), vector("chunk/1"), vector("chunk/2"))
-    store.apply("j", WriteBatch(vectors=given, embedder="e")).wait()
-    with store.snapshot() as snapshot:
-        assert [v.memory for v in snapshot.vectors("e", "anna")] == ["chunk/1"]
-
-
 def tokens(memory="fact/1", count=3):
     values = np.arange(count * 2, dtype=np.int8).reshape(count, 2)
     return TokenVectors(scope="anna", memory=memory, values=values)

@@ -16,7 +16,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, data_file
+from slowcat_memory.store import Store
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -85,14 +85,6 @@ def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(st
     assert changed(store) == []
     assert put(store, "note/3") == second + 1 > other
     store.close()
-
-
-def test_bookkeeping_changes_forgetting_leaves_no_id_behind(store: Store) -> None:
-    put(store, "note/secret", "note/2")
-    store.forget(Forget(memories=("note/secret",)))
-    assert changed(store) == []
-    store.close()
-    assert b"note/secret\0" not in data_file(store.path).read_bytes()
 
 
 def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store: Store) -> None:

@@ -142,19 +142,6 @@ def test_erasure_control_without_the_state_the_words_stay(
     assert holding(path, 598) == {data_name(path)}
 
 
-def test_erasure_what_is_derived_too_late_from_a_forgotten_turn_is_not_written(path: Path) -> None:
-    with filled(path) as store:
-        late = memory("fact/late", text=token(2), sources=(2,))
-
-        def derive(gone: Any) -> None:
-            store.apply("job", WriteBatch(memories=(late,))).wait()
-
-        store.forget(Forget(turns=(2,)), on_hidden=derive)
-        with store.snapshot() as snapshot:
-            assert snapshot.memory("anna", "fact/late") is None
-    assert holding(path, 2) == set()
-
-
 @pytest.mark.parametrize("times", [1, transaction.TRIES])
 def test_erasure_what_is_written_while_it_is_selected_is_kept_whole(
     path: Path, monkeypatch: pytest.MonkeyPatch, times: int

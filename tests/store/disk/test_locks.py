@@ -91,15 +91,6 @@ def test_locks_a_process_is_in_the_list_until_it_is_killed(path, open_store):
     assert store.append(turn(2)).id == 2
 
 
-def test_locks_lock_reading_beside_a_writer(store, path):
-    for n in range(1, 4):
-        store.append(turn(n))
-    assert store.flush(30)
-    assert say(path, "read") == "[1, 2, 3]"
-    store.append(turn(4)).wait()
-    assert say(path, "read") == "[1, 2, 3, 4]"
-
-
 def test_locks_lock_reading_without_a_writer_makes_nothing(open_store, path):
     with pytest.raises(StoreError, match="no memory at"):
         open_store(readonly=True)

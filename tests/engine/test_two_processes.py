@@ -1,0 +1,233 @@
+"""Two processes on one memory, or a child that was forked: nothing is lost, and nothing forgotten stays."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget, MemoryEvent
+from slowcat_memory.store import restore
+from slowcat_memory.store.care import erasure
+from slowcat_memory.store.sharing import living, others_of
+from slowcat_memory.testing import HashEmbedder, memory_config
+from tests.support.memory_contract import check_memory
+from tests.support.other_process import ROOT, WAIT_S, OtherProcess, stopped
+from tests.support.said import turn_at
+
+# ------------------------------------------------------------------- two processes on one memory: each recalls what the other heard, and nothing that
+
+VIOLIN, BOAT = "the violin is in the attic", "the boat is blue"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A busy machine's processes confirm late: only a test of who never does may not wait."""
+    monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def engine(folder: Path) -> Iterator[MemoryEngine]:
+    made = MemoryEngine(memory_config(folder))
+    made.prepare("anna")
+    yield made
+    made.close()
+
+
+def found(engine: MemoryEngine, text: str) -> list[str]:
+    return [hit.memory.text for hit in engine.search(text, "anna").hits]
+
+
+def say(engine: MemoryEngine, text: str) -> int:
+    ack = engine.append(turn_at(text))
+    assert engine.flush(30, indexed=True)
+    return ack.id
+
+
+def test_two_processes_keep_the_contract_of_a_memory(folder: Path) -> None:
+    with OtherProcess(folder):
+        check_memory(
+            lambda: MemoryEngine(
+                memory_config(folder, idle={"enabled": False}), embedder=HashEmbedder()
+            )
+        )
+
+
+def test_two_processes_each_recalls_what_the_other_heard(
+    folder: Path, engine: MemoryEngine
+) -> None:
+    with OtherProcess(folder) as other:
+        assert [one.pid for one in others_of(folder)] == [other.process.pid]
+        first = say(engine, VIOLIN)
+        assert other.call("search", "violin") == [VIOLIN]
+        (second,) = other.call("say", BOAT)
+        assert found(engine, "boat")[:1] == [BOAT]
+        assert first < second < say(engine, "the car is red")
+        other.call("note", "the key is under the pot")
+        assert found(engine, "key")[:1] == ["the key is under the pot"]
+        other.call("seal")
+        other.call("say", "the kettle is new")
+        assert found(engine, "kettle")[:1] == ["the kettle is new"]
+        assert found(engine, "violin")[:1] == [VIOLIN]
+    assert [one.pid for one in living(folder)] == [os.getpid()]
+
+
+def test_two_processes_what_one_forgets_is_gone_in_both(folder: Path, engine: MemoryEngine) -> None:
+    with OtherProcess(folder) as other:
+        violin, boat = other.call("say", VIOLIN, BOAT)
+        assert found(engine, "violin")[:1] == [VIOLIN]
+        assert other.call("forget", violin) == [True, []]
+        assert VIOLIN not in found(engine, "violin")
+        gone = engine.forget(Forget(turns=(boat,)))
+        assert gone.erased and BOAT not in other.call("search", "boat")
+
+
+def test_two_processes_a_turn_that_was_read_before_it_was_forgotten_is_not_indexed_behind_it(
+    engine: MemoryEngine,
+) -> None:
+    id_ = say(engine, VIOLIN)
+    with engine.snapshot() as snapshot:
+        read = snapshot.turn(id_)
+    assert read is not None and engine.forget(Forget(turns=(id_,))).erased
+    indexer = engine.wiring.indexer
+    indexer.talk.submit(indexer.hear, "anna", [read]).result()  # as behind a load of the index
+    assert found(engine, "violin") == []
+
+
+def test_two_processes_one_that_is_stopped_is_named_by_a_forget(
+    folder: Path, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "CONFIRM_S", 0.1)
+    with OtherProcess(folder) as other:
+        (violin,) = other.call("say", VIOLIN)
+        with stopped(other.process.pid):
+            gone = engine.forget(Forget(turns=(violin,)))
+        assert not gone.erased and str(other.process.pid) in gone.problems[0]
+        monkeypatch.setattr(erasure, "CONFIRM_S", WAIT_S)
+        assert engine.store.erase()
+
+
+def test_two_processes_a_kill_costs_the_other_nothing(folder: Path, engine: MemoryEngine) -> None:
+    with OtherProcess(folder) as other:
+        other.call("say", VIOLIN)
+        other.kill()
+        say(engine, BOAT)
+        assert found(engine, "violin")[:1] == [VIOLIN]
+        assert others_of(folder) == []
+
+
+def test_two_processes_go_on_with_what_was_restored_beside_them(
+    folder: Path, engine: MemoryEngine, tmp_path: Path
+) -> None:
+    with OtherProcess(folder) as other:
+        other.call("say", VIOLIN)
+        backup = engine.store.backup(tmp_path / "kept.mdb")
+        other.call("say", BOAT)
+        engine.close()
+        restore(folder, backup)
+        (later,) = other.call("say", "the car is red")
+        again = MemoryEngine(memory_config(folder))
+        with again.snapshot() as snapshot:
+            assert [turn.text for turn in snapshot.turns("anna")] == [VIOLIN, "the car is red"]
+        again.close()
+        assert BOAT not in other.call("search", "boat") and later > 2
+
+
+def test_two_processes_events_carry_their_origin(folder: Path, engine: MemoryEngine) -> None:
+    heard: list[MemoryEvent] = []
+    engine.subscribe(on_event=heard.append)
+    with OtherProcess(folder) as other:
+        say(engine, BOAT)
+        other.call("say", VIOLIN)
+        other.call("note", "the key is under the pot")
+        found(engine, "violin")
+        found(engine, "key")
+    stored = [(event.what, bool(event.origin)) for event in heard]
+    assert ("stored", False) in stored and ("stored", True) in stored
+    assert ("updated", True) in stored
+
+
+def test_two_processes_one_at_a_time_does_idle_work(folder: Path, engine: MemoryEngine) -> None:
+    with OtherProcess(folder) as other:
+        with engine.store.idle_turn() as is_free:
+            assert is_free and other.call("idle turn") is False
+        assert other.call("idle turn") is True
+
+
+# ------------------------------------------------------------------- A forked child: it uses a memory of its own, and touches nothing of its parent's
+
+FORKS = """
+import json, os, sys, warnings
+warnings.simplefilter("ignore")
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import StoreClosedError
+from slowcat_memory.engine.background import BackgroundEngine
+from slowcat_memory.testing import memory_config
+from tests.support.said import turn_at
+
+def texts(memory):
+    with memory.snapshot() as snapshot:
+        return [turn.text for turn in snapshot.turns("anna")]
+
+def refused(call):
+    try:
+        call()
+    except StoreClosedError as error:
+        return "before a fork" in str(error)
+    return False
+
+config = memory_config(sys.argv[1])
+memory = BackgroundEngine.acquire(config)
+memory.start(30)
+memory.append(turn_at("the parent's")).wait(30)
+memory.flush(30, indexed=True)
+texts(memory)
+read, write = os.pipe()
+if os.fork() == 0:
+    found = {"refused": [refused(call) for call in (
+        lambda: memory.append(turn_at("lost")), lambda: memory.search("x", "anna"),
+        lambda: texts(memory), lambda: memory.upkeep)]}
+    memory.close()
+    own = MemoryEngine(config)
+    own.append(turn_at("the child's")).wait(30)
+    found["words"] = own.flush(30, indexed=True) and [
+        hit.memory.text for hit in own.search("child", "anna").hits]
+    own.close()
+    os.write(write, json.dumps(found).encode())
+    os._exit(0)
+os.close(write)
+found = json.loads(os.fdopen(read).read() or "{}")
+os.wait()
+memory.append(turn_at("the parent's again")).wait(30)
+found["all"] = texts(memory)
+memory.close()
+print(json.dumps(found))
+"""
+
+
+def forks(folder: Path) -> Any:
+    run = [sys.executable, "-c", FORKS, str(folder)]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another"])
+def test_forking_a_child_opens_a_memory_of_its_own_and_leaves_its_parents_alone(
+    tmp_path: Path, beside: bool
+) -> None:
+    folder = tmp_path / "memory"
+    if not beside:
+        found = forks(folder)
+    else:
+        with OtherProcess(folder):
+            found = forks(folder)
+    assert found["refused"] == [True] * 4
+    assert "the child's" in found["words"]
+    assert found["all"] == ["the parent's", "the child's", "the parent's again"]

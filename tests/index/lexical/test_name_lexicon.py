@@ -1,0 +1,157 @@
+"""The index of words and of names."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slowcat_memory.index import Document, IndexOptions, Searcher, windows
+from slowcat_memory.index.builder import LexicalWriter
+from slowcat_memory.index.name_lexicon import MOST, NameLexicon
+from slowcat_memory.index.windows import ForwardIndex, Vocabulary
+from tests.support.index_oracle import OPTIONS, TOKENS, build
+from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- what a namespace takes a misheard word for
+
+SAID = (
+    "Anna: I met Isaura at the market.",
+    "Anna: my sister kaitlyn bakes bread.",
+    "Ben: We went to the lake with Marc and Mae.",
+    "Ben: There Mary gave Lou the pottery kit.",
+)
+
+
+def documents(*lines: str) -> list[Document]:
+    return [
+        Document(id=f"chunk/{n}", text=line, at=0.0, speaker=line.partition(":")[0])
+        for n, line in enumerate(lines, start=1)
+    ]
+
+
+def searcher(*lines: str) -> Searcher:
+    made = Searcher(TOKENS, OPTIONS)
+    for document in documents(*lines):
+        made.add(document)
+    return made
+
+
+def meant(made: Searcher, text: str) -> list[tuple[str, str]]:
+    return [(one.said, one.name) for one in made.heard(text)]
+
+
+@pytest.fixture(params=["tail", "sealed"])
+def told(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
+    if request.param == "tail":
+        return searcher(*SAID)
+    build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
+    return Searcher(TOKENS, OPTIONS, sealed=tmp_path)
+
+
+@each_row(
+    ("text", "found"),
+    [
+        ("what did hanna say about ysaura", [("ysaura", "Isaura")]),
+        ("did is aura sell fish", [("is aura", "Isaura")]),
+        ("where does caitlin live", [("caitlin", "kaitlyn")]),
+        ("who is Marylou", [("Marylou", "Mary Lou")]),
+        ("what about Izora's bread", [("Izora", "Isaura")]),
+    ],
+)
+def test_name_lexicon_a_misheard_name_is_found(told: Searcher, text: str, found: list) -> None:
+    assert meant(told, text) == found
+
+
+@each_row("text", [text for (text,) in listed("text/known_words")])
+def test_name_lexicon_everyday_and_known_words_are_what_they_are(told: Searcher, text: str) -> None:
+    assert meant(told, text) == []
+
+
+def test_name_lexicon_what_is_meant_weighs_less_than_what_is_said_and_both_are_searched() -> None:
+    made = searcher(*SAID)
+    plain, also = (
+        made.lexical("ysaura bread"),
+        made.lexical("ysaura bread", also=(("Isaura", 0.7),)),
+    )
+    assert also.ceiling == plain.ceiling  # no hit looks likelier because a word was doubtful
+    assert set(also.weights) == {*plain.weights, "isaura"}
+    assert also.weights["isaura"] == pytest.approx(0.7 * made.lexical("isaura").weights["isaura"])
+    found = made.candidates(also)
+    assert "chunk/1" in list(found.ids) and "chunk/2" in list(found.ids)
+
+
+def test_name_lexicon_a_name_said_after_the_seal_counts_with_those_before(tmp_path: Path) -> None:
+    build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
+    made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
+    made.add(Document(id="chunk/9", text="Ben: then Isaura met Ottokar.", at=0.0, speaker="Ben"))
+    words = {one.word: one.count for one in made.hotwords(99)}
+    assert words["Isaura"] == 2 and words["Ottokar"] == 1
+    assert meant(made, "otokar") == [("otokar", "Ottokar")]
+    assert made.names.is_name("ottokar") and not made.names.is_name("pottery")
+
+
+def test_name_lexicon_an_older_sealed_index_knows_no_names(tmp_path: Path) -> None:
+    build(documents(*SAID), {}, 0, tmp_path, TOKENS, OPTIONS)
+    (tmp_path / "names.msgpack").unlink()
+    made = Searcher(TOKENS, OPTIONS, sealed=tmp_path)
+    assert made.hotwords(9) == [] and meant(made, "ysaura") == []
+
+
+def test_name_lexicon_hotwords_are_names_first() -> None:
+    words = searcher(*SAID, *(["Anna: the pottery oven"] * 5)).hotwords(99)
+    assert [one.weight for one in words] == sorted((one.weight for one in words), reverse=True)
+    assert words[0].word == "Anna" and words[0].weight == 1.0
+    assert {one.word for one in words} >= {"Isaura", "kaitlyn", "Mae", "pottery"}
+    assert not {"market", "bread", "sister"} & {one.word for one in words}
+    assert {one.word: one.name for one in words}["pottery"] is False
+
+
+def test_name_lexicon_what_is_kept_is_bounded() -> None:
+    names = NameLexicon()
+
+    def unknown(words: Sequence[str]) -> list[bool]:
+        return [True for _ in words]
+
+    names.add("and Isaura " * 5, "")
+    for n in range(3 * MOST):
+        word = "".join("bcdfghjklm"[int(digit)] + "o" for digit in str(n))
+        names.add(f"then {word}tz", "")
+    assert len(names.hotwords(10 * MOST)) <= 2 * MOST
+    assert [one.name for one in names.sounding_like(["ysaura"], unknown)] == ["Isaura"]
+
+
+def test_name_lexicon_endless_words_and_queries_find_nothing(told: Searcher) -> None:
+    assert meant(told, "ysaura" + "a" * 100_000) == []
+    assert meant(told, "who " * 500 + "ysaura") == []
+
+
+# ------------------------------------------------------------------- forward index
+
+
+def test_vocabulary_terms_of_equal_hash_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "_hash", lambda term: len(term))
+    terms = ["one", "two", "six", "three", "seven", "eleven"]
+    rows = Vocabulary.write(terms, tmp_path).tolist()
+    made = Vocabulary(tmp_path)
+    assert made.rows([*terms, "ten", "nobody", ""]) == [*rows, -1, -1, -1]
+    assert [made.term(row) for row in rows] == terms
+
+
+def test_lexical_writer_stored_counts_are_exact(tmp_path: Path) -> None:
+    said = [
+        {"often": times, "now": 1 + times % 3, **({"then": 2} if times % 2 else {})}
+        for times in (1, 2, 3, 50, 299, 1000, 9000)
+    ]
+    said.insert(3, {})
+    writer = LexicalWriter()
+    for counts in said:
+        writer.add(list(Counter(counts).elements()))
+    none = np.full(len(said), -1, np.int32)
+    writer.finish(tmp_path, IndexOptions(), none, none)
+    source = ForwardIndex(tmp_path)
+    assert [source.own(number) for number in range(len(said))] == said
+    assert source.sum_sealed([0, 4])[0] == Counter(said[0]) + Counter(said[4])
