@@ -1,0 +1,108 @@
+"""Copies that a kill or a restored database left."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.config import Config
+from slowcat_memory.fleet.copies import copy_name
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.records import Forget
+from tests.fleet.talking import files_with, say, talking, wait_gone
+from tests.fleet.test_one_person import expire
+from tests.support.said import said_by_anna
+
+# ------------------------------------------------------------------- copies that nobody has open: what kills left of them, and what others forgot mea
+
+Make = Callable[..., Config]
+SECRET = "The safe's number is quobble."
+
+
+def test_what_a_kill_left_of_copies_goes_and_is_in_nobodys_way(
+    worker_config: Make, tenant: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "a" / copy_name(tenant, "anna")
+    with Fleet(worker_config("a")) as fleet:
+        with talking(fleet) as member:
+            say(member, "My dog is called Bello.")
+        (copy,) = place.glob("copy-*")
+        (copy / "data.mdb").unlink()  # the rest of a deletion
+        for name in (copy.name, "copy-b", "copy-c.new", "copy-d.doomed"):
+            (place / name).mkdir(exist_ok=True)
+            (place / name / "left").write_text(SECRET)
+        with talking(fleet) as member, member.snapshot() as snapshot:
+            assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
+        assert files_with(tmp_path, b"quobble") == []
+
+
+def test_what_was_forgotten_while_a_worker_was_down_goes_as_it_begins(
+    worker_config: Make, tmp_path: Path
+) -> None:
+    with Fleet(worker_config("a")) as first, talking(first) as member:
+        say(member, SECRET)
+    with Fleet(worker_config("b")) as second, talking(second) as member:
+        assert member.forget(Forget(turns=(1,))).erased
+    assert files_with(tmp_path / "a", b"quobble") != []
+    with Fleet(worker_config("a")):
+        wait_gone(tmp_path / "a", b"quobble")
+
+
+def test_what_was_forgotten_goes_from_a_copy_that_was_open_and_had_something_to_send(
+    worker_config: Make, tmp_path: Path
+) -> None:
+    with Fleet(worker_config("a", 60.0)) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as stalled:
+            say(stalled, SECRET)
+            first.database.run(expire)
+            with talking(second) as member:
+                assert member.forget(Forget(turns=(1,))).erased
+                stalled.append(said_by_anna("My dog is called Bello."))  # is refused
+                wait_gone(tmp_path, b"quobble")
+        with talking(second) as member, member.snapshot() as snapshot:
+            assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
+
+
+# ------------------------------------------------------------------- A database that has less than it acknowledged: what a worker still has is kept
+
+
+TABLES = ("owner", "log", "snapshot", "taken_over")
+
+
+@pytest.fixture
+def emptied(worker_config: Make) -> Fleet:
+    """A worker with a copy, whose database was replaced by an empty one."""
+    fleet = Fleet(worker_config())
+    with talking(fleet) as member:
+        say(member, "My dog is called Bello.")
+
+    async def empty(connection: object) -> None:
+        for table in TABLES:
+            query = f"DELETE FROM slowcat.{table} WHERE tenant = $1"
+            await connection.execute(query, fleet.worker.tenant)  # type: ignore[attr-defined]
+
+    fleet.database.run(empty)
+    return fleet
+
+
+def kept(tmp_path: Path) -> list[str]:
+    return sorted(
+        one.parent.name for one in tmp_path.rglob("data.mdb") if b"Bello" in one.read_bytes()
+    )
+
+
+def test_a_copy_of_which_the_database_knows_nothing_is_kept(emptied: Fleet, tmp_path: Path) -> None:
+    with emptied as fleet:
+        fleet.tidy()
+        assert [name.startswith("copy-") for name in kept(tmp_path)] == [True]
+
+
+def test_a_copy_that_is_ahead_of_the_database_is_set_aside(emptied: Fleet, tmp_path: Path) -> None:
+    with emptied as fleet:
+        with talking(fleet) as member:
+            say(member, "My cat is called Mimi.")
+            with member.snapshot() as snapshot:
+                assert [turn.text for turn in snapshot.turns()] == ["My cat is called Mimi."]
+        assert [name.startswith("set-aside-") for name in kept(tmp_path)] == [True]
+        fleet.tidy()
+        assert len(kept(tmp_path)) == 1

@@ -1,0 +1,129 @@
+"""Servers of this machine alone, and requests that one always refuses."""
+
+import asyncio
+import json
+import socket
+
+import pytest
+from aiohttp import web
+
+from slowcat_memory.errors import BadAnswerError, ConfigError, EndpointError, EndpointRefusedError
+from slowcat_memory.providers import Prompt, ThinkingOptions
+from slowcat_memory.providers.llm.openai import OpenAILLM
+from slowcat_memory.providers.loopback import check_loopback, host_and_port
+from tests.support import faulty_llm_server as llm_faults
+from tests.support.faulty_llm_server import Fault, FaultServer, Scene
+from tests.support.llm_prompts import GOOD, PROMPT, Note
+from tests.support.rows import each_row, listed, listed_texts
+
+# ------------------------------------------------------------------- loopback
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    def answer(*_: object, **__: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (a, 0)) for a in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+
+
+@each_row("url", listed_texts("rules/loopback", "check_loopback_this_machine_is_allowed"))
+def test_check_loopback_this_machine_is_allowed(url: str) -> None:
+    check_loopback(url)
+
+
+@each_row(
+    ("url", "host"), listed("rules/loopback", "check_loopback_other_machines_are_refused_by_name")
+)
+def test_check_loopback_other_machines_are_refused_by_name(url: str, host: str) -> None:
+    with pytest.raises(EndpointRefusedError, match=host) as caught:
+        check_loopback(url)
+    assert "allow_remote" in caught.value.hint
+    check_loopback(url, allow_remote=True)
+
+
+def test_check_loopback_every_address_of_a_name_must_be_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolving(monkeypatch, "127.0.0.1")
+    check_loopback("http://llm.test/v1")
+    resolving(monkeypatch, "127.0.0.1", "192.0.2.7")
+    with pytest.raises(EndpointRefusedError, match=r"llm\.test"):
+        check_loopback("http://llm.test/v1")
+
+
+@pytest.mark.parametrize("url", ["", "localhost:1234", "ftp://127.0.0.1", "http://", "http://a:b"])
+def test_check_loopback_what_is_no_url_is_a_config_error(url: str) -> None:
+    with pytest.raises(ConfigError):
+        check_loopback(url)
+
+
+def test_check_loopback_secrets_in_a_url_are_not_repeated() -> None:
+    assert host_and_port("http://me:secret@127.0.0.1:99/v1?key=secret") == "127.0.0.1:99"
+    assert host_and_port("https://[::1]/v1") == "[::1]:443"
+    with pytest.raises(EndpointRefusedError) as caught:
+        check_loopback("http://me:secret@192.0.2.7/v1")
+    assert "secret" not in str(caught.value)
+
+
+def test_check_loopback_an_unknown_name_is_an_endpoint_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(EndpointError, match=r"llm\.test"):
+        check_loopback("http://llm.test/v1")
+
+
+# ------------------------------------------------------------------- A request that the server always refuses, beside others that it answers
+
+POISON = "the words that this server cannot bear"
+
+
+def refuses(server: FaultServer, monkeypatch: pytest.MonkeyPatch, *, all_of_it: bool) -> None:
+    async def play(scene: Scene) -> web.StreamResponse:
+        if all_of_it or POISON in json.dumps(scene.body["messages"]):
+            return web.json_response({"error": {"message": "no", "code": 400}}, status=400)
+        return await scene.stream(scene.good)
+
+    monkeypatch.setitem(llm_faults.BY_NAME, "poison", Fault("poison", "bad", play))
+    server.fault = "poison"
+
+
+def ask(
+    monkeypatch: pytest.MonkeyPatch, words: str, *, all_of_it: bool
+) -> tuple[BaseException | None, int]:
+    """Ask once; return what was raised, and how many requests there were."""
+
+    async def run() -> tuple[BaseException | None, int]:
+        async with FaultServer(GOOD) as server:
+            refuses(server, monkeypatch, all_of_it=all_of_it)
+            llm = OpenAILLM(ThinkingOptions(url=server.url, total_s=5.0))
+            try:
+                await llm.complete(Prompt(job="n", version=1, system="Note.", user=words), Note)
+            except (BadAnswerError, EndpointError) as error:
+                return error, len(server.requests)
+            finally:
+                await llm.close()
+            return None, len(server.requests)
+
+    return asyncio.run(run())
+
+
+def test_refused_a_request_that_alone_is_refused_is_a_bad_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It costs the task an attempt, so that it is dead one day, and the breaker stays closed."""
+    error, requests = ask(monkeypatch, POISON, all_of_it=False)
+    assert isinstance(error, BadAnswerError) and POISON not in str(error)
+    assert requests <= 12  # down the ladder, one harmless one, and the same for the repair
+
+
+def test_refused_a_server_that_refuses_everything_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    error, _ = ask(monkeypatch, PROMPT.user, all_of_it=True)
+    assert isinstance(error, EndpointError)
+
+
+def test_refused_a_server_that_answers_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(monkeypatch, PROMPT.user, all_of_it=False) == (None, 1)
