@@ -9,16 +9,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import indexed_text
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import (
-    Context,
-    Forget,
-    Key,
-    Run,
-    Task,
-    TokenVectors,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Forget, Key, Run, Task, TokenVectors, Vector, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from tests.harness.samples import at, memory, turn
 

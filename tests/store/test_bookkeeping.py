@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.records import (
-    Forget,
-    Manifest,
-    Memory,
-    SessionEdge,
-    Turn,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Forget, Manifest, Memory, SessionEdge, Turn, Vector, WriteBatch
 from slowcat_memory.store import Store
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,16 +10,8 @@ from loguru import logger
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.errors import (
-    BadAnswerError,
-    EndpointError,
-    PromptTooLongError,
-)
-from slowcat_memory.providers import (
-    CircuitBreakerLLM,
-    ThinkingOptions,
-    is_remote,
-)
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.providers import CircuitBreakerLLM, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.providers.llm.server import Server, classify, label, schema_of
 from tests.support.faulty_llm_server import FaultServer

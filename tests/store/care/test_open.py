@@ -8,11 +8,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from slowcat_memory.errors import (
-    StoreDamagedError,
-    StoreError,
-    StoreFormatError,
-)
+from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFormatError
 from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store, restore
 from slowcat_memory.store.care import health

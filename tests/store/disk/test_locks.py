@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.errors import (
-    StoreBusyError,
-    StoreClosedError,
-    StoreError,
-    StoreUnsafeError,
-)
+from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreUnsafeError
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.sharing import Presence, living
