@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.records import Forget, Manifest, WriteBatch
+from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, backups_of, data_file, drafting, forget
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
-from tests.harness.samples import memory, token, turn
+from tests.harness.samples import manifest, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 TURNS = 600  # of which two thirds are forgotten
@@ -56,11 +56,7 @@ def sealed(store: Store, words: str) -> Path:
     (folder / "words").write_text(words)
     with store.snapshot() as snapshot:
         epoch = snapshot.forget_epoch()
-    manifest = Manifest(
-        scope="anna", generation="generation", files=(), documents=1, embedder="", dim=0,
-        upto=1, tokenizer=1, forget_epoch=epoch,
-    )  # fmt: skip
-    store.publish(manifest).wait()
+    store.publish(manifest(generation="generation", forget_epoch=epoch)).wait()
     return folder
 
 
