@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine, acquire, background
+from slowcat_memory.engine import MemoryEngine, background
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.records import Forget, Turn
@@ -340,17 +340,6 @@ def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> No
     thread = memory._thread
     assert thread is not None and until(lambda: not thread.is_alive())
     assert not living(config.folder)
-
-
-def test_background_releasing_twice_leaves_the_engine_to_its_other_users(config: Config) -> None:
-    memory = started(config)
-    engine = acquire(config)
-    assert engine is memory.engine
-    memory.close()
-    memory.close()
-    assert not engine.closed
-    engine.close()
-    assert engine.closed and not living(config.folder)
 
 
 def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config: Config) -> None:
