@@ -23,7 +23,7 @@ import asyncio
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -141,7 +141,7 @@ def ready(bench: Bench, count: int) -> dict[str, Any]:
                 spent, was_warm = runner.run(_ready(fleet, person, next(texts)))
                 assert was_warm == (how == "warm")
                 all_spent.append(spent)
-            found[how] = _by_name(all_spent)
+            found[how] = {n: percentiles([one[n] for one in all_spent]) for n in all_spent[0]}
     return found
 
 
@@ -269,10 +269,6 @@ def _started(fleet: Fleet, person: str) -> SharedMember:
         member.close()
         raise RuntimeError(f"not ready: {member.last_error}")
     return member
-
-
-def _by_name(spent: Sequence[dict[str, float]]) -> dict[str, Any]:
-    return {name: percentiles([one[name] for one in spent]) for name in spent[0]}
 
 
 # -------------------------------------------------------------------- a PostgreSQL

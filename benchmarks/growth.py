@@ -54,7 +54,7 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
     """
     with common.scratch() as folder:
         path = folder / "store"
-        config = stores.build(path, size, latency.TAIL, cache, recall={"deadline_ms": 10_000.0})
+        config = stores.build(path, size, stores.TAIL, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, 3)
         engine = MemoryEngine(config)
         try:

@@ -73,11 +73,6 @@ def templates(language: Language) -> list[Example]:
     return made
 
 
-def hand_written(language: Language) -> list[Example]:
-    """Return the other sentences; of the unseen lists the half "tuned" alone."""
-    return [*_unseen(language), *_wordings(language), *_own(language)]
-
-
 def _unseen(language: Language) -> Iterator[Example]:
     for name in ("commands", "lookalikes", "gate"):
         for row in lists.read(lists.FOLDER / f"{name}.tsv", "language sentence"):
@@ -162,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for language in LANGUAGES:
         banked = [*templates(language), *talk(language, options.data)]
-        examples = [*banked, *hand_written(language)]
+        examples = [*banked, *_unseen(language), *_wordings(language), *_own(language)]
         model = fit(examples, language)
         weights, scale = whole(model.weights, LEVELS)
         constant = np.array(model.constant, np.float32)

@@ -64,7 +64,6 @@ from slowcat_memory.runtime.recall.query import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50
-TAIL = 300  # turns since the last seal
 PAUSE_S = 0.1  # between two halves of an exchange: people take seconds
 TICK_S = 0.001
 TALK_S = 0.25  # between two exchanges; people take many seconds
@@ -78,12 +77,11 @@ def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="memories")
     parser.add_argument("--queries", type=int, default=1000, help="for each figure (default 1000)")
-    parser.add_argument("--tail", type=int, default=TAIL, help="turns since the last seal")
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
     options = parser.parse_args()
     results = []
     for size in options.sizes:
-        results.append(measure(size, options.queries, options.tail, options.cache))
+        results.append(measure(size, options.queries, cache=options.cache))
         print(report({"results": results[-1:]}))
         # After each size: a million memories take long enough to be interrupted.
         common.write_json(options.json, {"results": results})
@@ -92,7 +90,7 @@ def main() -> None:
 def measure(
     size: int,
     queries: int = 1000,
-    tail: int = TAIL,
+    tail: int = stores.TAIL,
     cache: Path | None = None,
     *,
     exchanges: int = 200,

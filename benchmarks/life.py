@@ -62,7 +62,7 @@ def _lives(options: argparse.Namespace) -> Iterator[Life]:
         return
     for seed in options.seeds:
         for half in HALVES[options.half]:
-            yield generate(seed, half, options.days, options.language)
+            yield generate(seed, half, options.days)
 
 
 def _measured(lives: Iterable[Life], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -151,7 +151,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--half", choices=tuple(HALVES), default="both")
     parser.add_argument("--llm", choices=("none", "scripted"), default="none")
     parser.add_argument("--days", type=int, default=YEARS_OF_DAYS, help="of each life")
-    parser.add_argument("--language", choices=("en", "de"), help="default: by seed")
     parser.add_argument("--diaries", action="store_true", help="the hand-written ones instead")
     parser.add_argument("--no-vectors", action="store_true", help="find by words alone")
     parser.add_argument("--wrong", nargs="*", metavar="LAW", choices=tuple(LAWS),

@@ -73,7 +73,8 @@ class Mem0Placement(FrameProcessor):
         await super().process_frame(frame, direction)
         if isinstance(frame, LLMContextFrame) and direction is FrameDirection.DOWNSTREAM:
             messages: list[Any] = list(frame.context.messages)
-            said = [m for m in messages if m.get("role") == "user" and not _is_block(m)]
+            users = [m for m in messages if m.get("role") == "user"]
+            said = [m for m in users if not str(m["content"]).startswith("<memories>")]
             if said and said[-1] is not self._asked:
                 self._asked = said[-1]
                 found = await self._engine.recall(said[-1]["content"], SCOPE)
@@ -81,10 +82,6 @@ class Mem0Placement(FrameProcessor):
                     messages.insert(min(1, len(messages)), {"role": "user", "content": block})
                     frame.context.set_messages(messages)
         await self.push_frame(frame, direction)
-
-
-def _is_block(message: Any) -> bool:
-    return str(message["content"]).startswith("<memories>")
 
 
 # Ours is a prefix inside the new user message, never touched again.

@@ -84,13 +84,11 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
     started = time.perf_counter()
     with common.scratch() as folder:
         config = common.configuration(folder, options.config, **sections)
+        server = ThinkingOptions(url=options.llm_url)
         with (
-            common.thinking(
-                ThinkingOptions(url=options.llm_url, model=options.llm_model),
-                record=options.record, replay=options.replay,
-            ) as llm,
+            common.thinking(server, record=options.record, replay=options.replay) as llm,
             opened(config, llm) as engine,
-        ):  # fmt: skip
+        ):
             blocks = Offered()
             run, ms = answer_all(
                 engine, data, options.limit, thinks=llm is not None, also=blocks.ask
@@ -99,7 +97,8 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
             vectors = engine.embedding.key or "none"
     if options.limit:
         data = replace(data, questions=[q for q in data.questions if q.id in run])
-    levels = levels_of(data)
+    # Sessions mean something where there are some to tell apart.
+    levels: list[Level] = ["turn", "session"] if len(data.rank) > len(data.lists) else ["turn"]
     return {
         "data": data.name,
         "indexed": INDEXED,
@@ -110,11 +109,6 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
         "search_ms": common.percentiles(ms),
         "seconds": round(time.perf_counter() - started, 1),
     }
-
-
-def levels_of(data: Dataset) -> list[Level]:
-    """Return the levels that mean something: that of sessions where there are some to tell apart."""
-    return ["turn", "session"] if len(data.rank) > len(data.lists) else ["turn"]
 
 
 def answer_all(
@@ -257,7 +251,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")
     parser.add_argument("--llm-url", default="", help="an OpenAI-compatible server")
-    parser.add_argument("--llm-model", default="", help="its model (default: its first)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
     parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")

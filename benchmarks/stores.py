@@ -44,6 +44,8 @@ TOGETHER = 5000  # events or vectors in a transaction, 25 MB with those of token
 FEW = 4  # turns embedded at a time
 NOISE = 0.25  # length of what is added to a mixture
 
+TAIL = 300  # turns since the last seal
+
 
 def build(path: Path, size: int, tail: int, cache: Path | None = None, **sections: Any) -> Config:
     """Make a store with so many memories, or copy it from the cache.

@@ -85,7 +85,6 @@ def main() -> None:
         "--turns", type=int, default=100, help="of the first arm; the others have fewer"
     )
     parser.add_argument("--size", type=int, default=10_000, help="memories")
-    parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
     parser.add_argument(
         "--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM",
         help=f"which (default: all), of: {'; '.join(ARMS)}",
@@ -99,7 +98,7 @@ def main() -> None:
     logger.remove()  # Pipecat tells a lot
     arms = {}
     with common.scratch() as folder:
-        config = stores.build(folder / "made", options.size, options.tail, options.cache)
+        config = stores.build(folder / "made", options.size, stores.TAIL, options.cache)
         engine = MemoryEngine(config)
         engine.upkeep.age()
         engine.close()

@@ -39,7 +39,7 @@ OTHERS = ("ben", "cleo", "dana")  # whose indexes are loaded
 OWN, PAUSE_S = 1000, 0.02  # turns of who recalls, and seconds between two recalls
 ALONE_S = 5.0  # of recalls before anything is loaded
 BATCH, MUTES, ROUNDS, VARIED = 1000, 30, 5, 500
-BUSY, TAIL = 2, 300
+BUSY = 2
 BEGAN = datetime(2024, 3, 1, 9, 0, tzinfo=UTC)
 Recall = tuple[float, str]  # its milliseconds, and its stage
 PARTS = ("loading", "facts", "sealing")
@@ -193,7 +193,7 @@ def _spent(do: Callable[[], Any]) -> tuple[float, float]:
 
 def sealing(path: Path, memories: int, cache: Path | None) -> dict[str, Any]:
     """Build an index anew beside busy processes."""
-    engine = MemoryEngine(stores.build(path, memories, min(TAIL, memories // 2), cache))
+    engine = MemoryEngine(stores.build(path, memories, min(stores.TAIL, memories // 2), cache))
     try:
         engine.prepare(SCOPE)
         with cores(BUSY) as busy:

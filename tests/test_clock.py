@@ -4,12 +4,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory import clock
-from slowcat_memory.clock import (
-    SystemClock,
-    is_synchronised,
-    kernel_is_synchronised,
-    seconds_of,
-)
+from slowcat_memory.clock import SystemClock, is_synchronised, kernel_is_synchronised, seconds_of
 from slowcat_memory.testing import FixedClock
 
 

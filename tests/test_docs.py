@@ -32,9 +32,6 @@ from tests.support.rows import each_row
 ROOT = Path(__file__).parent.parent
 
 
-README = (ROOT / "README.md").read_text()
-
-
 COMMAND = get_command(app)
 
 
@@ -88,13 +85,6 @@ def test_docs_every_command_has_help_with_an_example(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0
     assert f"slowcat-memory {name}" in re.sub(r"\s+", " ", shown.output.partition("Usage:")[2][60:])
-
-
-def test_docs_the_readme_names_the_two_commands() -> None:
-    assert "make demo" in README and "make test" in README
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
-    for target in re.findall(r"`?make ([a-z-]+)", README + (ROOT / "CONTRIBUTING.md").read_text()):
-        assert target in targets, target
 
 
 PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]

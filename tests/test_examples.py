@@ -13,7 +13,6 @@ from unittest.mock import MagicMock, patch
 
 import pytest
 
-import slowcat_memory
 from slowcat_memory.testing.server import ScriptedServer
 from tests.support.sources import members, source_of, tree
 from tests.support.voice_pipeline import run
@@ -22,7 +21,6 @@ PATIENCE_S = 240.0  # for a bot in a process of its own, beside busy ones
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 BOTS = [path for path in EXAMPLES if path.stem in ("minimal_bot", "local_voice_bot")]
-TYPED = [path for path in EXAMPLES if "from minimal_bot import talk" in path.read_text()]
 
 
 def imported(path: Path, package: str) -> list[tuple[str, str]]:
@@ -79,14 +77,6 @@ def test_examples_what_an_example_imports_from_pipecat_is_there(path):
         source = source_of(module)
         assert source.is_file(), f"{path.name}: there is no module {module}"
         assert name in names_in(source), f"{path.name}: {module} has no {name}"
-
-
-@pytest.mark.parametrize("path", BOTS + TYPED, ids=lambda path: path.stem)
-def test_examples_what_an_example_imports_from_us_is_public(path):
-    found = imported(path, "slowcat_memory")
-    assert ("slowcat_memory", "HybridContextualMemoryProcessor") in found
-    for module, name in found:
-        assert module == "slowcat_memory" and name in slowcat_memory.__all__
 
 
 @pytest.mark.parametrize(

@@ -105,12 +105,3 @@ def test_tiers_export_and_forget_reach_into_blocks(opened) -> None:
     assert found(engine, 41) != said(41).text
     assert found(engine, 51) == said(51).text
     assert exported(engine) == [line for line in lines if "number 41 " not in line["text"]]
-
-
-def test_tiers_tidy_ages_too(opened) -> None:
-    engine = opened()
-    talk(engine, 130)
-    told = []
-    engine.upkeep.tidy("anna", lambda *step: told.append(step))
-    assert told[-2:] == [("tiers", 0, 1), ("tiers", 1, 1)]
-    assert tiers(engine)["cold"] > 60

@@ -43,7 +43,6 @@ IN_TWO_YEARS: Sequence[tuple[events.Event, int]] = (
     (events.other_likes, 5), (events.other_animal, 3),
 )  # fmt: skip
 PLANNED = ((plans.appointment, 40), (plans.plan, 16))
-TRAPS, QUESTIONS = 50, 150  # in two years
 
 
 def generate(
@@ -89,7 +88,8 @@ class _Teller:
         for later in self._agenda.take(self._b.today, 3):
             told += later(self._b)
         while len(told) < self._b.rng.gauss(TURNS, 1.2):
-            told.insert(self._b.rng.randint(0, len(told)) if not _tied(told) else 0, self._chat())
+            tied = any(one.kind == "correction" for one in told)  # which follows what it corrects
+            told.insert(0 if tied else self._b.rng.randint(0, len(told)), self._chat())
         return told
 
     def _chat(self) -> Exchange:
@@ -160,11 +160,6 @@ def _trap(b: Builder) -> Exchange:
         **job, **builder.animal(b, b.rng.choice(("dog", "cat"))),
     }  # fmt: skip
     return b.exchange(b.phrase(kind, slots), kind, agent=_chatty(b))  # type: ignore[arg-type]  # one of three kinds
-
-
-def _tied(told: Sequence[Exchange]) -> bool:
-    """Return whether a correction stands there, which must follow what it corrects."""
-    return any(one.kind == "correction" for one in told)
 
 
 def _chatty(b: Builder) -> str:

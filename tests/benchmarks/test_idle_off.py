@@ -17,20 +17,11 @@ OF_ONE_SECTION = {"peers/__main__.py"}  # reads which model is configured, opens
 MEASURE_IT = {"rhythms.py", "real_talk.py"}
 
 
-def test_idle_off_is_the_configuration_that_benchmarks_share(tmp_path: Path) -> None:
-    assert common.configuration(tmp_path).idle.enabled is False
-
-
 def test_idle_off_whatever_a_given_file_says(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("[idle]\nenabled = true\ngrace_s = 7.0\n")
     idle = common.configuration(tmp_path, file).idle
     assert (idle.enabled, idle.grace_s) == (False, 7.0)
-
-
-def test_idle_on_only_where_a_benchmark_asks_for_it(tmp_path: Path) -> None:
-    assert common.configuration(tmp_path, idle={"enabled": True}).idle.enabled is True
-    assert common.configuration(tmp_path, idle={"grace_s": 1.0}).idle.enabled is False
 
 
 IMPORT = re.compile(r"^from slowcat_memory\.config import (?:\((.*?)\)|(.*?)$)", re.M | re.S)

@@ -1,6 +1,15 @@
+"""Pages show the results that are kept, each figure from its own place."""
+
+import re
+from importlib.util import find_spec
+from typing import Any
+
 import pytest
 
-from benchmarks import common, quality, run_all, tables
+from benchmarks import common, plain_figures, quality, run_all, tables
+from benchmarks.plain_figures import PLACE, Row
+
+# ------------------------------------------------------------------- tables
 
 
 def test_tables_the_pages_show_the_results_that_are_kept():
@@ -50,3 +59,95 @@ def test_tables_nothing_in_the_results_names_this_machine():
     for path in common.RESULTS.glob("*.json"):
         text = path.read_text(encoding="utf-8")
         assert "/home" not in text and "/work" not in text and "/tmp" not in text
+
+
+# ------------------------------------------------------------------- the figures that are generated in README: each from its own place, and no other
+
+BLOCK = re.compile(r"<!-- begin (figures|machines) -->\n(.*?)<!-- end \1 -->", re.S)
+CODE = re.compile(r"`[^`]*`")
+MEASURED = re.compile(r"\d\s?(?:ms|MB|kB|%)(?![\w-])")
+# Of the wording: the 95th percentile, "95 of 100"; the deadline, in ms; the pause, in ms.
+WORDED = {"95", "100", "10", "300", "50"}
+
+
+def measured() -> dict[str, Any]:
+    """Return results of every file that a row reads, each value another one, all on one commit."""
+    stamp = {
+        "commit": "abcd1234",
+        "date": "2026-11-23",
+        "machine": {"cores": 2, "cpu": "A CPU", "system": "Linux", "python": "3.11"},
+        "load": [0.5],
+    }
+    wait = {"p50": 5.125, "p95": 9.25}
+    found = {"all": {"n": 786, "Hit@5": 0.951}}
+    offered = {"all": {"hit": 0.746, "precision": 0.314}}
+    arms = {"ours": {"broken": 0}, "Mem0's": {"broken": 37}}
+    size = {
+        "memories": 100_000,
+        "pauses": {"300": {"p50": 4.75, "p95": 7.375}, "reading": {"300": 2.5, "0": 1.25}},
+        "cold": {"lexical": 106.2, "full": 163.8},
+        "rss_mb": 264.9,
+        "disk_mb": 252.3,
+        "inline": {"p50": 3.625},
+    }
+    results = [size | {"memories": 10_000, "rss_mb": 121.1}, size]
+    files = {
+        "turn.json": {
+            "pause_s": [0.3, 2.0],
+            "arms": {
+                "one core: segmented": {"wait": wait, "in_time": 0.9875},
+                "one core: streaming": {"wait": {"p50": 0.35, "p95": 0.52}},
+            },
+        },
+        "latency.json": {"results": results},
+        "growth.json": {"results": results},
+        "prefix.json": {"results": [{"turns": 20}, {"turns": 50, "arms": arms}]},
+        "quality-locomo.json": {
+            "results": [
+                {"data": "LoCoMo", "levels": {"session": found}, "offered": {"turn": offered}}
+            ]
+        },
+    }
+    return {name: stamp | written for name, written in files.items()}
+
+
+README = list(plain_figures.README)
+
+
+def test_readme_rows_are_printed_with_the_figures_of_their_places() -> None:
+    text = plain_figures.readme(measured())
+    assert "5.12 ms; 95 of 100 within 9.25 ms; 98.8 % with all" in text
+
+
+@pytest.mark.parametrize("row", README, ids=lambda row: row[0][:30])
+def test_readme_every_row_names_its_command_and_its_row(row: Row) -> None:
+    [command] = re.findall(r"`python -m (benchmarks\.\w+)[^`]*`: \*", row[-1])
+    assert find_spec(command)
+    stem = command.partition(".")[2]
+    files = plain_figures.files_of(row)
+    assert files and all(file.startswith(stem) for file in files)
+
+
+def test_readme_no_row_has_a_figure_of_its_own() -> None:
+    for row in README:
+        assert set(re.findall(r"\d+", re.sub("Mem0", "", PLACE.sub("", "".join(row))))) <= WORDED
+
+
+def test_readme_has_no_measured_figure_outside_of_what_is_generated() -> None:
+    text = BLOCK.sub("", run_all.README.read_text(encoding="utf-8"))
+    rest = CODE.sub("", re.sub(r"```.*?```", "", text, flags=re.S))
+    assert [line for line in rest.splitlines() if MEASURED.search(line)] == []
+
+
+def test_readme_a_place_that_a_file_lacks_is_named() -> None:
+    files = measured()
+    del files["prefix.json"]["results"][1]
+    with pytest.raises(ValueError, match="prefix.json has no results/1/arms/ours/broken"):
+        plain_figures.readme(files)
+
+
+def test_readme_rows_that_were_not_measured_anew_are_left_out() -> None:
+    files = measured()
+    files["quality-locomo.json"] |= {"commit": "ffff0000", "date": "2026-11-22"}
+    text = plain_figures.readme(files)
+    assert "`abcd1234`" in text and "LoCoMo" not in text and "benchmarks.turn" in text

@@ -1,6 +1,5 @@
 import hashlib
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 
 from benchmarks.unseen import __main__ as unseen
 from benchmarks.unseen import blocks, lists, utterances
-from slowcat_memory.records import Memory, Statement
 from slowcat_memory.testing import HashEmbedder
 from tests.support.rows import DATA
 
@@ -25,9 +23,6 @@ def write_lists(folder: Path, lists: dict[str, str] | None = None) -> Path:
         lines = ("\t".join(cell.strip() for cell in line.split("~")) for line in text.splitlines())
         (folder / f"{name}.tsv").write_text("\n".join(("# own sentences", *lines)) + "\n", "utf-8")
     return folder
-
-
-NOW = datetime(2026, 5, 13, 10, tzinfo=UTC)
 
 
 EXPECTED: dict[str, dict[str, float]] = {  # of the half "tuned": right rows and wrong ones
@@ -120,11 +115,6 @@ def test_unseen_a_damaged_list_is_named_by_its_line_and_not_by_its_words(tmp_pat
         assert MARK not in str(raised.value)
     with pytest.raises(ValueError, match="no column speaker"):
         lists.read(tmp_path / "lookalikes.tsv", "speaker")
-
-
-def fact(text: str, subject: str = "Ada", **how: Any) -> Memory:
-    return Memory(id="fact/1", kind="fact/other", scope="ada", speaker="Ada", text=text,
-                  valid_from=NOW, **{"statement": Statement(subject=subject)} | how)  # fmt: skip
 
 
 def test_unseen_no_list_has_changed_since_it_was_written():

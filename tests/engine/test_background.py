@@ -7,18 +7,15 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine, acquire, background
+from slowcat_memory.engine import MemoryEngine, background
 from slowcat_memory.engine.background import BackgroundEngine
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
-from slowcat_memory.fleet.shipper import Shipper
-from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.store import new_future, writer
+from slowcat_memory.store import writer
 from slowcat_memory.store.sharing import living
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.held_store import logged_texts, refusing
@@ -295,22 +292,6 @@ def frames_of(call: Callable[[], object]) -> int:
     return len(refused.traceback)
 
 
-def test_background_a_sender_that_has_ended_raises_a_fresh_error_each_time() -> None:
-    shipper = Shipper(Mock(), Mock(last_seq=0), Metrics(), on_lost=Mock(), on_away=Mock())
-    shipper.replica = Mock(seq=1)
-    shipper.settle_when_sent(waited := new_future())
-    shipper.end(ended := StoreClosedError("the lease is lost"))
-    shipper.settle_when_sent(refused := new_future())
-    for raises in (
-        lambda: waited.result(0),
-        lambda: refused.result(0),
-        lambda: shipper.wait_sent(0),
-    ):
-        with pytest.raises(StoreClosedError, match="the lease is lost"):
-            raises()
-    assert not ended.__traceback__
-
-
 # ------------------------------------------------------------------- the end
 
 
@@ -359,17 +340,6 @@ def test_background_releasing_in_the_callback_of_a_trouble(config: Config) -> No
     thread = memory._thread
     assert thread is not None and until(lambda: not thread.is_alive())
     assert not living(config.folder)
-
-
-def test_background_releasing_twice_leaves_the_engine_to_its_other_users(config: Config) -> None:
-    memory = started(config)
-    engine = acquire(config)
-    assert engine is memory.engine
-    memory.close()
-    memory.close()
-    assert not engine.closed
-    engine.close()
-    assert engine.closed and not living(config.folder)
 
 
 def test_background_releasing_keeps_what_was_subscribed_until_it_was_called(config: Config) -> None:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
@@ -179,23 +178,6 @@ def test_guard_a_reader_says_the_same_and_writes_nothing(home: Home) -> None:
     reader.close()
     home.clock.now -= YEAR
     assert doubt(home.open()) == ""
-
-
-def test_guard_one_line_says_why_and_the_remedy(home: Home) -> None:
-    lines: list[str] = []
-    engine = home.open()
-    sink = logger.add(lambda message: lines.append(str(message)), level="INFO", format="{message}")
-    try:
-        home.clock.now += YEAR
-        for _ in range(3):
-            say(home, engine)
-        home.clock.now -= YEAR
-        say(home, engine)
-    finally:
-        logger.remove(sink)
-    doubted, believed = lines
-    assert "365.0 days later" in doubted and "doctor --clock-is-right" in doubted
-    assert "believed again" in believed
 
 
 # ------------------------------------------------------------------- what is erased

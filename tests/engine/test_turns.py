@@ -11,20 +11,11 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.engine import INDEX_AFTER_S
 from slowcat_memory.errors import ConfigError, ProviderError
-from slowcat_memory.records import Cursor, SessionEdge, Turn
+from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import RecallOptions, Recollection
 from slowcat_memory.runtime.recall.service import RetrievalOptions
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
-
-
-def test_turns_append_append_what_is_said_is_found_by_whatever_is_asked_after_it(
-    home: Home,
-) -> None:
-    engine = home.open()
-    engine.append(home.turn("My dog is called Max"))
-    found = engine.search("What is my dog called?", "anna")
-    assert texts(found) == ["My dog is called Max"] and found.stage == "lexical"
 
 
 def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(
@@ -56,21 +47,6 @@ def test_turns_append_a_time_without_a_zone_and_no_event_are_refused(home: Home)
         with pytest.raises(ConfigError, match="no time zone"):
             refused()
     assert texts(engine.search("dog", "anna")) == []
-
-
-def test_turns_append_append_events_in_one_transaction(home: Home) -> None:
-    engine = home.open()
-    events = [
-        SessionEdge(session="s", scope="anna", kind="start", at=home.clock()),
-        home.turn("My dog is called Max"),
-        replace(home.turn("Nice name", role="assistant"), reply_to=-1),
-    ]
-    assert engine.append(*events, cursor=Cursor(name="import", position=3)).id == 3
-    assert first(engine, "name") == "Nice name"
-    engine.store.flush()
-    with engine.store.snapshot() as snapshot:
-        assert snapshot.cursor("import").position == 3  # type: ignore[union-attr]
-        assert snapshot.turn(3).reply_to == 2  # type: ignore[union-attr]
 
 
 def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home: Home) -> None:
@@ -152,15 +128,6 @@ def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
             door()
     engine.flush(indexed=True)
     assert engine.upkeep.stats()["counts"]["log"] == 0
-
-
-def test_turns_append_append_scopes_do_not_see_each_other(home: Home) -> None:
-    engine = home.open()
-    engine.append(home.turn("My dog is called Max"))
-    engine.append(home.turn("My dog is called Moritz", scope="berta"))
-    assert texts(engine.search("dog", "anna")) == ["My dog is called Max"]
-    assert texts(engine.search("dog", "berta")) == ["My dog is called Moritz"]
-    assert texts(engine.search("dog", "nobody")) == []
 
 
 def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(

@@ -107,17 +107,6 @@ def test_upkeep_embed_tokens_may_be_switched_off(home: Home) -> None:
     assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
-def test_upkeep_embed_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
-    embedder = HashEmbedder(token_dim=32)
-    engine = home.open(embedder)
-    encoded = engine.wiring.embedding.query("is Max a dog")  # type: ignore[misc]
-    assert encoded is not None and encoded.tokens is not None
-    assert encoded.tokens.shape == (4, 32)
-    assert engine.wiring.embedding.query("is Max a dog") is encoded, "from the cache"  # type: ignore[misc]
-    engine.close()
-    assert home.open(HashEmbedder()).wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
-
-
 def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(
     home: Home,
 ) -> None:

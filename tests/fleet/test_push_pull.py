@@ -12,11 +12,7 @@ import pytest
 from slowcat_memory.config import Config
 from slowcat_memory.config.config import MemoryOptions
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import (
-    DatabaseAwayError,
-    StoreError,
-    StoreUnsafeError,
-)
+from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreUnsafeError
 from slowcat_memory.fleet import hydration, leases
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.idle.options import IdleOptions

@@ -24,7 +24,6 @@ from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.records import Forget
 from tests.fleet.talking import SOON_S, say, talking
 
-Query = Callable[..., list[Any]]
 OPEN = {"tenant", "migration"}  # tables without rows of people
 FORBIDDEN = asyncpg.InsufficientPrivilegeError
 

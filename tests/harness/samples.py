@@ -3,7 +3,7 @@
 import random
 from datetime import UTC, datetime, timedelta
 
-from slowcat_memory.records import Memory, SessionEdge, Turn
+from slowcat_memory.records import Manifest, Memory, SessionEdge, Turn
 
 DAY = datetime(2025, 6, 1, 8, 0, tzinfo=UTC)
 SIZES = (40, 200, 400, 900, 3000, 6000)
@@ -51,3 +51,16 @@ def memory(id: str = "fact/1", **fields: object) -> Memory:
         "valid_from": at(),
     }
     return Memory(**{**given, **fields})  # type: ignore[arg-type]
+
+
+def manifest(**fields: object) -> Manifest:
+    """Return the manifest of an index of Anna's without files."""
+    given = {
+        "scope": "anna",
+        "generation": "g1",
+        "files": (),
+        "documents": 1,
+        "embedder": "",
+        "dim": 0,
+    }
+    return Manifest(**{**given, "upto": 1, "tokenizer": 1, "forget_epoch": 0, **fields})  # type: ignore[arg-type]

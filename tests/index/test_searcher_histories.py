@@ -1,5 +1,4 @@
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import bm25s
@@ -120,17 +119,6 @@ def test_searcher_any_history_scores_like_an_index_built_from_scratch(
         check_equal(twins.searcher, twins.oracle, query)
         check_equal(twins.searcher, twins.oracle, f"{query} unheard w1 w2 w3")
         check_columns(twins.searcher, twins.oracle)
-
-
-def told(twins: Twins, seed: int, steps: int = 120) -> Iterator[None]:
-    chance = np.random.default_rng(seed)
-    kinds = ["add"] * 8 + ["follow", "replace", "remove", "remove", "point", "point"]
-    for step in range(steps):
-        words = " ".join(chance.choice(WORDS, chance.integers(0, 12)))
-        twins.do(str(chance.choice(kinds)), words, int(chance.integers(0, 99)))
-        if step % 40 == 39:
-            twins.do(str(chance.choice(["seal", "reload"])), "", 0)
-        yield
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

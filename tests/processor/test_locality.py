@@ -1,8 +1,10 @@
 """What is local-only, and where the LLM is."""
 
+import asyncio
 import contextlib
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from loguru import logger
@@ -23,10 +25,14 @@ from pipecat.utils.context.llm_context_summarization import (
 )
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.processor.neighbours import Locality, find_neighbours, locate
-from tests.support.memories import remember
+from slowcat_memory.testing.server import ToolCall
+from tests.support.memories import engine_of, remember, turns
 from tests.support.rows import each_row
 from tests.support.voice_pipeline import VoicePipeline, run
+
+# ------------------------------------------------------------------- what is local-only, and where the LLM is
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -54,22 +60,6 @@ def llm(url: str) -> OpenAILLMService:
 
 
 # ------------------------------------------------------------------- where it is
-
-
-@pytest.mark.parametrize(
-    ("url", "local", "host"),
-    [
-        ("http://127.0.0.1:1234/v1", True, "127.0.0.1:1234"),
-        ("http://localhost:1234/v1", True, "localhost:1234"),
-        ("http://[::1]:1234/v1", True, "[::1]:1234"),
-        ("http://192.0.2.7:1234/v1", False, "192.0.2.7:1234"),
-        ("http://127.0.0.1@192.0.2.7/v1", False, "192.0.2.7:80"),
-        ("https://me:secret@192.0.2.7/v1?key=secret", False, "192.0.2.7:443"),
-    ],
-)
-def test_locality_clients_server_decides(url, local, host):
-    found = locate([llm(url)])
-    assert (found.local, found.host) == (local, host)
 
 
 class Opaque:
@@ -242,3 +232,90 @@ def test_locality_it_stays_so_through_pins_seals_and_openings(stays):
         assert not engine.edit("user", pin.id, local_only=False).local_only
         assert "4711" in str(engine.search("the alarm of my dog house", "user", 9).hits)
         assert engine.edit("user", "note/none", local_only=True) is None
+
+
+# ------------------------------------------------------------------- what is local-only in a conversation: spoken answers, replies made from it, the
+
+CODE = "Zqx4711"
+
+
+def talk(config: Any, *said: str, reply: Any = None, tools: bool = False, **how: Any) -> list[str]:
+    """Hold a conversation; return the LLM's requests, and what the agent said."""
+
+    async def scenario() -> list[str]:
+        memory = HybridContextualMemoryProcessor(config=config, **how)
+        offered = memory.tools() if tools else None
+        async with VoicePipeline(reply, memory=memory, tools=offered) as voice:
+            for text in said:
+                await voice.exchange(text)
+                await asyncio.to_thread(memory.engine.flush, 2.0, indexed=True)
+            requests = [str(request) for request in voice.server.requests]
+            return [*requests, *(turn.content for turn in voice.turns)]
+
+    return run(scenario())
+
+
+def replying(text: str) -> Any:
+    return lambda body: text
+
+
+def stored(config: Any, text: str) -> bool:
+    """Return whether the turn with a text is local-only."""
+    (turn,) = [turn for turn in turns(config, "user") if turn.text == text]
+    with engine_of(config) as engine, engine.snapshot() as snapshot:
+        memory = snapshot.read("user", chunk_id(turn.id))
+        found = engine.search("bank pin", "user", 20).hits
+        assert memory is not None
+        assert not (memory.local_only and any(hit.memory.id == memory.id for hit in found))
+        return memory.local_only
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_local_only_a_reply_to_its_block_is_local_only(config, private):
+    with engine_of(config) as engine:
+        note = engine.remember(f"My bank pin is {CODE}.", "user", local_only=private)
+    answer = f"Your bank pin is {CODE}."
+    heard = talk(config, "what is my bank pin", reply=replying(answer), llm_is_local=True)
+    assert CODE in heard[0]
+    assert stored(config, answer) is private
+    with engine_of(config) as engine:  # and it follows the note
+        engine.edit("user", note.id, local_only=not private)
+    if private:
+        assert stored(config, answer) is False
+
+
+def test_local_only_a_reply_made_from_a_tools_answer_is_local_only(config):
+    with engine_of(config) as engine:
+        engine.remember(f"My bank pin is {CODE}.", "user", local_only=True)
+    answer = f"It is {CODE}, as you said."
+    script = [[ToolCall("search_memory", {"query": "bank pin"})], answer]
+    talk(config, "please look it up", reply=lambda body: script.pop(0), tools=True,
+         llm_is_local=True)  # fmt: skip
+    assert stored(config, answer) is True
+
+
+def test_local_only_what_the_llm_notes_of_it_is_local_only(config):
+    with engine_of(config) as engine:
+        engine.remember(f"My bank pin is {CODE}.", "user", local_only=True)
+    noted = [ToolCall("remember", {"text": f"The user's pin is {CODE}."})]
+    script = [[ToolCall("search_memory", {"query": "bank pin"})], noted, "Done."]
+    talk(config, "please look it up", reply=lambda body: script.pop(0), tools=True,
+         llm_is_local=True)  # fmt: skip
+    with engine_of(config) as engine:
+        assert CODE not in str(engine.search("the pin of the user", "user", 20).hits)
+
+
+def test_local_only_an_exchange_kept_here_leaves_a_remote_llms_context(config):
+    remember(config, "Anna: My dog is called Max.")
+    said = (f"my bank pin is {CODE} so you know", "keep that between us", "what a nice day it is")
+    heard = talk(config, *said, reply=replying(f"I see, {CODE}."), llm_is_local=False)
+    first, last = heard[0], heard[1]
+    assert CODE in first and CODE not in last
+    with engine_of(config) as engine:
+        assert CODE not in str(engine.search("bank pin", "user", 20).hits)
+
+
+def test_local_only_an_exchange_kept_here_stays_in_a_local_llms_context(config):
+    said = (f"my bank pin is {CODE} so you know", "keep that between us", "what a nice day it is")
+    heard = talk(config, *said, llm_is_local=True)
+    assert CODE in heard[1]

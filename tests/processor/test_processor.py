@@ -1,6 +1,11 @@
-"""The processor alone, frame by frame."""
+"""The processor alone: its keywords, frame by frame, and what the user is called."""
+
+import contextlib
+import re
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from pipecat.frames import frames
 from pipecat.frames.frames import (
     BotSpeakingFrame,
@@ -16,18 +21,18 @@ from pipecat.frames.frames import (
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection
 
-from slowcat_memory import strip_memories
+import slowcat_memory
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.processor.engine_handle import load_config
+from slowcat_memory.runtime.injection import ContextOptions
 from tests.support.memories import ledger, remember, said, turns
-from tests.support.processors import (
-    MAX,
-    QUESTION,
-    blocks,
-    memory,
-    through,
-    user,
-)
+from tests.support.processors import MAX, QUESTION, blocks, memory, through, user
 from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+
+# ------------------------------------------------------------------- the processor alone, frame by frame
 
 
 def test_processor_that_nothing_is_remembered_is_said_once(config):
@@ -105,3 +110,141 @@ def test_processor_block_that_comes_back_is_never_logged(config):
     through(memory(config), LLMContextFrame(restored))
     assert restored.messages == first.messages
     assert not any(OPEN in turn.text for turn in turns(config))
+
+
+# ------------------------------------------------------------------- the processor's keywords: each has an effect, or is an error that says what was
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("hot_cache_siz", "hot_cache_size"), ("db_path", "path"), ("userid", "user_id")],
+)
+def test_an_unknown_argument_is_an_error_with_the_nearest_name(name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=f"'{name}'; did you mean '{meant}'"):
+        HybridContextualMemoryProcessor(**{name: "x"})
+    with pytest.raises(TypeError, match="argument 'totally_bogus'$"):
+        HybridContextualMemoryProcessor(totally_bogus=3)
+
+
+@pytest.mark.parametrize(
+    "values", [{"max_context_tokens": -1}, {"hot_cache_size": -5}, {"memory_token_budget": -1}]
+)
+def test_a_value_out_of_range_is_an_error(values: dict) -> None:
+    with pytest.raises(ConfigError, match="It is 0 to|It is 1 to|>= "):
+        HybridContextualMemoryProcessor(**values)
+
+
+def test_what_the_sources_constructor_takes_is_taken() -> None:
+    made = load_config(
+        None,
+        {
+            "hot_cache_size": 100,
+            "embedding_model": "sentence-transformers/all-MiniLM-L6-v2",
+            "context_llm_endpoint": "http://localhost:1234/v1",
+            "max_context_tokens": 1000,
+        },
+    )
+    assert (made.context.max_tokens, made.memory.hot_cache_size) == (1000, 100)
+
+
+def test_arguments_beside_an_engine_that_it_would_not_use_are_an_error(config) -> None:
+    with contextlib.closing(MemoryEngine(config)) as engine:
+        with pytest.raises(ConfigError, match="memory_token_budget cannot be set beside engine="):
+            HybridContextualMemoryProcessor(engine=engine, memory_token_budget=33)
+        other = replace(config, pack=replace(config.pack, memories=1))
+        with pytest.raises(ConfigError, match="differs from the configuration of engine="):
+            HybridContextualMemoryProcessor(engine=engine, config=other)
+        HybridContextualMemoryProcessor(engine=engine, config=config, user_id="anna")
+
+
+async def test_the_last_exchanges_alone_reach_the_llm_and_older_ones_are_recalled(config) -> None:
+    limited = replace(config, context=ContextOptions(exchanges=2))
+
+    async with VoicePipeline(lambda _: "I see.", memory=memory(limited)) as voice:
+        for words in ("My dog is called Max.", "It rains.", "I am tired.", QUESTION):
+            await voice.exchange(words)
+        said = [one for one in voice.context.messages if one["role"] == "user"]
+        read, last = [one["content"] for one in said], said[-1]["content"]
+    assert len(read) == 2 and "I am tired." in read[0]
+    assert "My dog is called Max." in last, "what left the context is remembered"
+
+
+def test_a_processor_without_a_memory_passes_everything_on_and_opens_no_store(config) -> None:
+    remember(config, MAX)
+    context = LLMContext(messages=[user(QUESTION)])
+    processor = memory(config, use_contextual=False)
+    down, _ = through(processor, LLMContextFrame(context))
+    assert context.messages == [user(QUESTION)] and len(down) == 1
+    assert processor.engine is None and processor.tool_call() is None
+
+
+async def test_without_a_memory_nothing_is_said_of_one(config) -> None:
+    remember(config, MAX)
+
+    processor = memory(config, use_contextual=False)
+    result = await processor.session_context(), await processor.push_icebreaker("Ask about it.")
+    assert result == ("", None)
+
+
+# ------------------------------------------------------------------- what the user is called where the speech recogniser names nobody
+
+
+@pytest.fixture
+def home(tmp_path):
+    return configured(
+        tmp_path / "memory",
+        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC"},
+        recall={"floor": 0.0},
+    )
+
+
+def talk(config, *said: str, user_id: str, who: str = "") -> list[str]:
+    """Say something in a conversation, and return the last request's user messages."""
+
+    async def scenario():
+        memory = HybridContextualMemoryProcessor(config=config, user_id=user_id)
+        async with VoicePipeline(lambda _: "Well.", memory=memory) as voice:
+            for words in said:
+                await voice.exchange(words, user_id=who)
+        last = voice.server.requests[-1]
+        return [m["content"] for m in last["messages"] if m["role"] == "user"]
+
+    return run(scenario())
+
+
+def speakers(config) -> list[str]:
+    return [turn.speaker for turn in turns(config) if turn.role == "user"]
+
+
+def test_an_odd_user_id_is_refused_by_its_name(home):
+    with pytest.raises(ConfigError, match="user_id 'Anna Berg!'"):
+        HybridContextualMemoryProcessor(config=home, user_id="Anna Berg!")
+
+
+def test_a_name_that_the_user_gives_is_used_from_then_on(home):
+    talk(home, "My bicycle is kept in the cellar.", "my name is ben", user_id="u_17")
+    talk(home, "My car is at the station.", user_id="u_17")  # after a restart too
+    assert speakers(home) == ["U 17", "Ben", "Ben"]
+
+
+def test_a_configured_name_stays(home, tmp_path):
+    named = configured(
+        tmp_path / "named", memory={"path": str(tmp_path / "named"), "user_name": "Lena"}
+    )
+    talk(named, "My name is Ben.", "My bicycle is red.", user_id="x")
+    assert speakers(named) == ["Lena", "Lena"]
+
+
+def test_only_the_engine_makes_readers_so_that_none_is_without_names():
+    """A reader without names would show the earlier ones."""
+    package = Path(slowcat_memory.__file__).parent
+    made = {
+        str(file.relative_to(package))
+        for file in package.rglob("*.py")
+        if re.search(r"\breader_of\(|(?<!\w)Reader\(frozenset", file.read_text("utf-8"))
+    }
+    assert made == {
+        "engine/wiring.py",
+        "runtime/conversation/audience.py",
+        "runtime/recall/query.py",
+    }

@@ -1,28 +1,45 @@
-"""Which contexts bring a new user turn: spoken, typed, of several, with tools; and what is logged."""
+"""Turns in whole pipelines: which contexts bring one, what interrupts it, and how sessions end."""
 
+import asyncio
+import contextlib
+
+import pytest
 from pipecat.frames.frames import (
+    EagerEndOfTurnCancelFrame,
     LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
     TranscriptionFrame,
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
 )
+from pipecat.processors.aggregators import llm_response_universal as universal
 from pipecat.utils.time import time_now_iso8601
 
+from slowcat_memory import MemoryEngine
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
-from tests.support.memories import edges, remember, turns
+from tests.support.memories import edges, remember, said, turns
 from tests.support.processors import (
     DEVELOPER,
     MAX,
     QUESTION,
+    STORY,
+    EagerVoice,
+    aggregators,
     assistant,
+    blocks,
     contents,
+    last_said,
+    ledger_of,
     logged_words,
     memory,
+    saw,
     session_turns,
+    sessions,
     user,
 )
 from tests.support.voice_pipeline import VoicePipeline
+
+# ------------------------------------------------------------------- which contexts bring a new user turn: spoken, typed, of several, with tools; and
 
 
 async def test_turn_plain_turn(config):
@@ -86,3 +103,140 @@ async def test_speakers_several_people_in_one_turn_become_a_turn_each(engine, co
     assert answer.reply_to == ben.id
     # All of it is still visible, in the words of both: nothing of it is offered again.
     assert "I like tea" not in contents(voice.server.requests[1])[-1]
+
+
+# ------------------------------------------------------------------- interruptions of the agent and of recall, and turns that may yet be withdrawn
+
+
+async def test_interruptions_interruption_keeps_what_was_heard(engine, config):
+    async with VoicePipeline(
+        lambda request: STORY if "story" in last_said(request) else "Yes?",
+        memory=memory(config, engine=engine),
+    ) as voice:
+        await voice.speak("a story: what is my dog called?")
+        await voice.until_spoken(2)
+        before = len(voice.turns)
+        await voice.speak("stop")
+        await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns[before:]))
+    logged = session_turns(engine)  # on a busy machine "stop" is logged before what it cut
+    asked, stop = (turn for turn in logged if turn.role == "user")
+    cut, yes = (turn for turn in logged if turn.role == "assistant")
+    assert cut.interrupted and not yes.interrupted
+    assert cut.text and STORY.startswith(cut.text) and cut.text != STORY
+    assert cut.text == voice.turns[0].content
+    assert (cut.reply_to, yes.reply_to) == (asked.id, stop.id)
+    first, second = voice.server.requests
+    assert second["messages"][: len(first["messages"])] == first["messages"]  # the block stays
+    assert blocks(contents(first)[1]) == 1 and blocks(contents(second)[-1]) == 0
+
+
+async def test_interruptions_interruption_before_a_word_logs_nothing(engine, config):
+    async with VoicePipeline(
+        lambda request: STORY if "story" in last_said(request) else "Yes?",
+        token_delay_s=0.05,
+        memory=memory(config, engine=engine),
+    ) as voice:
+        await voice.speak("tell me a story")
+        await voice.server.wait_for_requests(1)
+        await voice.speak("stop")
+        await voice.until(lambda: any(t.content == "Yes?" for t in voice.turns))
+    assert [text for _, text in logged_words(engine)] == ["tell me a story", "stop", "Yes?"]
+    assert not session_turns(engine)[-1].interrupted
+
+
+async def test_interruptions_interruption_by_a_cough_is_no_turn(engine, config):
+    if not hasattr(universal, "EmptyUserTurnConfig"):
+        pytest.skip("recovery from empty user turns is newer than this Pipecat")
+
+    def reply(request):
+        if request["messages"][-1]["role"] == "developer":
+            return "Did you say something?"
+        return STORY
+
+    voice = VoicePipeline(reply, memory=memory(config, engine=engine))
+    voice.aggregators = aggregators(voice.context, user_turn_stop_timeout=0.1)
+    async with voice:
+        await voice.speak("tell me of my dog")
+        await voice.until_spoken(1)
+        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.until(lambda: any(t.content.startswith("Did") for t in voice.turns))
+    asked, cut, recovered = session_turns(engine)
+    assert cut.interrupted and cut.text.startswith("There was a cat.")
+    assert recovered.text == "Did you say something?" and not recovered.interrupted
+    assert asked.text == "tell me of my dog" and len(ledger_of(engine)) == 1
+    assert sum(map(blocks, contents(voice.server.requests[-1])[1:])) == 1
+
+
+async def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(
+    engine, config
+):
+    eager = EagerVoice(memory(config, engine=engine))
+    async with eager.voice:
+        await eager.begin("what is my dog called")
+        await eager.queue(EagerEndOfTurnCancelFrame())
+        await eager.end("never mind")
+        await eager.voice.server.wait_for_requests(2)
+        await eager.voice.answer()
+    voice = eager.voice
+    assert contents(voice.server.requests[1])[1:] == ["never mind"]
+    assert [text for name, text in logged_words(engine) if name == "anna"] == ["never mind"]
+    (entry,) = ledger_of(engine)
+    assert entry.offers == ()
+
+
+# ------------------------------------------------------------------- sessions: how conversations end, and go on
+
+
+async def test_sessions_session_cancelling_keeps_the_last_words(config):
+    async with VoicePipeline(lambda _: STORY, memory=memory(config)) as voice:
+        await voice.speak("tell me a story")
+        await voice.until_spoken(2)
+        await voice.cancel()
+        spoken = voice.spoken
+    asked, told = turns(config)
+    assert asked.text == "tell me a story" and told.reply_to == asked.id
+    assert told.interrupted and told.text.startswith("There was a cat. It lived in a house.")
+    assert told.text == " ".join(spoken) != STORY
+    assert edges(config) == ["start", "end disconnect"]
+
+
+async def test_sessions_session_cancelling_in_the_middle_of_a_turn_keeps_the_users_words(config):
+    async with VoicePipeline(memory=memory(config), speech_timeout_s=5) as voice:
+        await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
+        final = TranscriptionFrame("my last words", "anna", time_now_iso8601())
+        await voice.worker.queue_frame(final)
+        await voice.worker.queue_frame(VADUserStoppedSpeakingFrame(stop_secs=0.2))
+        await voice.until(lambda: saw(voice, VADUserStoppedSpeakingFrame))
+        await voice.cancel()
+    assert said(config) == [("anna", "my last words")]
+
+
+async def test_sessions_session_client_that_leaves_and_comes_back(config):
+    processor = memory(config)
+    async with VoicePipeline(memory=processor) as voice:
+        await voice.exchange("hello")
+        processor.disconnected()
+        processor.disconnected()
+        await voice.exchange("here I am again")
+        processor.disconnected()
+    assert edges(config) == ["start", "end disconnect", "resume", "end disconnect"]
+    assert len({turn.session for turn in turns(config)}) == 1
+
+
+async def test_sessions_session_silence_ends_the_session(tmp_path):
+    from tests.support.stores import configured
+
+    config = configured(tmp_path / "memory", sessions={"silence_s": 1.0})
+
+    processor = memory(config)
+    with contextlib.closing(MemoryEngine(config)) as engine:
+        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+            await voice.exchange("hello")
+            async with asyncio.timeout(30):
+                while "silence" not in [s.reason for s in sessions(engine)]:
+                    await asyncio.sleep(0.02)
+            await voice.exchange("hello again")
+    del processor
+    assert edges(config)[:3] == ["start", "end silence", "start"]
+    assert len({turn.session for turn in turns(config)}) == 2

@@ -1,4 +1,4 @@
-"""The block in a message, and what is still visible in a context."""
+"""Blocks in a context, and a context that is kept short."""
 
 import copy
 
@@ -10,6 +10,9 @@ from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.injection import ContextOptions, trimmed
+
+# ------------------------------------------------------------------- the block in a message, and what is still visible in a context
 
 BLOCK = f"{OPEN}\n- (12 May) Anna: My dog is called Max.\n{CLOSE}"
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -172,3 +175,42 @@ def test_injection_what_an_answer_follows_is_history():
     assert injection.answered([user("a"), SPECIAL, assistant("b"), user("c"), SPECIAL]) == 3
     assert injection.answered([assistant("b")]) == 1
     assert injection.answered([user("a"), SPECIAL]) == injection.answered([]) == 0
+
+
+# ------------------------------------------------------------------- the conversation that the LLM reads is cut to whole exchanges
+
+SYSTEM = {"role": "system", "content": "Be kind."}
+
+
+def exchange(n: int, words: int = 3) -> list[dict]:
+    return [
+        {"role": "user", "content": f"question {n} {'word ' * words}"},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": str(n)}]},
+        {"role": "tool", "content": "result", "tool_call_id": str(n)},
+        {"role": "assistant", "content": f"answer {n}"},
+    ]
+
+
+def talk(count: int) -> list[dict]:
+    return [SYSTEM, *(one for n in range(count) for one in exchange(n)), exchange(count)[0]]
+
+
+def questions(messages: list[dict]) -> list[int]:
+    return [int(one["content"].split()[1]) for one in messages if one["role"] == "user"]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_trimmed_keeps_the_last_exchanges_whole_and_the_instructions(most: int) -> None:
+    stay = trimmed(talk(9), ContextOptions(exchanges=most))
+    assert stay is not None and stay[0] is SYSTEM
+    assert questions(stay) == list(range(9 - most + 1, 10))
+    calls = {call["id"] for one in stay for call in one.get("tool_calls", ())}
+    assert calls == {one["tool_call_id"] for one in stay if one["role"] == "tool"}
+
+
+def test_trimmed_drops_the_oldest_until_the_rest_fits_but_never_the_last() -> None:
+    stay = trimmed(talk(9), ContextOptions(max_tokens=120))
+    assert stay is not None and 1 < len(questions(stay)) < 10 and questions(stay)[-1] == 9
+    less = trimmed(talk(9), ContextOptions(max_tokens=120), reserved=60)
+    assert less is not None and len(questions(less)) < len(questions(stay))
+    assert questions(trimmed(talk(9), ContextOptions(max_tokens=1)) or []) == [9]

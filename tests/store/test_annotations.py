@@ -9,18 +9,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import indexed_text
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import (
-    Context,
-    Forget,
-    Key,
-    Made,
-    Run,
-    Statement,
-    Task,
-    TokenVectors,
-    Vector,
-    WriteBatch,
-)
+from slowcat_memory.records import Context, Forget, Key, Run, Task, TokenVectors, Vector, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from tests.harness.samples import at, memory, turn
 
@@ -94,15 +83,6 @@ def test_annotations_apply_what_is_put_reads_back(told: Store) -> None:
         assert not list(snapshot.keys("anna", "chunk")) + list(snapshot.keys("bob"))
         assert snapshot.context("bob", "chunk/2") is None
     assert {"chunk/1?q1", "fact/1?q1"} < kept_vectors(told)
-
-
-def test_annotations_apply_facets_and_makers_read_back(store: Store) -> None:
-    made = Made(job="facts", version=2, model="m")
-    fact = memory("fact/1", statement=Statement(quote="I like it"), made=made)
-    apply(store, memories=(fact,), contexts=(context(1, memory="fact/1", sources=(), made=made),))
-    with store.snapshot() as snapshot:
-        assert snapshot.memory("anna", "fact/1") == fact
-        assert snapshot.read("anna", "fact/1") == replace(fact, context="Anna about her dog")
 
 
 # ------------------------------------------------------------------- reading with the context
@@ -309,16 +289,6 @@ def test_forget_a_forgotten_turn_takes_all_that_was_made_of_it(told: Store) -> N
         assert snapshot.read("anna", "chunk/3").context == ""
         assert snapshot.changed("anna", 0) == [], "the index is to be made anew"
     assert kept_vectors(told) == {"chunk/1", "chunk/1?q1"}
-
-
-def test_annotations_apply_forgetting_a_memory_takes_its_keys_and_its_runs(told: Store) -> None:
-    apply(told, tasks=(task("fact/1"),), run=run("fact/1"))
-    told.forget(Forget(memories=("fact/1",)))
-    apply(told, memories=(memory("fact/1"),), keys=(key(1, memory="fact/1", id="fact/1?q1"),))
-    with told.snapshot() as snapshot:
-        assert not list(snapshot.keys("anna", "fact/1"))
-        assert not snapshot.tasks() and not snapshot.runs()
-        assert snapshot.memory("anna", "fact/1") is None
 
 
 def test_annotations_apply_forgetting_a_namespace_leaves_no_idle_work_of_it(told: Store) -> None:

@@ -10,9 +10,7 @@ from slowcat_memory.records import (
     CommandEntry,
     Cursor,
     Forget,
-    IndexFile,
     LedgerEntry,
-    Manifest,
     Offer,
     TokenVectors,
     Vector,
@@ -20,7 +18,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.apply import append_events
-from tests.harness.samples import at, memory, turn
+from tests.harness.samples import at, manifest, memory, turn
 
 
 def vector(memory="fact/1", scope="anna", fill=0.5):
@@ -30,14 +28,6 @@ def vector(memory="fact/1", scope="anna", fill=0.5):
 def entry(turn, *offers):
     given = tuple(Offer(memory=m, score=1.0) for m in offers)
     return LedgerEntry(turn=turn, scope="anna", session="s1", at=at(turn), offers=given)
-
-
-def manifest(epoch=0, scope="anna"):
-    files = (IndexFile("a", 1, "00"),)
-    return Manifest(
-        scope=scope, generation="g1", files=files, documents=1, embedder="e", dim=4, upto=1,
-        tokenizer=1, forget_epoch=epoch,
-    )  # fmt: skip
 
 
 def contents(store):
@@ -78,14 +68,6 @@ def test_apply_a_drop_takes_vectors_by_every_embedder_and_a_put_wins_over_it(sto
     assert contents(store) == ([[new]], [])
     with store.snapshot() as snapshot:
         assert snapshot.counts()["vectors"] == 0
-
-
-def test_apply_a_vector_without_its_memory_is_left_out(store):
-    store.append(turn(1)).wait()
-    given = (vector("fact/1"), vector("chunk/1"), vector("chunk/2"))
-    store.apply("j", WriteBatch(vectors=given, embedder="e")).wait()
-    with store.snapshot() as snapshot:
-        assert [v.memory for v in snapshot.vectors("e", "anna")] == ["chunk/1"]
 
 
 def tokens(memory="fact/1", count=3):
@@ -172,7 +154,7 @@ def test_apply_publish_an_index_from_before_a_forgetting_is_not_published(store)
         assert snapshot.manifest("bob").forget_epoch == snapshot.forget_epoch() == 1
     with pytest.raises(StoreError, match="before something was forgotten"):
         store.publish(manifest()).wait()
-    store.publish(manifest(epoch=1)).wait()
+    store.publish(manifest(forget_epoch=1)).wait()
 
 
 def test_apply_a_late_event_is_read_by_who_has_read_the_log_up_to_behind_it(store):

@@ -7,16 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.records import (
-    Forget,
-    Manifest,
-    Memory,
-    SessionEdge,
-    Turn,
-    Vector,
-    WriteBatch,
-)
-from slowcat_memory.store import Store, data_file
+from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, Vector, WriteBatch
+from slowcat_memory.store import Store
+from tests.harness.samples import manifest
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -27,21 +20,6 @@ def turn(session: str = "s", scope: str = "anna") -> Turn:
 
 def note(id_: str, scope: str = "anna") -> Memory:
     return Memory(id=id_, kind="note", scope=scope, speaker="A", text=id_, valid_from=AT)
-
-
-def manifest(changes: int, scope: str = "anna", epoch: int = 0) -> Manifest:
-    return Manifest(
-        scope=scope,
-        generation="g",
-        files=(),
-        documents=0,
-        embedder="",
-        dim=0,
-        upto=0,
-        tokenizer=1,
-        forget_epoch=epoch,
-        changes=changes,
-    )
 
 
 def changed(store: Store, after: int = 0, scope: str = "anna") -> list[str]:
@@ -78,21 +56,13 @@ def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(st
     first = put(store, "note/1")
     other = put(store, "note/1", scope="berta")
     second = put(store, "note/2")
-    store.publish(manifest(first)).wait()
+    store.publish(manifest(changes=first)).wait()
     assert changed(store) == ["note/2"]
     assert changed(store, scope="berta") == ["note/1"]
-    store.publish(manifest(second)).wait()
+    store.publish(manifest(changes=second)).wait()
     assert changed(store) == []
     assert put(store, "note/3") == second + 1 > other
     store.close()
-
-
-def test_bookkeeping_changes_forgetting_leaves_no_id_behind(store: Store) -> None:
-    put(store, "note/secret", "note/2")
-    store.forget(Forget(memories=("note/secret",)))
-    assert changed(store) == []
-    store.close()
-    assert b"note/secret\0" not in data_file(store.path).read_bytes()
 
 
 def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store: Store) -> None:

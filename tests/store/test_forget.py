@@ -1,6 +1,4 @@
 import random
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -213,16 +211,6 @@ def test_forget_hidden_first_erased_later(open_store, path):
     assert residue(path, 1) == []
 
 
-def test_forget_what_was_not_erased_is_erased_at_the_next_open(open_store, path):
-    store = open_store()
-    store.append(turn(1))
-    store.forget(Forget(turns=(1,)), erase=False)
-    store.close()
-    assert residue(path, 1)
-    open_store().close()
-    assert residue(path, 1) == []
-
-
 def test_forget_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
     monkeypatch.setattr("slowcat_memory.store.care.copy.READER_TIMEOUT_S", 0.05)
     store.append(turn(1)).wait()
@@ -233,37 +221,6 @@ def test_forget_a_reader_that_stays_puts_off_the_erasure(store, monkeypatch):
         with store.snapshot() as later:
             assert later.turn(1) is None
     assert store.erase()
-
-
-def test_forget_a_reading_process_follows_the_swap(store, path):
-    code = f"""
-import sys
-from pathlib import Path
-from slowcat_memory.store import Store
-with Store.open(Path({str(path)!r}), readonly=True) as store:
-    for line in sys.stdin:
-        with store.snapshot() as snapshot:
-            print([event.id for event in snapshot.events()], flush=True)
-"""
-    store.append(turn(1))
-    store.append(turn(2)).wait()
-    reader = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=-1, stdout=-1, text=True, cwd=Path(__file__).parents[2]
-    )
-
-    def ask():
-        print("go", file=reader.stdin, flush=True)
-        return reader.stdout.readline().strip()
-
-    with reader:
-        assert ask() == "[1, 2]"
-        for n in range(3, 7):
-            assert store.forget(Forget(turns=(n - 2,))).erased
-            store.append(turn(n)).wait()
-            assert ask() == str([n - 1, n])
-        reader.stdin.close()
-    with store.snapshot() as snapshot:
-        assert snapshot.last_id() == 6
 
 
 def test_forget_from_the_writer_thread_it_is_refused_and_not_waited_for(store):

@@ -17,7 +17,6 @@ from slowcat_memory.records import (
     Forget,
     Key,
     LedgerEntry,
-    Manifest,
     Offer,
     Run,
     Task,
@@ -30,7 +29,7 @@ from slowcat_memory.store.blocks import BlockCache, BlockReader
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import NEXT_ID, TABLES, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction, transact
-from tests.harness.samples import at, edge, memory, token, turn
+from tests.harness.samples import at, edge, manifest, memory, token, turn
 
 BASE = 0xA1B2C3  # ids whose bytes occur nowhere else
 TURNS = 96
@@ -67,12 +66,9 @@ def scene(path: Path) -> Iterator[Scene]:
             _derive(store, id, token(id - BASE) if id != lonely else LONELY)
         _derive(store, 0, "tokNAMEDen")
         store.flush()
-        manifest = Manifest(
-            scope="anna", generation=" ".join(map(token, range(TURNS))), files=(), documents=1,
-            embedder="e", dim=2, upto=lonely, tokenizer=1, forget_epoch=0,
-        )  # fmt: skip
+        published = manifest(generation=" ".join(map(token, range(TURNS))), upto=lonely)
         change = f"fact/{token(hot - BASE)}"
-        store.publish(manifest).wait()
+        store.publish(published).wait()
         store.apply("job", WriteBatch(memories=(memory(change, sources=(hot,)),))).wait()
         requests = [
             Forget(turns=(cold, hot)),

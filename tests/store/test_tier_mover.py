@@ -1,9 +1,36 @@
-"""Tiers change how texts are kept, never what is read."""
+"""Tiers change how texts are kept, never what is read: also when damaged, copied or forgotten."""
+
+import random
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slowcat_memory.core.retention import TierOptions
-from slowcat_memory.records import LedgerEntry, Offer, WriteBatch
+from slowcat_memory.records import Forget, LedgerEntry, Offer, WriteBatch
+from slowcat_memory.store import Store, blocks, data_file
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
-from tests.support.tiered_stores import TIERS, age, check_places, events, every_block, rows, say
+from tests.support.tiered_stores import (
+    SMALL,
+    TIERS,
+    age,
+    block_of,
+    check_places,
+    events,
+    every_block,
+    rows,
+    say,
+    spoil,
+    traces,
+)
+
+# ------------------------------------------------------------------- tiers change how texts are kept, never what is read
 
 
 def test_tier_mover_everything_reads_as_before(open_store):
@@ -135,3 +162,176 @@ def test_tier_mover_appending_goes_on_while_it_works(store):
         ack.wait(30)
     assert [event.id for event in events(store)] == list(range(1, 301 + len(acks)))
     check_places(store)
+
+
+# ------------------------------------------------------------------- what is forgotten leaves nothing in blocks
+
+# ------------------------------------------------------------------- forgetting
+
+
+def test_removal_the_search_for_traces_finds_them_in_blocks(store, path):
+    say(store, 300)
+    age(store)
+    found = traces(store, path, *range(1, 250))
+    assert {number for number, _ in found} == set(range(1, 250)), "else this proves nothing"
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        Forget(turns=(3,)),
+        Forget(turns=(1, 120, 240, 285, 300)),
+        Forget(session="s3"),
+        Forget(speaker="anna"),
+        Forget(since=at(40), until=at(90)),
+        Forget(scope="anna", everything=True),
+        Forget(everything=True),
+    ],
+)
+def test_removal_what_is_forgotten_leaves_no_trace_in_any_tier(open_store, path, what):
+    store = open_store()
+    for n in range(1, 301):
+        store.append(turn(n, session=f"s{n // 30}", speaker="bob" if n % 3 else "anna"))
+    store.flush()
+    before = {event.id: event for event in events(store)}
+    age(store)
+    gone = store.forget(what)
+    assert gone.erased and gone.turns
+    assert not store._cache._blocks, "nothing of it stays in memory"
+    left = {event.id: event for event in events(store)}
+    assert left == {n: event for n, event in before.items() if n not in gone.turns}
+    assert traces(store, path, *gone.turns) == []
+    check_places(store)
+    again = age(store)
+    assert again.done
+    assert traces(store, path, *gone.turns) == []
+    assert {event.id: event for event in events(store)} == left
+    check_places(store)
+    store.close()
+    assert {event.id: event for event in events(open_store())} == left
+
+
+def test_removal_forgetting_while_a_block_is_packed_ends_the_round(store, path, monkeypatch):
+    say(store, 300)
+    real = blocks.lz4_row
+
+    def forget_first(*given):
+        monkeypatch.setattr(blocks, "lz4_row", real)
+        store.forget(Forget(turns=(2,)))
+        return real(*given)
+
+    monkeypatch.setattr(blocks, "lz4_row", forget_first)
+    stopped = age(store)
+    assert not stopped.done
+    assert traces(store, path, 2) == []
+    assert age(store).done
+    assert traces(store, path, 2) == []
+    assert [event.id for event in events(store)] == [1, *range(3, 301)]
+    check_places(store)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(20, 90))
+def test_removal_ageing_and_forgetting_in_any_order(rng: random.Random, count: int):
+    options = TierOptions(
+        warm=rng.choice([0, 6, 30]),
+        block_exchanges=rng.choice([1, 3]),
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        with Store.open(path, options=SMALL) as store:
+            model = {}
+            for step in range(4):
+                for _ in range(count // 4):
+                    n = store.append(turn(0)).id + 1
+                    model[n - 1] = None
+                    name = f"s{rng.randrange(3)}"
+                    kept = store.append(turn(n, session=name, at=at(n) + timedelta(days=step)))
+                    assert kept.id == n
+                    model[n] = kept.event
+                store.flush()
+                model = {event.id: event for event in events(store) if event.id in model}
+                store.age("anna", hot=rng.choice([0, 9]), options=options)
+                if rng.random() < 0.7:
+                    away = rng.sample(sorted(model), min(len(model), rng.randint(1, 9)))
+                    gone = store.forget(Forget(turns=tuple(away))).turns
+                    assert set(gone) == set(away)
+                    model = {n: event for n, event in model.items() if n not in gone}
+                    texts = [n for n in away if n % 2 == 0]
+                    assert traces(store, path, *texts) == []
+                assert {event.id: event for event in events(store)} == model
+                check_places(store)
+
+
+# ------------------------------------------------------------------- damaged blocks, and copies of a store with tiers
+
+# ------------------------------------------------------------------- damage, copies
+
+
+@pytest.mark.parametrize("table", ["warm", "cold"])
+def test_recover_a_damaged_block_loses_only_itself(open_store, path, tmp_path, table):
+    store = open_store()
+    said = say(store, 300)
+    age(store)
+    number = sorted(rows(store, table))[1]
+    ids = every_block(store)[number].ids
+    rest = [event for event in said if event.id not in ids]
+    spoil(store, table, number)
+    assert events(store) == rest
+    assert (table, keys.id_key(number)) in store.quarantined
+    with store.snapshot() as snapshot:
+        assert snapshot.turn(ids[0]) is None
+    shutil.copytree(path, tmp_path / "killed")
+    store.close()
+    with Store.open(tmp_path / "killed", options=SMALL) as mended:
+        assert mended.opened.moved_aside, "the canary sees it"
+        assert events(mended) == rest
+        check_places(mended)
+        assert mended.append(turn(301)).id == 301
+        assert age(mended).done
+        assert events(mended)[:-1] == rest
+
+
+def test_recover_a_damaged_block_does_not_keep_the_others_from_ageing(store):
+    said = say(store, 300)
+    age(store, options=TierOptions(block_exchanges=4, warm=1000))
+    number = sorted(rows(store, "warm"))[1]
+    ids = every_block(store)[number].ids
+    spoil(store, "warm", number)
+    assert age(store).cooled > 200
+    assert list(rows(store, "warm"))[0] == number
+    assert events(store) == [event for event in said if event.id not in ids]
+
+
+def test_recover_salvage_mends_what_points_to_blocks(open_store, path, tmp_path):
+    store = open_store()
+    said = say(store, 300)
+    age(store)
+    block = every_block(store)[min(rows(store, "warm"))]
+    spoil(store, "places", block.ids[2])
+    raw = codec.seal(keys.id_key(9), every_block(store)[block_of(store, 9)].body(9))
+    store._writer.call(lambda: transact(store._env, lambda e: e.put("log", keys.id_key(9), raw)))
+    shutil.copytree(path, tmp_path / "killed")
+    store.close()
+    with Store.open(tmp_path / "killed", options=SMALL) as mended:
+        assert events(mended) == said
+        check_places(mended)
+        assert age(mended).done
+        check_places(mended)
+        assert events(mended) == said
+
+
+def test_recover_shrinking_gives_back_what_rows_left_behind(store, path):
+    for n in range(1, 1500):
+        store.append(
+            turn(n, text=f"we went to the lake again, number {n} " * 8, session=f"s{n // 40}")
+        )
+    store.flush()
+    before = events(store)
+    assert not store.shrink(), "nothing to be gained yet"
+    age(store)
+    size = (path / "data.mdb").stat().st_size
+    assert store.shrink()
+    assert data_file(path).stat().st_size < 0.6 * size
+    assert not store.shrink()
+    assert events(store) == before

@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from slowcat_memory.idle.job import (
-    Contexts,
-    JobContext,
-    JobDeps,
-    JobLLM,
-    NoOptions,
-    Plan,
-    Trigger,
-)
+from slowcat_memory.idle.job import Contexts, JobContext, JobDeps, JobLLM, NoOptions, Plan, Trigger
 from slowcat_memory.idle.options import Budget, IdleOptions
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop

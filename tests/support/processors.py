@@ -24,7 +24,7 @@ from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import EagerUserTurnStrategies, UserTurnStrategies
 from pipecat.utils.time import time_now_iso8601
 
-from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from tests.support.voice_pipeline import VoicePipeline
 
@@ -61,19 +61,6 @@ def through(processor, *sent: Frame, **how) -> tuple[list[Frame], list[Frame]]:
 
 def blocks(text: str) -> int:
     return text.count(OPEN)
-
-
-class Gate:
-    """An engine whose recall waits: an event for its beginning, one to release it."""
-
-    def __init__(self, engine: MemoryEngine) -> None:
-        self.engine, self.begun, self.open = engine, asyncio.Event(), asyncio.Event()
-        self.recall, engine.recall = engine.recall, self._recall
-
-    async def _recall(self, *arguments, **named):
-        self.begun.set()
-        await self.open.wait()
-        return await self.recall(*arguments, **named)
 
 
 @dataclass

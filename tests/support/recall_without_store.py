@@ -18,12 +18,7 @@ from slowcat_memory.runtime.namespaces.known_facts import Ending
 from slowcat_memory.runtime.namespaces.namespace import Fetch
 from slowcat_memory.runtime.recall.choosing import Recall
 from slowcat_memory.runtime.recall.pipeline import Pipeline
-from slowcat_memory.runtime.recall.query import (
-    Query,
-    RecallOptions,
-    Recollection,
-    RetrievalOptions,
-)
+from slowcat_memory.runtime.recall.query import Query, RecallOptions, Recollection, RetrievalOptions
 from slowcat_memory.testing import HashEmbedder
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday

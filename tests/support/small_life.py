@@ -5,15 +5,7 @@ from datetime import date, datetime, timedelta
 from msgspec.structs import replace
 
 from benchmarks.lives.model import Ask, Claim, Exchange, Life, Session
-from benchmarks.lives.record import (
-    Answer,
-    Derived,
-    Held,
-    Line,
-    Opener,
-    Record,
-    Seen,
-)
+from benchmarks.lives.record import Answer, Derived, Held, Line, Opener, Record, Seen
 
 MONDAY = datetime(2026, 3, 2, 12)
 HOME, MOVED, ASKED, LATER = (MONDAY + timedelta(days=days) for days in (0, 7, 9, 40))

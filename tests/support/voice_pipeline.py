@@ -25,7 +25,6 @@ from pipecat.frames.frames import (
     Frame,
     InterimTranscriptionFrame,
     InterruptionFrame,
-    LLMContextFrame,
     OutputAudioRawFrame,
     StartFrame,
     TranscriptionFrame,
@@ -42,7 +41,7 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMContextAggregatorPair,
     LLMUserAggregatorParams,
 )
-from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.openai.llm import OpenAILLMService
 from pipecat.services.settings import TTSSettings
 from pipecat.services.tts_service import TTSService
@@ -122,28 +121,6 @@ class ToneTTS(TTSService):
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
         for _ in text.split():
             yield TTSAudioRawFrame(self._word, RATE, 1, context_id=context_id)
-
-
-class StandInMemory(FrameProcessor):
-    """Stands in for the memory processor: prefixes each new user message with a block."""
-
-    def __init__(self, *lines: str) -> None:
-        super().__init__()
-        self.lines = lines
-        self.frames: list[Frame] = []
-        self._done: list[Any] = []
-
-    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        await super().process_frame(frame, direction)
-        self.frames.append(frame)
-        if isinstance(frame, LLMContextFrame) and direction is FrameDirection.DOWNSTREAM:
-            said = [m for m in frame.context.messages if m["role"] == "user"]
-            if self.lines and said and not any(m is said[-1] for m in self._done):
-                self._done.append(said[-1])
-                block = "\n".join(self.lines)
-                words = said[-1]["content"]
-                said[-1]["content"] = f"<memories>\n{block}\n</memories>\n\n{words}"
-        await self.push_frame(frame, direction)
 
 
 async def speak(

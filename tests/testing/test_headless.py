@@ -7,8 +7,8 @@ from aiohttp import web
 
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.testing.headless import HeadlessConversation
-from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall
-from tests.support.voice_pipeline import FunctionSchema, StandInMemory
+from slowcat_memory.testing.server import ScriptedServer, ToolCall
+from tests.support.voice_pipeline import FunctionSchema
 
 STORY = "There was a cat. It lived in a house. It liked fish. It slept all day. It was old. " * 2
 
@@ -19,10 +19,6 @@ def said(request: dict) -> str:
 
 def echo(request: dict) -> str:
     return f"You said {said(request)}"
-
-
-def roles(messages: list) -> list[tuple[str, str]]:
-    return [(m["role"], m["content"]) for m in messages]
 
 
 def weather_tool(sky: str | None = "rain") -> FunctionSchema:
@@ -44,43 +40,6 @@ def call_weather_then_tell(request: dict):
     if request["messages"][-1]["role"] == "tool":
         return "It rains."
     return ["One moment. ", ToolCall("get_weather", {"city": "Oslo"})]
-
-
-async def test_headless_conversation_two_turns_make_one_conversation():
-    async with (
-        ScriptedServer(echo) as server,
-        HeadlessConversation(llm_url=server.url, system_instruction="Be a cat.") as talk,
-    ):
-        first = await talk.say("good morning")
-        second = await talk.say("good night", interims=True)
-        assert roles(talk.context.messages) == [
-            ("user", "good morning"),
-            ("assistant", "You said good morning"),
-            ("user", "good night"),
-            ("assistant", "You said good night"),
-        ]
-    assert (first.text, second.text) == ("You said good morning", "You said good night")
-    assert not first.interrupted
-    assert roles(server.requests[1]["messages"]) == [
-        ("system", "Be a cat."),
-        ("user", "good morning"),
-        ("assistant", "You said good morning"),
-        ("user", "good night"),
-    ]
-
-
-async def test_headless_conversation_typed_text_is_answered_without_speech():
-    memory = StandInMemory()
-    async with (
-        ScriptedServer(echo) as server,
-        HeadlessConversation(llm_url=server.url, memory=memory) as talk,
-    ):
-        reply = await talk.type("typed words")
-        assert reply.text == "You said typed words"
-        assert (await talk.say("spoken words")).text == "You said spoken words"
-    assert [said(request) for request in server.requests] == ["typed words", "spoken words"]
-    names = [type(frame).__name__ for frame in memory.frames]
-    assert names.index("LLMContextFrame") < names.index("VADUserStartedSpeakingFrame")
 
 
 async def test_headless_conversation_a_tool_call_goes_round_and_is_one_reply():
@@ -150,17 +109,6 @@ async def test_headless_conversation_a_redirect_is_not_followed():
             await runner.cleanup()
         result = elsewhere.requests
     assert result == []
-
-
-async def test_headless_conversation_after_a_failed_turn_the_conversation_goes_on():
-    answers = iter([Failure(400, "bad prompt"), "Better."])
-    async with (
-        ScriptedServer(lambda request: next(answers)) as server,
-        HeadlessConversation(llm_url=server.url) as talk,
-    ):
-        with pytest.raises(EndpointError, match="bad prompt"):
-            await talk.say("first")
-        assert (await talk.say("second")).text == "Better."
 
 
 async def test_headless_conversation_an_answer_that_does_not_come_is_an_error_in_time():

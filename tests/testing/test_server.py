@@ -6,7 +6,7 @@ import pytest
 from openai import APIStatusError, AsyncOpenAI
 
 from slowcat_memory.testing import HashEmbedder
-from slowcat_memory.testing.server import Failure, ScriptedServer, ToolCall, parrot
+from slowcat_memory.testing.server import ScriptedServer, parrot
 from tests.support.rows import each_row
 
 
@@ -16,55 +16,6 @@ def client(server: ScriptedServer) -> AsyncOpenAI:
 
 def ask(*texts: str) -> dict:
     return {"model": "m", "messages": [{"role": "user", "content": text} for text in texts]}
-
-
-WEATHER = [
-    "Let me look. ",
-    ToolCall("get_weather", {"city": "Oslo"}),
-    ToolCall("get_time", {}, id="mine"),
-]
-
-
-async def test_scripted_server_a_streamed_reply_arrives_word_by_word_and_whole():
-    async with ScriptedServer(lambda request: "One two  three.\n") as server:
-        stream = await client(server).chat.completions.create(**ask("count"), stream=True)
-        chunks = [chunk async for chunk in stream]
-    words = [c.choices[0].delta.content for c in chunks if c.choices[0].delta.content]
-    assert words == ["One", " two", "  three.", "\n"]
-    assert chunks[-1].choices[0].finish_reason == "stop"
-    assert all(chunk.usage is None for chunk in chunks)
-    assert [r["messages"][0]["content"] for r in server.requests] == ["count"]
-    assert len(server.arrived) == 1 and server.completed == 1 and server.cancelled == 0
-
-
-async def test_scripted_server_a_plain_reply_equals_the_streamed_one():
-    async with ScriptedServer(lambda request: WEATHER) as server:
-        plain = await client(server).chat.completions.create(**ask("weather"))
-        stream = await client(server).chat.completions.create(**ask("weather"), stream=True)
-        deltas = [chunk.choices[0].delta async for chunk in stream]
-    message = plain.choices[0].message
-    assert plain.choices[0].finish_reason == "tool_calls"
-    assert message.content == "".join(d.content or "" for d in deltas) == "Let me look. "
-    streamed = {}
-    for call in (call for delta in deltas for call in delta.tool_calls or []):
-        name, arguments = streamed.get(call.index, ("", ""))
-        name += call.function.name or ""
-        streamed[call.index] = name, arguments + call.function.arguments
-    assert [(c.function.name, c.function.arguments) for c in message.tool_calls] == [
-        ("get_weather", '{"city": "Oslo"}'),
-        ("get_time", "{}"),
-    ]
-    assert list(streamed.values()) == [
-        (c.function.name, c.function.arguments) for c in message.tool_calls
-    ]
-    assert message.tool_calls[0].id.startswith("call_") and message.tool_calls[1].id == "mine"
-
-
-async def test_scripted_server_a_scripted_failure_is_an_http_error():
-    async with ScriptedServer(lambda request: Failure(429, "too many")) as server:
-        with pytest.raises(APIStatusError) as caught:
-            await client(server).chat.completions.create(**ask("hello"))
-    assert caught.value.status_code == 429 and "too many" in str(caught.value)
 
 
 async def test_scripted_server_a_mistake_in_the_script_is_a_server_error_with_its_reason():

@@ -15,16 +15,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer import Note, TranscriptSession, Utterance
 from slowcat_memory.transfer import sources as sources_
 from slowcat_memory.transfer.reading import Options, Reading, readings
-from tests.transfer.exports import (
-    DOG,
-    EXPORTS,
-    GOOD,
-    REFUSED,
-    Export,
-    as_json,
-    claude,
-    content_of,
-)
+from tests.transfer.exports import DOG, EXPORTS, GOOD, REFUSED, Export, as_json, claude, content_of
 
 Read = tuple[Reading, list[TranscriptSession], list[Note]]
 

@@ -1,21 +1,27 @@
-"""What a person can change on the page, that it holds, and that it can be taken back."""
+"""What a person can change on the page, that it holds, can be taken back, and reaches a bot beside it."""
 
 import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from slowcat_memory.config import Config
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.web import PageContext, verbs
+from tests.support.other_process import OtherProcess
 from tests.support.page_client import Client, Events, entered
-from tests.support.page_memory import ANNA, MONDAY, Running, page_of
+from tests.support.page_memory import ANNA, MONDAY, Running, furnish, page_of
 from tests.support.said import until
 from tests.support.stores import configured
+
+# ------------------------------------------------------------------- what a person can change on the page, that it holds, and that it can be taken ba
 
 
 @pytest.fixture
@@ -211,15 +217,6 @@ def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Runni
     assert client.done("retry") == {"tasks": 0}
 
 
-def test_the_browser_hears_of_a_change_by_id_alone(client: Client) -> None:
-    one = fact(client, "cello")
-    with Events(client) as events:
-        client.done("mark", id=one["id"], pinned=True)
-        event = events.until("marked")
-    assert event["ids"] == [one["id"]]
-    assert "cello" not in json.dumps(event)
-
-
 def test_a_correction_is_not_taken_back_once_it_was_forgotten(
     client: Client, running: Running
 ) -> None:
@@ -236,3 +233,44 @@ def test_what_was_muted_since_its_correction_stays_muted(client: Client) -> None
     client.done("mark", id=done["memory"]["id"], muted=True)
     assert client.undo(done).status == 200
     assert fact(client, "27 March")["muted"]
+
+
+# ------------------------------------------------------------------- the page of a memory beside a bot: it reads, changes and hears
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    made = configured(tmp_path / "memory")
+    engine = MemoryEngine(made)
+    furnish(engine)
+    engine.close()
+    return made
+
+
+@contextmanager
+def page(config: Config) -> Iterator[Client]:
+    memory = MemoryEngine(config)
+    try:
+        with Running(PageContext(memory, person=ANNA)) as running:
+            yield entered(running)
+    finally:
+        memory.close()
+
+
+def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(config: Config) -> None:
+    with OtherProcess(config.folder) as process, page(config) as client, Events(client) as events:
+        process.call("say", "The kettle is boiling.")
+        assert events.until("stored")["scope"] == ANNA
+        rows = client.read("said/turns?session=s")["rows"]
+        assert [row["text"] for row in rows] == ["The kettle is boiling."]
+        cello = next(r for r in client.read("know/facts")["rows"] if "cello" in r["text"])
+        done = client.done("mark", id=cello["id"], muted=True)
+        assert events.until("marked")["ids"] == [cello["id"]]
+        assert [r["id"] for r in client.read("know/facts?mark=muted")["rows"]] == [cello["id"]]
+        assert client.undo(done).status == 200
+        fixed = client.done("correct", id=cello["id"], text="Anna plays the viola.")
+        assert fixed["memory"]["text"] == "Anna plays the viola."
+        assert client.done("forget/preview", session="anna-0")["turns"] == 6
+        assert client.read("said/search?q=kettle")["rows"][0]["text"] == "The kettle is boiling."
+        assert len(client.read("health")["others"]) == 1
+        assert client.done("backup")["bytes"] > 0

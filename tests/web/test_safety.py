@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.records import Task, WriteBatch
-from slowcat_memory.web import PageContext, open_browser, private_link
+from slowcat_memory.web import open_browser, private_link
 from slowcat_memory.web.page_server import CHANGES, READS
 from tests.support.page_client import Client, entered
-from tests.support.page_memory import ANNA, MONDAY, Running, furnish, page_of
+from tests.support.page_memory import ANNA, MONDAY, Running, page_of
 from tests.support.rows import each_row
 from tests.support.stores import configured
 
@@ -252,17 +252,3 @@ def test_the_browser_is_opened_by_a_private_file_that_goes(
     assert opened == [file.as_uri()]
     assert "secret" not in opened[0]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_page_is_off_until_it_is_started(tmp_path: Path) -> None:
-    """A memory opens no port: only `slowcat-memory ui` does."""
-    from slowcat_memory.engine import MemoryEngine
-
-    engine = MemoryEngine(configured(tmp_path / "memory"))
-    try:
-        furnish(engine)
-        server = Running(PageContext(engine, person=ANNA)).server
-        assert server.guard.port == 0
-        assert server._runner is None
-    finally:
-        engine.close()

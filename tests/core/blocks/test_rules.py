@@ -1,12 +1,16 @@
-"""Blocks without an LLM: tones, advice, background."""
+"""Blocks by rule: tones, roll-ups, and what holds now."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slowcat_memory.core.blocks import rules
-from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.language import language_of
+from slowcat_memory.core.blocks.lasting import human, profile_line, profile_of
+from slowcat_memory.core.blocks.rules import SessionView, rollup_lines, stated_tones, tone_of
+from slowcat_memory.core.language import ENGLISH, language_of
 from slowcat_memory.records import Memory, Statement, Turn
+from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- blocks without an LLM: tones, advice, background
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -103,3 +107,130 @@ def test_rules_background_an_order_is_left_out_and_the_rest_stands() -> None:
     summary = fact(told, kind="summary/session")
     lines = rules.background([summary], NOW, UTC, 0)
     assert [one.text for one in lines] == ["Recent: Anna: We had soup. It rained."]
+
+
+# ------------------------------------------------------------------- what a user feels is said by the user, in several turns, or nobody knows it
+
+SAID = listed("tones")
+
+
+@each_row(("tone", "said"), SAID)
+def test_a_tone_is_what_somebody_says_to_feel_and_not_its_word(tone: str, said: str) -> None:
+    assert stated_tones(said) == {tone} - {"none"}
+
+
+def test_one_turn_is_no_tone_of_a_conversation() -> None:
+    nervous = "I'm nervous about the exam."
+    assert tone_of([nervous]) == ""
+    assert tone_of([nervous, "What time is it?"]) == ""
+    assert tone_of([nervous, "I'm still so worried."]) == "anxious"
+
+
+def test_where_two_tones_are_said_neither_is_told() -> None:
+    mixed = ["I'm sad.", "I feel so lonely.", "I'm happy again.", "I am so glad."]
+    assert tone_of(mixed) == "" and tone_of([*mixed, "I'm thrilled."]) == "happy"
+
+
+def test_a_fond_reunion_and_a_good_day_are_not_sad() -> None:
+    reunion = ["Hana is here, we both cried at the station.", "I was crying so much I missed the tram.",
+               "Happy tears, and heartbroken when she left."]  # fmt: skip
+    assert tone_of(reunion) == ""
+
+
+def test_every_tone_can_be_stated() -> None:
+    said = {"proud": "confident"}
+    assert {tone for tone, _ in SAID} | {*said.values()} == {*ENGLISH.tones, "none"}
+    assert stated_tones("I'm so proud.") == {"confident"}
+
+
+# ------------------------------------------------------------------- the background block has what the latest day and week were about
+
+MONDAY = datetime(2026, 5, 11, 4, tzinfo=UTC)
+
+
+def summary(id: str, text: str, days: int = 0, length: int = 1) -> Memory:
+    at = MONDAY + timedelta(days=days)
+    return Memory(
+        id=f"summary/{id}", kind=f"summary/{id.partition('/')[0]}", scope="anna", speaker="Summary",
+        text=text, valid_from=at, sources=(days + 1,),
+        facets={"until": (at + timedelta(days=length)).isoformat()},
+    )  # fmt: skip
+
+
+MEMORIES = [
+    summary("week/2026-W19", "Anna was ill.", -7, 7),
+    summary("week/2026-W20", "Anna moved to Porto. Anna: I sold the car.", 0, 7),
+    summary("day/2026-05-12", "Anna moved to Porto.", 1),
+    summary("day/2026-05-15", "Anna: I sold the car. The lamp broke.", 4),
+    summary("session/s", "Anna: The lamp broke.", 4),
+]
+
+
+def test_rollup_lines_the_latest_of_each_and_nothing_twice() -> None:
+    lines = list(rollup_lines(MEMORIES, ["Anna: The lamp broke."], UTC))
+    assert [line.text for line in lines] == [
+        "The week of 11 May: Anna moved to Porto. Anna: I sold the car."
+    ]
+    assert lines[0].of == "summary/week/2026-W20" and lines[0].sources == (1,)
+
+
+def test_rollup_lines_a_day_that_says_more_than_the_week() -> None:
+    lines = list(rollup_lines(MEMORIES, [], UTC, language_of("german")))
+    assert [line.text for line in lines] == [
+        "Die Woche ab dem 11. Mai: Anna moved to Porto. Anna: I sold the car.",
+        "Am 15. Mai: Anna: The lamp broke.",
+    ]
+
+
+def test_background_of_a_week() -> None:
+    lines = rules.background(MEMORIES, MONDAY + timedelta(days=8), UTC, 3)
+    assert [line.text for line in lines] == [
+        "Recent: Anna: The lamp broke.",
+        "The week of 11 May: Anna moved to Porto. Anna: I sold the car.",
+    ]
+
+
+# ------------------------------------------------------------------- heads, blocks and the profile show what holds now, surely, and once
+
+
+DAY = timedelta(days=1)
+OWN = {"subject", "confidence", "over"}
+
+
+def stated(text: str, predicate: str = "", object_: str = "", **more: Any) -> Memory:
+    own = {"subject": "Anna", **{name: more.pop(name) for name in OWN & more.keys()}}
+    said = Statement(predicate=predicate, object=object_, **own)
+    given = {"kind": "fact/person", "valid_from": NOW - DAY, "sources": (1,), **more}
+    return Memory(
+        id=f"fact/{text}", scope="anna", speaker="Anna", text=text, statement=said, **given
+    )
+
+
+def shown(*memories: Memory) -> list[str]:
+    return [one.text for one in human(memories, NOW)]
+
+
+def test_an_uncertain_fact_describes_nobody() -> None:
+    joke = stated("Anna is a millionaire.", confidence="low")
+    assert shown(joke) == [] and profile_of([joke], "Anna", NOW) == {}
+
+
+def test_who_left_has_no_employer_in_the_profile() -> None:
+    left = stated("Anna no longer works at Siemens.", "works_at", "Siemens", over=True)
+    assert profile_line(profile_of([left], "Anna", NOW)) == ""
+
+
+def test_a_new_employer_counts_from_its_day_on() -> None:
+    first_day = NOW + 20 * DAY
+    old = stated("Anna works at Leeds.", "works_at", "Leeds", valid_to=first_day)
+    new = stated("Anna works at Southmead.", "works_at", "Southmead", valid_from=first_day)
+    assert profile_line(profile_of([old, new], "Anna", NOW)) == "works at Leeds"
+    assert profile_line(profile_of([old, new], "Anna", first_day)) == "works at Southmead"
+    assert shown(old, new) == ["Anna works at Leeds."]
+
+
+def test_what_ended_long_ago_is_left_out() -> None:
+    left = stated("Anna left Siemens.", "works_at", "Siemens", over=True)
+    long_ago = stated("Anna left Bosch.", "works_at", "Bosch", over=True,
+                      valid_from=NOW - 400 * DAY)  # fmt: skip
+    assert shown(left, long_ago) == ["Anna left Siemens."]

@@ -1,7 +1,12 @@
+"""The head of a session, and when a block is written again."""
+
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from slowcat_memory.core.blocks.lasting import profile_line, profile_of
+from slowcat_memory.core.blocks.prompt import MANY, Asked, is_due, marks_of
 from slowcat_memory.core.blocks.session_head import (
     CLOSE_NOTES,
     OPEN_NOTES,
@@ -9,9 +14,12 @@ from slowcat_memory.core.blocks.session_head import (
     SessionStart,
     session_preamble,
 )
+from slowcat_memory.core.blocks.statements import SourcedLine
 from slowcat_memory.core.language import ENGLISH, Language, language_of
 from slowcat_memory.core.render.speech import long_ago
-from slowcat_memory.records import Made, Memory
+from slowcat_memory.records import Made, Memory, Statement
+
+# ------------------------------------------------------------------- session head
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
@@ -148,3 +156,53 @@ def test_session_preamble_holds_statements_and_nobodys_words() -> None:
 def test_session_preamble_a_block_that_somebody_wrote_is_left_as_it_is() -> None:
     persona = memory("block/persona", "You always answer in rhymes.")
     assert written(persona) == ["Who you are: You always answer in rhymes."]
+
+
+# ------------------------------------------------------------------- an LLM writes a block again when enough of what it is about changed, and not bef
+
+
+DAY = timedelta(days=1)
+
+
+def lines(*texts: str) -> list[SourcedLine]:
+    return [SourcedLine(text=text, at=NOW) for text in texts]
+
+
+def due(now: str, before: str, days: float, *, kept: int = 2, left: int = 2) -> bool:
+    asked = Asked(at=NOW, version=1, seen=marks_of(lines(*before)), lines=kept)
+    return is_due(asked, 1, lines(*now), left, NOW + days * DAY)
+
+
+def test_a_few_changes_wait_for_a_week_and_many_for_a_day() -> None:
+    assert not due("abcd", "abc", 5) and due("abcd", "abc", 6)
+    many = "abcdefghij"[: 3 + MANY]
+    assert not due(many, "abc", 0.5) and due(many, "abc", 1)
+
+
+def test_a_block_that_lost_all_its_lines_is_written_again_at_once() -> None:
+    assert due("ab", "abc", 0, left=0)
+    assert not due("ab", "abc", 0, kept=0, left=0), "it never had any"
+
+
+# ------------------------------------------------------------------- the profile: fields by rule and by proposal, each with where it comes from
+
+
+def fact(n: int, predicate: str, object_: str, subject: str = "Anna", **more: Any) -> Memory:
+    return Memory(
+        id=f"fact/{n}", kind="fact/person", scope="anna", speaker="Anna", text=f"{object_} {n}",
+        valid_from=NOW + timedelta(days=n), sources=(n,),
+        statement=Statement(subject=subject, predicate=predicate, object=object_), **more,
+    )  # fmt: skip
+
+
+def test_by_rule_keeps_the_later_value_of_the_user() -> None:
+    known = [
+        fact(1, "lives_in", "Lisbon"), fact(3, "lives_in", "Porto"), fact(2, "lives_in", "Rome", "Ben"),
+        fact(4, "speaks", "German"), fact(5, "language", "Portuguese"), fact(6, "eats", "cake"),
+        fact(7, "wants_to", "x" * 99), fact(8, "name", "Annie", retired_at=NOW),
+    ]  # fmt: skip
+    fields = profile_of(known, "anna")
+    assert profile_line(fields) == "lives in Porto; speaks German, Portuguese"
+    assert profile_line(profile_of(reversed(known), "anna")) == profile_line(fields), "byte-stable"
+    assert (fields["city"].value, fields["city"].of) == ("Porto", ("fact/3",))
+    assert (fields["language"].sources, fields["language"].of) == ((4, 5), ("fact/4", "fact/5"))

@@ -3,13 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from slowcat_memory.core.blocks.statements import (
-    SourcedLine,
-    fit,
-    record,
-    to_lines,
-    valid_of_kind,
-)
+from slowcat_memory.core.blocks.statements import SourcedLine, fit, record, to_lines, valid_of_kind
 from slowcat_memory.records import Memory, Statement
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Candidates to one order, with tokens and without."""
+"""Scores of what was found, their fields, and the chance that one answers."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,9 +10,30 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slowcat_memory.config import build
-from slowcat_memory.core.ranking.offering import VIEWS, Candidates, Question, Row
-from slowcat_memory.core.ranking.score import WEIGHTS, FuseOptions, RankOptions, score
+from slowcat_memory.core.query.asked_facts import names_in
+from slowcat_memory.core.ranking.offering import (
+    VIEWS,
+    AnswerEvidence,
+    Candidates,
+    Question,
+    Row,
+    answer_probability,
+    distinct,
+    probability,
+)
+from slowcat_memory.core.ranking.score import (
+    UNRELATED_TOKENS,
+    WEIGHTS,
+    FuseOptions,
+    RankOptions,
+    by_cosine,
+    by_tokens,
+    score,
+)
 from slowcat_memory.core.time.expressions import Interval
+from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- candidates to one order, with tokens and without
 
 NOW, DAY = 1.8e9, 86_400.0
 NAN = float("nan")
@@ -140,3 +161,81 @@ def test_score_by_ranks_a_lead_counts_no_more_than_a_place() -> None:
     fields = {"window": [1.0, 0.1, 0.0, 0.1], "dense": [0.9, 1.0, 0.0, np.nan]}
     found = fused(fields, [1, 2, 3, 4], method=chosen, rrf_k=1.0, window=1.0, dense=1.0)
     assert found == pytest.approx([(1 + 2 / 3) / 2, (2 / 3 + 1) / 2, 0.0, (2 / 3) / 2])
+
+
+# ------------------------------------------------------------------- score fields
+
+
+cosine = st.floats(-1, 1, width=32) | st.just(NAN)
+cosines = st.lists(cosine, min_size=1, max_size=20)
+
+
+def array(values: list[float]) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+# ------------------------------------------------------------------- one view to 0..1
+
+
+@given(cosines)
+def test_by_tokens_without_tokens_a_memory_is_as_good_as_the_worst_that_has_some(
+    scores: list[float],
+) -> None:
+    raw = array(scores)
+    scaled, known = by_tokens(raw), ~np.isnan(raw)
+    assert ((scaled >= 0) & (scaled <= 1)).all()
+    if known.any():
+        assert np.array_equal(scaled[known], by_cosine(raw, UNRELATED_TOKENS)[known])
+        assert (scaled[~known] == scaled[known].min()).all()
+    else:
+        assert not scaled.any()
+
+
+# ------------------------------------------------------------------- sessions
+
+
+def test_distinct_the_first_of_equal_texts_stays() -> None:
+    texts = ["My dog is Max.", "my DOG is max", "Moritz is a cat", "My dog is Max!", ""]
+    assert distinct(texts, 0.8) == [0, 2, 4]
+    assert distinct(["...", "!?"], 0.8) == [0]
+    assert distinct([], 0.8) == []
+
+
+# ------------------------------------------------------------------- abstention
+
+GOOD = AnswerEvidence(coverage=0.7, max_similarity=0.8, unseen_names=0.0, memories=500)
+BAD = AnswerEvidence(coverage=0.1, max_similarity=0.45, unseen_names=1.0, memories=500)
+
+
+@each_row(("language", "text", "names"), listed("rules/abstention", "names"))
+def test_names_in_a_question_are_told_from_nouns_and_ordinary_words(language, text, names) -> None:
+    assert names_in(text, language) == names.split()
+
+
+@given(st.text(max_size=300))
+def test_names_in_takes_any_text(text: str) -> None:
+    assert all(name in text for name in names_in(text))
+
+
+def test_answer_probability_the_nearest_of_few_memories_says_more() -> None:
+    few, many = replace(BAD, memories=15), replace(BAD, memories=5000)
+    assert answer_probability(few) > answer_probability(many)
+    assert answer_probability(replace(GOOD, memories=0)) == 0.0
+
+
+# ------------------------------------------------------------------- calibration
+
+
+rounded = st.floats(-2, 2)  # a little beyond what they may be
+
+
+def told(coverage: float, cosine: float | None = None) -> float:
+    found = probability(np.array([coverage]), None if cosine is None else np.array([cosine]))
+    return float(found[0])
+
+
+@given(rounded, rounded | st.just(NAN) | st.none())
+def test_probability_takes_measures_beyond_their_range(
+    coverage: float, cosine: float | None
+) -> None:
+    assert 0 < told(coverage, cosine) < 1

@@ -1,3 +1,5 @@
+"""Codes of tokens and of vectors keep what is compared."""
+
 import hashlib
 
 import numpy as np
@@ -6,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.ranking import token_codes
-from slowcat_memory.core.ranking.token_codes import maxsim
+from slowcat_memory.core.ranking.token_codes import as_kept, maxsim
+
+# ------------------------------------------------------------------- token codes
 
 
 def units(seed: int, count: int, dim: int = 96) -> np.ndarray:
@@ -65,3 +69,19 @@ def test_maxsim_a_text_meets_itself_in_any_order(count: int, seed: int) -> None:
     tokens = units(seed, count)
     (score,) = maxsim(tokens, [token_codes.encode(tokens[::-1])])
     assert abs(score - 1) < 0.05
+
+
+# ------------------------------------------------------------------- A vector in bytes
+
+
+@pytest.mark.parametrize("dim", [3, 384])
+def test_what_is_kept_is_near_as_long_and_does_not_change_when_it_is_kept_again(dim: int) -> None:
+    random = np.random.default_rng(1)
+    for _ in range(50):
+        values = random.standard_normal(dim).astype(np.float32)
+        values /= np.linalg.norm(values)
+        kept = as_kept(values)
+        assert np.linalg.norm(kept) == pytest.approx(1, abs=1e-5)
+        assert kept @ values > 1 - 0.005
+        assert np.allclose(as_kept(kept), kept, rtol=1e-5, atol=0)
+    assert not as_kept(np.zeros(dim)).any()

@@ -1,9 +1,13 @@
+"""A block of memories: its room, its lines, and who says them."""
+
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.core.language import ENGLISH
+from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import (
     CLOSE,
     OPEN,
@@ -12,8 +16,12 @@ from slowcat_memory.core.render.memory_block import (
     memory_line,
     pack,
 )
+from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Hit, Made, Memory
+from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- memory block
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 anything = st.text(st.characters(exclude_categories=("Cs",)), max_size=300)
@@ -144,3 +152,37 @@ def test_memory_line_no_one_said_what_idle_work_wrote() -> None:
     fact, kept = (hit("Anna likes tea.", kind=kind, made=made) for kind in ("fact", "block/human"))
     assert memory_line(fact.memory, NOW, UTC, 80) == "- (today) Anna likes tea."
     assert memory_line(kept.memory, NOW, UTC, 80) == "- Anna likes tea."
+
+
+# ------------------------------------------------------------------- attribution
+
+
+@each_row(
+    ("text", "told"),
+    listed("rules/attribution", "attributed_quotes_what_is_doubtful_and_leaves_out_orders"),
+)
+def test_attributed_quotes_what_is_doubtful_and_leaves_out_orders(text: str, told: str) -> None:
+    assert attributed(text, "Eve", ENGLISH) == told
+
+
+# ------------------------------------------------------------------- which sentences say what another one says
+
+SAME = [
+    ("Anna is allergic to latex.", "Anna has an allergy to latex; she is allergic."),
+    ("Anna works at Northlight as a planner.", "Anna works at Northlight."),
+    ("The plumber comes on 12 May 2026 at ten.", "The plumber comes on 12 May."),
+    ("Cathal is an electrician in Halifax.", "Cathal works as electrician."),
+    ("Anna no longer eats meat.", "Anna does not eat meat any longer."),
+    ("Ben is seven years old.", "Ben is 7 years old."),
+    ("Anna lebt seit Mai in Leipzig.", "Anna lebt in Leipzig."),
+    ("Anna mag keinen Fisch.", "Anna mag Fisch nicht."),
+    ("Biscuit is Anna's cat.", "Anna's cat is Biscuit."),
+    ("Two Blokes are booked for the move.", "The move: Two Blokes booked."),
+]
+
+
+@each_row(("first", "second"), SAME[1:])
+def test_what_another_sentence_says_is_told_once(first: str, second: str) -> None:
+    told = Told(("Anna",))
+    told.add(first)
+    assert told.repeats(second) and told.news(second) == ""

@@ -3,13 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core import retention as tiering
-from slowcat_memory.core.retention import (
-    Aging,
-    Row,
-    TierOptions,
-    cooling,
-    share,
-)
+from slowcat_memory.core.retention import Aging, Row, TierOptions, cooling, share
 
 DAY = 86_400.0
 NOW = 1000 * DAY

@@ -1,10 +1,18 @@
-"""Summaries by rule: of conversations, and of days and weeks."""
+"""Summaries without an LLM, and what they are about."""
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from slowcat_memory.core.extraction.options import ExtractiveOptions
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.summaries import by_rule
+from slowcat_memory.core.summaries.by_rule import subjects
+from slowcat_memory.core.summaries.extractive import Line, choose_clauses, split_turn
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Turn
+
+# ------------------------------------------------------------------- summaries by rule: of conversations, and of days and weeks
 
 MONDAY = datetime(2026, 11, 2, 18, tzinfo=UTC)
 TOKENIZE = Tokenizer("english")
@@ -93,3 +101,71 @@ def test_of_summaries_a_week_has_its_events_under_their_days() -> None:
         "2 November: Nora lives in Leeds. Nora: The landlord hasn't paid the deposit back. "
         "4 November: Nora: I sold the car for 2,400 pounds. Assistant: You should insure the bike."
     )
+
+
+# ------------------------------------------------------------------- summaries without an LLM: which clauses are chosen
+
+SAID = [
+    ("Anna", "Hi there. How are you?"),
+    ("Agent", "Fine, thank you!"),
+    ("Anna", "I had an interview at Acme in Lisbon on Monday. It was for a data job."),
+    ("Agent", "How did the interview at Acme go?"),
+    ("Anna", "The interview at Acme went really well, and they want to call me on Friday."),
+    ("Anna", "Great idea, thank you."),
+    ("Agent", "Good luck with the job at Acme."),
+    ("Agent", "You should ask them about the salary."),
+]
+
+
+def said() -> list[Line]:
+    return [
+        line
+        for turn, (who, text) in enumerate(SAID, 1)
+        for line in split_turn(who, text, turn, agent=who == "Agent")
+    ]
+
+
+def test_choose_clauses_in_the_order_in_which_it_was_said_and_nothing_twice() -> None:
+    twice = [*said(), *said()]
+    kept = choose_clauses(twice, TOKENIZE, ExtractiveOptions(share=1.0, words=500))
+    assert [line.turn for line in kept] == sorted(line.turn for line in kept)
+    assert len({line.text for line in kept}) == len(kept)
+
+
+# ------------------------------------------------------------------- topics by rule are names of people, places and things, or there are none
+
+
+def found(*said: str, language: str = "english", facts: tuple[str, ...] = ()) -> tuple[str, ...]:
+    lines = [Line("Anna", text, n) for n, text in enumerate(said, 1)]
+    return subjects(lines, facts, language_of(language), TOKENIZE, 6)
+
+
+def test_subjects_names_are_kept_whole() -> None:
+    assert found("I work at the Royal Infirmary with Clara.") == ("Clara", "Royal Infirmary")
+
+
+def test_subjects_things_that_were_named_twice() -> None:
+    said = ("My driving test is on Monday.", "I'm afraid of the driving test.", "A lamp is broken.")
+    assert found(*said) == ("driving test",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("I was there before noon, and three cups were left.", "Three cups, before noon."),
+        ("I know, it feels hard.", "It sounds funny, and I'm listening.", "I feel hard."),
+        ("It was actually awful.", "We argued back and forth, actually.", "How awful."),
+        ("My day was great.", "What a day.", "The time, the day, the week."),
+    ],
+)
+def test_subjects_verbs_adjectives_and_everyday_words_are_none(said: tuple[str, ...]) -> None:
+    assert found(*said) == ()
+
+
+def test_subjects_what_facts_are_about_also_without_capitals() -> None:
+    assert found("i have a dog called biscuit", facts=("biscuit",)) == ("biscuit",)
+
+
+def test_subjects_german_nouns_are_not_names() -> None:
+    said = ("Die Wohnung in Linz ist schön.", "Ich nehme die Wohnung.", "Die Lampe ist kaputt.")
+    assert set(found(*said, language="german")) == {"Wohnung", "Linz"}

@@ -1,16 +1,26 @@
+"""Texts in one form: characters, numbers, rare words, and how a word sounds."""
+
 import re
 import unicodedata
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.text.normalize import (
-    Tokenizer,
-    clean,
-    neutralise,
+from slowcat_memory.core.text.normalize import Tokenizer, clean, neutralise
+from slowcat_memory.core.text.numerals import HALF_DAY, numbers, values
+from slowcat_memory.core.text.pronunciations import (
+    consonants,
+    heard_as,
+    pronunciations,
+    sound_code,
+    sound_likeness,
 )
+from slowcat_memory.core.text.rare_words import capitalised_names, rare_words
 from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- normalize
 
 anything = st.text(st.characters(exclude_categories=()))  # surrogates too
 odd = st.text(
@@ -109,3 +119,67 @@ def test_tokenizer_for_queries_caches_no_words(language: str) -> None:
     tokenizer(text)
     assert passing(text) == tokenizer(text)  # what is known already may be used
     assert tokenizer._known and passing.version == tokenizer.version
+
+
+# ------------------------------------------------------------------- numbers as people say and write them
+
+
+@each_row(("text", "digits"), listed("numerals"))
+def test_values_a_number_is_read_in_every_way_it_can_be_meant(text: str, digits: str) -> None:
+    assert {Fraction(one) for one in digits.split()} <= values(text)
+
+
+@each_row(("text", "clock"), listed("text/clock_times"))
+def test_numbers_times_of_day(text: str, clock: str) -> None:
+    hour, minute = map(int, clock.split(":"))
+    assert (60 * hour + minute) % HALF_DAY in {m for one in numbers(text) for m in one.minutes}
+
+
+# ------------------------------------------------------------------- words that sound alike, and names as a recogniser writes them that does not know
+
+
+def likeness(name: str, heard: str) -> float:
+    return max(
+        sound_likeness(sound_code(one), sound_code(other))
+        for one in pronunciations(name)
+        for other in heard_as(heard)
+    )
+
+
+@each_row(("name", "heard"), listed("text/foreign_names"))
+def test_a_name_of_another_language_sounds_like_its_english_spelling(name: str, heard: str) -> None:
+    assert likeness(name, heard) >= 0.8
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_likeness_is_a_share_for_any_text(one: str, other: str) -> None:
+    assert 0.0 <= sound_likeness(sound_code(one.lower()), sound_code(other.lower())) <= 1.0
+
+
+@each_row(("heard", "name"), listed("text/misheard_names"))
+def test_sound_of_a_misheard_name_is_the_names(heard: str, name: str) -> None:
+    one, other = (sound_code(heard_as(word)[0]) for word in (heard, name))
+    assert consonants(one) == consonants(other) != ""
+
+
+# ------------------------------------------------------------------- which words of a text a recogniser may not know
+
+
+def names(text: str) -> list[str]:
+    return [word.form for word in rare_words(text) if word.named]
+
+
+@each_row(("text", "found"), listed("text/announced_names"))
+def test_rare_words_finds_names_by_capitals_and_announcing_words(text: str, found: str) -> None:
+    assert [one for one in names(text) if one != "rusty"] == found.split()
+
+
+@each_row(("text", "expected"), listed("text/german_names"))
+def test_names_of_german_texts(text: str, expected: str) -> None:
+    assert list(capitalised_names(text)) == expected.split()
+
+
+@given(st.text())
+def test_rare_words_takes_any_text(text: str) -> None:
+    for word in rare_words(text):
+        assert word.form in text

@@ -1,6 +1,9 @@
-"""Times in words. The week of the examples: Wednesday 13 May 2026, 10:00, in Lisbon."""
+"""Times in words, and the calendar."""
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -9,13 +12,13 @@ from hypothesis import strategies as st
 
 from slowcat_memory.cli.shell import when
 from slowcat_memory.core.render.speech import full_date, spoken_date, spoken_until
-from slowcat_memory.core.time.calendar import in_zone
-from slowcat_memory.core.time.expressions import (
-    asked_about,
-    statement_times,
-    times,
-)
+from slowcat_memory.core.time import calendar
+from slowcat_memory.core.time.calendar import in_zone, zone_of
+from slowcat_memory.core.time.expressions import asked_about, statement_times, times
+from slowcat_memory.errors import ConfigError
 from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- times in words. The week of the examples: Wednesday 13 May 2026, 10:00, in Lisbo
 
 LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
 NOW = datetime(2026, 5, 13, 10, tzinfo=LISBON)
@@ -105,3 +108,40 @@ def test_every_date_in_words_bears_the_first_and_the_last_moment(
     assert full_date(at, zone).endswith(f" {at.year}")
     assert spoken_date(at, NOON, zone) and spoken_until(at, NOON, zone)
     assert when(at, zone)[:4] == f"{at.year:04}"
+
+
+# ------------------------------------------------------------------- calendar
+
+WINTER, SUMMER = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 7))
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A machine in Lisbon, whatever machine this is; its zone is a link that a test may change."""
+    link = tmp_path / "localtime"
+    link.symlink_to("/usr/share/zoneinfo/Europe/Lisbon")
+    monkeypatch.setattr(calendar, "LOCALTIME", link)
+    monkeypatch.delenv("TZ", raising=False)
+    yield link
+    monkeypatch.undo()
+    time.tzset()
+
+
+def offsets(name: str = "") -> tuple[timedelta | None, ...]:
+    return tuple(day.astimezone(zone_of(name)).utcoffset() for day in (WINTER, SUMMER))
+
+
+def test_zone_of_a_name() -> None:
+    assert offsets("Asia/Tokyo") == (timedelta(hours=9),) * 2
+    with pytest.raises(ConfigError, match="there is no 'Nowhere/Land'"):
+        zone_of("Nowhere/Land")
+
+
+@pytest.mark.parametrize("name", ["<+03>-3", ":/etc/localtime", "../../etc/passwd"])
+def test_zone_of_this_machine_without_a_name_is_the_current_offset(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("TZ", name)
+    time.tzset()
+    winter, summer = offsets()
+    assert winter == summer == datetime.now().astimezone().utcoffset()

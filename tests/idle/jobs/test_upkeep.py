@@ -8,7 +8,7 @@ import pytest
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.jobs.session_log import cursor_of, touched
-from slowcat_memory.records import SessionEdge, Task, Turn, WriteBatch
+from slowcat_memory.records import SessionEdge, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 PLACES = ("Lisbon", "Oslo", "Porto", "Turin", "Ghent", "Malmo", "Graz", "Bergen")
@@ -53,11 +53,6 @@ def talk(engine: MemoryEngine, n: int, scope: str = "anna") -> None:
             )
         )
     engine.flush(indexed=True)
-
-
-def tasks(engine: MemoryEngine) -> list[Task]:
-    with engine.store.snapshot() as snapshot:
-        return snapshot.tasks()
 
 
 def cosines(engine: MemoryEngine) -> list[float | None]:

@@ -1,14 +1,20 @@
-"""What a namespace takes a misheard word for."""
+"""The index of words and of names."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from slowcat_memory.index import Document, Searcher
+from slowcat_memory.index import Document, IndexOptions, Searcher, windows
+from slowcat_memory.index.builder import LexicalWriter
 from slowcat_memory.index.name_lexicon import MOST, NameLexicon
+from slowcat_memory.index.windows import ForwardIndex, Vocabulary
 from tests.support.index_oracle import OPTIONS, TOKENS, build
 from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- what a namespace takes a misheard word for
 
 SAID = (
     "Anna: I met Isaura at the market.",
@@ -119,3 +125,33 @@ def test_name_lexicon_what_is_kept_is_bounded() -> None:
 def test_name_lexicon_endless_words_and_queries_find_nothing(told: Searcher) -> None:
     assert meant(told, "ysaura" + "a" * 100_000) == []
     assert meant(told, "who " * 500 + "ysaura") == []
+
+
+# ------------------------------------------------------------------- forward index
+
+
+def test_vocabulary_terms_of_equal_hash_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "_hash", lambda term: len(term))
+    terms = ["one", "two", "six", "three", "seven", "eleven"]
+    rows = Vocabulary.write(terms, tmp_path).tolist()
+    made = Vocabulary(tmp_path)
+    assert made.rows([*terms, "ten", "nobody", ""]) == [*rows, -1, -1, -1]
+    assert [made.term(row) for row in rows] == terms
+
+
+def test_lexical_writer_stored_counts_are_exact(tmp_path: Path) -> None:
+    said = [
+        {"often": times, "now": 1 + times % 3, **({"then": 2} if times % 2 else {})}
+        for times in (1, 2, 3, 50, 299, 1000, 9000)
+    ]
+    said.insert(3, {})
+    writer = LexicalWriter()
+    for counts in said:
+        writer.add(list(Counter(counts).elements()))
+    none = np.full(len(said), -1, np.int32)
+    writer.finish(tmp_path, IndexOptions(), none, none)
+    source = ForwardIndex(tmp_path)
+    assert [source.own(number) for number in range(len(said))] == said
+    assert source.sum_sealed([0, 4])[0] == Counter(said[0]) + Counter(said[4])

@@ -14,11 +14,7 @@ import slowcat_memory
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import (
-    EmbedderOptions,
-    LocalEmbedder,
-    open_query_embedder,
-)
+from slowcat_memory.providers import EmbedderOptions, LocalEmbedder, open_query_embedder
 from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.testing import check_embedder
 from tests.support.rows import listed

@@ -10,19 +10,8 @@ from loguru import logger
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.errors import (
-    BadAnswerError,
-    ConfigError,
-    EndpointError,
-    EndpointRefusedError,
-    PromptTooLongError,
-)
-from slowcat_memory.providers import (
-    CircuitBreakerLLM,
-    ThinkingOptions,
-    is_remote,
-    open_llm,
-)
+from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
+from slowcat_memory.providers import CircuitBreakerLLM, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.providers.llm.server import Server, classify, label, schema_of
 from tests.support.faulty_llm_server import FaultServer
@@ -180,13 +169,6 @@ def test_openai_llm_another_model_is_noticed(lines: list[str]) -> None:
     )
 
 
-def test_openai_llm_only_this_machine_unless_allowed() -> None:
-    with pytest.raises(EndpointRefusedError, match=r"192\.0\.2\.7"):
-        open_llm(ThinkingOptions(url="http://192.0.2.7/v1"))
-    with pytest.raises(ConfigError):
-        open_llm(ThinkingOptions(url="192.0.2.7"))
-
-
 def test_openai_llm_a_remote_server_is_warned_of_once_a_day(lines: list[str]) -> None:
     now = [0.0]
     options = ThinkingOptions(
@@ -211,11 +193,6 @@ def test_openai_llm_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
 
     talk(script)
     assert lines and not any("Max" in line or "Anna" in line for line in lines)
-
-
-def test_openai_llm_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None:
-    assert open_llm(ThinkingOptions(url="")) is None
-    assert any("[idle_llm] url" in line for line in lines)
 
 
 @each_row(("status", "text", "meaning"), listed("server_errors", "an error"))

@@ -6,11 +6,7 @@ import pytest
 
 from slowcat_memory.core.commands.grammar import Command, recognise
 from slowcat_memory.records import LedgerEntry, Offer, Turn
-from slowcat_memory.runtime.commands.executor import (
-    CommandContext,
-    CommandExecutor,
-    Outcome,
-)
+from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
 from tests.support.engine_talks import commands, found, hide, talk
 
 

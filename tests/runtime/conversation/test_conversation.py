@@ -1,8 +1,17 @@
-"""Which scope each utterance is logged in, on and off the record."""
+"""Whose a turn is, what it says, and who may read it."""
+
+from typing import Any
 
 import pytest
 
-from tests.support.conversations import Room
+from slowcat_memory.core.text.normalize import KEEP_CHARS
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
+from slowcat_memory.runtime.conversation.transcripts import Transcripts, Voice
+from tests.support.conversations import Log, Room
+from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- which scope each utterance is logged in, on and off the record
 
 
 @pytest.fixture
@@ -71,3 +80,202 @@ def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room: 
     assert room.log == []
     room.say(("s1", "the secret is out"))  # said anew, on the record
     assert len(room.said) == 1
+
+
+# ------------------------------------------------------------------- turns of one scope: their speakers, and how the halves of an exchange are paired
+
+
+@pytest.fixture
+def open_room():
+    return Room("one")
+
+
+@pytest.fixture
+def log(open_room) -> Log:
+    return open_room.log
+
+
+@pytest.fixture
+def dialogue(open_room):
+    return open_room.talk
+
+
+def test_exchanges_exchange_what_is_too_long_is_cut_and_counted(dialogue, log):
+    dialogue.user_said("a" * (KEEP_CHARS + 5))
+    assert (len(log.turns[0].text), log.turns[0].cut) == (KEEP_CHARS, 5)
+
+
+def test_exchanges_exchange_typing_does_not_take_what_is_being_spoken(dialogue, log):
+    dialogue.heard("s1", "good morning")
+    dialogue.user_said("typed words")
+    dialogue.user_said("good morning")
+    assert log.said == [("User", "typed words"), ("Anna", "good morning")]
+    assert [turn.channel for turn in log.turns] == ["text", "voice"]
+
+
+def test_exchanges_exchange_tools_go_to_the_answer_of_their_turn(dialogue, log):
+    dialogue.user_said("how is the weather")
+    assert not dialogue.uses_tools
+    dialogue.tool_called("get_weather")
+    assert dialogue.uses_tools
+    dialogue.agent_said("It rains.", interrupted=False)
+    dialogue.user_said("thanks")
+    dialogue.agent_said("Welcome.", interrupted=False)
+    assert [turn.tools for turn in log.turns] == [(), ("get_weather",), (), ()]
+
+
+def test_exchanges_exchange_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(
+    dialogue, log
+):
+    (first,) = dialogue.user_said("tell me a story")
+    dialogue.tool_called("find_story")
+    dialogue.agent_begins()
+    (second,) = dialogue.user_said("stop")
+    answers, cut = dialogue.agent_said("Once upon", interrupted=True)
+    assert answers is first and cut.event.reply_to == first.id
+    assert cut.event.tools == ("find_story",)
+    _, ack = dialogue.agent_said("Yes?", interrupted=False)
+    assert (ack.event.reply_to, ack.event.tools) == (second.id, ())
+
+
+def test_exchanges_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue, log):
+    (first,) = dialogue.user_said("my dog is called Max")
+    _, reply = dialogue.agent_said("Nice.", interrupted=False)
+    (order,) = dialogue.user_said("forget that", aside=True)
+    answered, answer = dialogue.agent_said("Done.", interrupted=False)
+    assert order.aside and answered.aside and answer.event.aside
+    assert [turn.aside for turn in log.turns] == [False, False, True, True]
+    assert [said.text for said in dialogue.before(None)] == ["my dog is called Max", "Nice."]
+    dialogue.forget((first.id, reply.id))
+    assert dialogue.before(None) == []
+    (after,) = dialogue.user_said("hello")
+    _, answer = dialogue.agent_said("Hi.", interrupted=False)
+    assert not after.aside and not answer.event.aside
+
+
+# ------------------------------------------------------------------- audience
+
+SPEAKERS = {"s1": "anna", "s2": "ben", "s3": "guest"}
+
+
+def people(**options: Any) -> Audience:
+    return Audience(PeopleOptions(**{"scopes": "each", "household": "home", **options}),
+                    "anna", SPEAKERS)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("person", "scope"),
+    [("anna", "anna"), ("ben", "ben"), ("s2", "ben"), ("home", "guest"), ("eve", "guest"),
+     ("guest", "guest")],
+)  # fmt: skip
+def test_audience_application_may_name_people_by_their_scopes(person: str, scope: str) -> None:
+    assert people().named_scope(person) == scope
+
+
+@pytest.mark.parametrize(
+    ("scopes", "reads"),
+    [
+        (("anna",), ("anna", "home")),
+        (("ben",), ("ben", "home")),
+        (("anna", "ben"), ("home",)),
+        (("guest",), ()),
+        (("anna", "guest"), ()),
+    ],
+)
+def test_audience_read_is_what_all_who_speak_may_read(scopes: Any, reads: Any) -> None:
+    assert people().readable(scopes) == reads
+
+
+def test_audience_who_is_known_is_remembered_and_a_guest_is_not() -> None:
+    assert people().people == ("anna", "ben")
+    assert people().recallable == ("anna", "ben", "home")
+
+
+@each_row(
+    ("options", "own", "speakers", "words"),
+    [
+        ({"scopes": "one"}, "anna", {"s1": "ben"}, "people.scopes"),
+        ({"household": "anna"}, "anna", {}, "household"),
+        ({"household": "ben"}, "anna", {"s1": "ben"}, "household"),
+        ({"household": "guest"}, "anna", {}, "household"),
+        ({}, "guest", {}, "guest"),
+        ({}, "anna", {"s1": "Ben B."}, "cannot name a scope"),
+        ({"guest": "no/body"}, "anna", {}, "cannot name a scope"),
+        ({"household": "No"}, "anna", {}, "cannot name a scope"),
+    ],
+)
+def test_audience_scope_is_one_thing(options: Any, own: str, speakers: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Audience(PeopleOptions(**{"scopes": "each", **options}), own, speakers)
+
+
+# ------------------------------------------------------------------- what was heard of a turn, and how the turn is divided among its speakers
+
+ANNA, BEN = Voice("anna", "Anna"), Voice("ben", "Ben")
+
+
+def heard(*said: tuple[Voice, str], off: int = 0) -> Transcripts:
+    transcripts = Transcripts()
+    for n, (voice, words) in enumerate(said):
+        transcripts.add(voice, words, off_record=n < off)
+    return transcripts
+
+
+def words(transcripts: Transcripts, text: str, channel=None) -> list[str]:
+    return [one.words for one in transcripts.of_turn(text, channel)]
+
+
+@pytest.mark.parametrize(
+    ("text", "channel", "found"),
+    [
+        ("Good morning all", None, ["good morning", "all"]),
+        ("Good morning, everybody", None, ["good morning", "psst", "all"]),  # rewritten
+        ("something else", None, []),
+        ("something else", "voice", ["good morning", "psst", "all"]),
+        ("Good morning all", "text", []),
+    ],
+)
+def test_transcripts_of_turn_finds_what_is_in_the_words(text, channel, found):
+    transcripts = heard((ANNA, "good morning"), (BEN, "psst"), (ANNA, "all"))
+    assert words(transcripts, text, channel) == found
+
+
+def test_transcripts_of_turn_asks_for_what_was_off_the_record_only_where_the_rest_does_not_cover_it():
+    transcripts = heard((ANNA, "the secret is"), (ANNA, "never mind"), off=1)
+    assert words(transcripts, "never mind") == ["never mind"]
+    assert words(transcripts, "the secret is never mind") == ["the secret is", "never mind"]
+
+
+@each_row(
+    ("muted", "text"),
+    listed(
+        "rules/transcripts",
+        "transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_speaker",
+    ),
+)
+def test_transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_speaker(muted, text):
+    transcripts = heard((BEN, muted), (ANNA, text))
+    assert [one.voice for one in transcripts.of_turn(text, None)] == [ANNA]
+    transcripts.discard(transcripts.of_turn(text, None))
+    assert not transcripts._waiting
+
+
+def test_transcripts_of_turn_next_turn_that_was_already_heard_waits():
+    transcripts = Transcripts()
+    for voice in (ANNA, BEN):
+        transcripts.add(voice, "yes", begins=True)
+    for voice in (ANNA, BEN):
+        found = transcripts.of_turn("yes", None)
+        assert [one.voice for one in found] == [voice]
+        transcripts.discard(found)
+
+
+def test_transcripts_of_turn_predicted_words_have_a_speaker_until_they_are_final():
+    transcripts = Transcripts()
+    transcripts.expect(BEN, "what time is it")
+    assert transcripts.of_turn("what time is it", "voice") == []
+    (found,) = transcripts.of_turn("what time is it", "voice", predicted=True)
+    assert found.voice == BEN
+    transcripts.add(ANNA, "what time is it")
+    (found,) = transcripts.of_turn("what time is it", "voice", predicted=True)
+    assert found.voice == ANNA

@@ -17,7 +17,7 @@ from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from tests.support.engine_talks import NOW, Clock, talk
 from tests.support.processors import logged
-from tests.support.recall_without_store import EMBEDDER, Mind, query
+from tests.support.recall_without_store import EMBEDDER
 
 
 class Moody:
@@ -42,19 +42,6 @@ def clock() -> FixedClock:
 @pytest.fixture
 def moody(clock: FixedClock) -> Moody:
     return Moody(clock)
-
-
-def test_guarded_embed_a_failing_embedder_costs_the_vectors_only(
-    moody: Moody, clock: FixedClock
-) -> None:
-    problems: list[str] = []
-    mind = Mind(embed=GuardedEmbed(moody, clock, problems.append))
-    moody.raises = MemoryError()
-    found = mind.run(query("my dog"))
-    assert found.stage == "lexical" and found.hits[0].memory.id == "dog"
-    moody.raises = None
-    assert mind.run(query("my dog")).stage == "full"
-    assert problems == ["MemoryError"]
 
 
 def test_guarded_embed_three_failures_in_a_row_open_it_for_a_minute(

@@ -1,16 +1,24 @@
-"""A question about a fact leads to the memory that states it, whatever the words of both."""
+"""What facts and their endings say of the turns that they come from."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from slowcat_memory.records import Memory, Statement
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.facts.fact import add_sources, stating_turns
+from slowcat_memory.core.query.asked_facts import AskedFact
+from slowcat_memory.core.validity import supersede
+from slowcat_memory.records import Memory, Statement, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 from tests.support.rows import each_row, listed
+
+# ------------------------------------------------------------------- A question about a fact leads to the memory that states it, whatever the words o
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
-def fact(
+def stored_fact(
     turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: Any
 ) -> Memory:
     at = MAY + timedelta(hours=turn)
@@ -20,41 +28,163 @@ def fact(
     )  # fmt: skip
 
 
-def known(*facts: Memory, language: str = "english") -> KnownFacts:
+def known_of(*facts: Memory, language: str = "english") -> KnownFacts:
     made = KnownFacts(language=language)
     for one in facts:
         made.put(one)
     return made
 
 
-HOME = fact(1, "Anna lives in Graz.", predicate="lives_in", object="Graz")
-OLD = fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
-CAR = fact(3, "Anna drives a Fiat.", "possession", predicate="owns", quote="my new car, a Fiat")
-TOM = fact(4, "Tom lives in Rome.", subject="Tom", predicate="lives_in", object="Rome")
-GOAL = fact(5, "Anna wants to run a marathon.", "plan", quote="I want to run a marathon")
-DENTIST = fact(6, "Anna has a dentist appointment.", "event", predicate="has", date="2026-05-20")
-OPTICIAN = fact(7, "Anna has an optician's appointment.", "event", date="2026-05-10")
-TAX = fact(8, "Anna still has to deal with the tax return.", "open_thread")
-ILL = fact(9, "Anna has bronchitis.", "health", predicate="has")
-NUTS = fact(10, "Anna is allergic to nuts.", "health", predicate="allergic_to")
+HOME = stored_fact(1, "Anna lives in Graz.", predicate="lives_in", object="Graz")
+OLD = stored_fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
+CAR = stored_fact(
+    3, "Anna drives a Fiat.", "possession", predicate="owns", quote="my new car, a Fiat"
+)
+TOM = stored_fact(4, "Tom lives in Rome.", subject="Tom", predicate="lives_in", object="Rome")
+GOAL = stored_fact(5, "Anna wants to run a marathon.", "plan", quote="I want to run a marathon")
+DENTIST = stored_fact(
+    6, "Anna has a dentist appointment.", "event", predicate="has", date="2026-05-20"
+)
+OPTICIAN = stored_fact(7, "Anna has an optician's appointment.", "event", date="2026-05-10")
+TAX = stored_fact(8, "Anna still has to deal with the tax return.", "open_thread")
+ILL = stored_fact(9, "Anna has bronchitis.", "health", predicate="has")
+NUTS = stored_fact(10, "Anna is allergic to nuts.", "health", predicate="allergic_to")
 EVERYTHING = (HOME, CAR, TOM, GOAL, DENTIST, OPTICIAN, TAX, ILL, NUTS)
 
 
 @each_row(("query", "turns"), listed("fact_questions/english"))
 def test_a_question_leads_to_the_turns_that_state_what_is_asked(query: str, turns: str) -> None:
-    assert known(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
+    assert known_of(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns.split()]
 
 
 def test_what_held_before_is_another_question_than_what_holds() -> None:
     over = Memory(**{f: getattr(OLD, f) for f in OLD.__struct_fields__} | {"valid_to": MAY})
-    facts = known(HOME, over)
+    facts = known_of(HOME, over)
     assert facts.stating("where do I live", MAY) == ["chunk/1"]
     assert facts.stating("where did I live before", MAY) == ["chunk/2"]
 
 
 def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
-    doubtful = fact(1, "Anna lives in Graz.", predicate="lives_in", confidence="low")
-    assert known(doubtful).stating("where do I live", MAY) == []
-    facts = known(HOME)
+    doubtful = stored_fact(1, "Anna lives in Graz.", predicate="lives_in", confidence="low")
+    assert known_of(doubtful).stating("where do I live", MAY) == []
+    facts = known_of(HOME)
     facts.drop(HOME.id)
     assert facts.stating("where do I live", MAY) == []
+
+
+# ------------------------------------------------------------------- A turn that states what is over leads to its end and to what holds instead
+
+DAY = timedelta(days=1)
+
+
+def fact(id_: str, value: str, turn: int, days: int = 0, **more: object) -> Memory:
+    stated = Statement(subject="Anna", predicate="lives_in", object=value, quote=value)
+    at = MAY + days * DAY
+    return Memory(
+        id=f"fact/{id_}", kind="fact/other", scope="anna", speaker="Anna",
+        text=f"Anna lives in {value}.", valid_from=at, recorded_at=at, sources=(turn,),
+        statement=stated, **more,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def said(id_: int, text: str, days: int = 0) -> Turn:
+    at = MAY + days * DAY
+    return Turn(id=id_, session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
+
+
+LISBON, PORTO = fact("l", "Lisbon", 1), fact("p", "Porto", 2, 30)
+MOVED = supersede(LISBON, PORTO, MAY + 31 * DAY)
+
+
+def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> None:
+    (ending,) = KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 40 * DAY)
+    assert (ending.until, ending.newer) == (PORTO.valid_from, "chunk/2")
+    assert KnownFacts([MOVED, PORTO]).endings("chunk/2", MAY + 40 * DAY) == ()
+    assert KnownFacts([MOVED, PORTO]).endings("chunk/1", MAY + 10 * DAY) == ()
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        LISBON,
+        supersede(LISBON, PORTO, MAY + DAY, same=True),
+        replace(LISBON, retired_at=MAY + DAY),
+        replace(MOVED, kind="fact/quarantined"),
+        replace(MOVED, sources=()),
+    ],
+)
+def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
+    assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
+
+
+def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
+    endings = KnownFacts()
+    for turn in (said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)):
+        endings.hear(turn)
+    (ending,) = endings.endings("chunk/1", MAY + 31 * DAY)
+    assert (ending.until, ending.newer) == (MAY + 30 * DAY, "chunk/2")
+    assert endings.endings("chunk/2", MAY + 31 * DAY) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["I live in Lisbon.", "I like Porto.", "My sister Clara lives in Porto.", "Porto?"]
+)
+def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
+    endings = KnownFacts([LISBON])
+    endings.hear(said(2, text, 30))
+    assert endings.endings("chunk/1", MAY + 31 * DAY) == ()
+
+
+@each_row(
+    ("before", "after"),
+    listed("rules/endings", "opposites_and_partners_end_each_other_before_idle_work"),
+)
+def test_opposites_and_partners_end_each_other_before_idle_work(before: str, after: str) -> None:
+    endings = KnownFacts()
+    for turn in (said(1, before), said(2, after, 30)):
+        endings.hear(turn)
+    assert [one.newer for one in endings.endings("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
+
+
+def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
+    endings = known(MOVED, PORTO)
+    home = AskedFact(frozenset({"lives_in"}))
+    assert endings.answering(home, MAY) == ["chunk/2"]
+    endings.drop(PORTO.id)
+    assert endings.answering(home, MAY) == []
+
+
+def known(*facts: Memory) -> KnownFacts:
+    made = KnownFacts()
+    for one in facts:
+        made.put(one)
+    return made
+
+
+def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:
+    endings = KnownFacts()
+    endings.hear(said(1, "I work at Siemens."))
+    endings.hear(said(2, "I work as a nurse."))
+    endings.hear(said(3, "I quit my job.", 30))
+    for chunk in ("chunk/1", "chunk/2"):
+        assert [one.newer for one in endings.endings(chunk, MAY + 31 * DAY)] == ["chunk/3"]
+    assert endings.endings("chunk/1", MAY + 20 * DAY) == ()
+
+
+def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it() -> None:
+    explained = replace(MOVED, sources=(1, 7, 8))
+    endings = KnownFacts([explained, PORTO])
+    assert endings.endings("chunk/1", MAY + 40 * DAY)
+    assert (
+        endings.endings("chunk/7", MAY + 40 * DAY)
+        == ()
+        == endings.endings("chunk/8", MAY + 40 * DAY)
+    )
+
+
+def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
+    again = fact("l", "Lisbon", 5)
+    merged = supersede(add_sources(LISBON, again), PORTO, MAY + 31 * DAY)
+    assert stating_turns(merged) == (1, 5)
+    endings = KnownFacts([merged, PORTO])
+    assert endings.endings("chunk/1", MAY + 40 * DAY) and endings.endings("chunk/5", MAY + 40 * DAY)

@@ -11,13 +11,7 @@ from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.records import Context, Forget, Key, Memory, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import documents
 from slowcat_memory.runtime.namespaces.documents import changed_by_scope
-from tests.support.namespace_scene import (
-    EMBEDDER,
-    Scene,
-    check_alike,
-    from_scratch,
-    note,
-)
+from tests.support.namespace_scene import EMBEDDER, Scene, check_alike, from_scratch, note
 
 STEPS, LOOK = 40, 4
 WORDS = ("max", "dog", "cat", "barks", "word1", "word3", "word5", "Lena", "Porto")

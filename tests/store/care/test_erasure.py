@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from slowcat_memory.records import Forget, Manifest, WriteBatch
+from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, backups_of, data_file, drafting, forget
 from slowcat_memory.store.care import copy, erasure
 from slowcat_memory.store.disk import transaction
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import Transaction
-from tests.harness.samples import memory, token, turn
+from tests.harness.samples import manifest, memory, token, turn
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 TURNS = 600  # of which two thirds are forgotten
@@ -56,11 +56,7 @@ def sealed(store: Store, words: str) -> Path:
     (folder / "words").write_text(words)
     with store.snapshot() as snapshot:
         epoch = snapshot.forget_epoch()
-    manifest = Manifest(
-        scope="anna", generation="generation", files=(), documents=1, embedder="", dim=0,
-        upto=1, tokenizer=1, forget_epoch=epoch,
-    )  # fmt: skip
-    store.publish(manifest).wait()
+    store.publish(manifest(generation="generation", forget_epoch=epoch)).wait()
     return folder
 
 
@@ -140,19 +136,6 @@ def test_erasure_control_without_the_state_the_words_stay(
     with Store.open(path, options=SMALL):
         pass
     assert holding(path, 598) == {data_name(path)}
-
-
-def test_erasure_what_is_derived_too_late_from_a_forgotten_turn_is_not_written(path: Path) -> None:
-    with filled(path) as store:
-        late = memory("fact/late", text=token(2), sources=(2,))
-
-        def derive(gone: Any) -> None:
-            store.apply("job", WriteBatch(memories=(late,))).wait()
-
-        store.forget(Forget(turns=(2,)), on_hidden=derive)
-        with store.snapshot() as snapshot:
-            assert snapshot.memory("anna", "fact/late") is None
-    assert holding(path, 2) == set()
 
 
 @pytest.mark.parametrize("times", [1, transaction.TRIES])

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.records import Context, Forget, IndexFile, Key, Manifest, Vector, WriteBatch
+from slowcat_memory.records import Context, Forget, IndexFile, Key, Vector, WriteBatch
 from slowcat_memory.store import BadIndex, Health, Store
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.folder import index_folder
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.children import Child
-from tests.harness.samples import at, memory, turn
+from tests.harness.samples import at, manifest, memory, turn
 from tests.harness.thinking import think
 
 
@@ -103,10 +103,7 @@ def test_health_an_index_that_differs_from_its_manifest_is_named(filled, path) -
     folder.mkdir(parents=True)
     (folder / "a").write_bytes(b"index")
     file = IndexFile("a", 5, hashlib.sha256(b"index").hexdigest())
-    sound = Manifest(
-        scope="anna", generation="g1", files=(file,), documents=1, embedder="", dim=0, upto=1,
-        tokenizer=1, forget_epoch=0,
-    )  # fmt: skip
+    sound = manifest(files=(file,))
     filled.publish(sound).wait()
     assert look(filled).indexes == ()
     filled.publish(replace(sound, scope="bob")).wait()

@@ -8,11 +8,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from slowcat_memory.errors import (
-    StoreDamagedError,
-    StoreError,
-    StoreFormatError,
-)
+from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFormatError
 from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store, restore
 from slowcat_memory.store.care import health
@@ -56,26 +52,6 @@ def test_open_a_new_store_says_so(open_store, path):
         assert set(snapshot.counts()) == set(tables.NAMES)
     store.close()
     assert not open_store().opened.created
-
-
-def test_open_the_canary_goes_first_after_an_unclean_stop_only(
-    open_store, path, tmp_path, monkeypatch
-):
-    asked = []
-    whole = health.is_whole
-    monkeypatch.setattr(health, "is_whole", lambda file: asked.append(file) or whole(file))
-    store = open_store()
-    fill(store)
-    killed = leave(store, path, tmp_path / "killed")
-    open_store().close()
-    assert asked == []
-    with Store.open(killed) as reopened:
-        assert asked == [killed / "data.mdb"]
-        assert reopened.opened.unclean_stop
-        assert reopened.opened.moved_aside is None
-        assert len(events(reopened)) == 120
-    with Store.open(killed) as again:
-        assert not again.opened.unclean_stop
 
 
 def test_open_leftovers_of_an_interrupted_swap_are_removed(open_store, path):
@@ -246,14 +222,6 @@ def test_open_backups_are_read_before_they_get_their_name(store, path, tmp_path,
     shutil.copy(kept, copy / "data.mdb")
     with Store.open(copy) as restored:
         assert events(restored) == events(store)
-
-
-def test_open_backup_only_the_latest_backups_are_kept(open_store):
-    from slowcat_memory.store import StoreOptions
-
-    store = open_store(options=StoreOptions(map_size_gib=0.0625, backups_keep=2))
-    made = [store.backup() for _ in range(3)]
-    assert [file.exists() for file in made] == [False, True, True]
 
 
 def test_open_a_machine_that_cannot_map_the_file_does_not_accuse_it(open_store, path, tmp_path):

@@ -12,7 +12,6 @@ import pytest
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions, restore
-from tests.harness.children import Child
 from tests.harness.samples import at, memory, token, turn
 from tests.harness.thinking import think
 
@@ -214,27 +213,3 @@ with Store.open(Path({str(path)!r}), readonly=True) as store:
     assert sizes == sorted(sizes) and sizes[0] >= 30
     for n, size in enumerate(sizes):
         assert turns(tmp_path / f"s{n}") == {i: turn(i).text for i in range(1, size + 1)}
-
-
-# ------------------------------------------------------------------- killed in the middle
-
-
-def test_restore_a_kill_leaves_the_old_store_or_the_new_one(store, backup, path):
-    fill(store, 14, since=11)
-    store.forget(Forget(turns=(3, 12)))
-    store.close()
-    old = {n: turn(n).text for n in range(1, 15) if n not in (3, 12)}
-    new = {n: text for n, text in old.items() if n <= 10}
-    rng, seen = random.Random(5), set()
-    for _ in range(8):
-        child = Child(lambda into: put_back(path, backup))
-        child.kill_after(0, rng.uniform(0.05, 0.6))
-        with Store.open(path, options=SMALL) as again:
-            assert again.opened.moved_aside is None
-        found = turns(path)
-        assert found in (old, new)
-        seen.add(len(found))
-        assert residue(path, 3, 12) == set()
-        assert not (path / "restore.tmp").exists()
-    put_back(path, backup)
-    assert turns(path) == new

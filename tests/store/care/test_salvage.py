@@ -187,18 +187,6 @@ def test_salvage_what_was_forgotten_and_not_erased_yet_stays_forgotten(
         assert token not in (into / "data.mdb").read_bytes(), pages
 
 
-def test_salvage_turns_that_were_forgotten_and_erased_are_nowhere(store: Store, path: Path) -> None:
-    for n in range(1, 200):
-        store.append(turn(n))
-    store.forget(Forget(turns=(100,)))
-    store.append(turn(200)).wait(30)
-    killed = path.with_name("killed")
-    shutil.copytree(path, killed)
-    zero(data_file(killed), root_of(data_file(killed), "log"))
-    with Store.open(killed, options=SMALL) as again:
-        assert set(here(again)) == {*range(1, 201)} - {100}
-
-
 def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(
     store: Store, path: Path
 ) -> None:

@@ -1,3 +1,9 @@
+"""Rows and keys come back as they were written; a change of a row has a new name of the format."""
+
+import ast
+import hashlib
+import inspect
+import textwrap
 from datetime import UTC, datetime
 
 import lz4.block
@@ -6,10 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory import records
 from slowcat_memory.core.ranking.token_codes import SCALE
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, SessionEdge, TokenCodes, Turn, Vector
+from slowcat_memory.store.blocks import Head
 from slowcat_memory.store.disk import codec, envelope, keys
+from slowcat_memory.store.disk.envelope import FORMAT
+from slowcat_memory.store.disk.outbox import CopyState, Unsent
+from slowcat_memory.store.disk.tables import TABLES
+from slowcat_memory.store.forget import Pending
+
+# ------------------------------------------------------------------- codec
 
 words = st.text(
     st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40
@@ -170,3 +184,33 @@ def test_codec_a_bomb_is_refused_before_it_goes_off():
 def test_keys_that_cannot_be_are_refused(name):
     with pytest.raises(ValueError, match="key"):
         keys.name_key(name)
+
+
+# ------------------------------------------------------------------- the name of a store's format changes with its rows
+
+ROWS = (
+    *(records.Turn, records.SessionEdge, records.Session, records.Memory, records.Made),
+    *(records.Context, records.Key, records.LedgerEntry, records.Offer, records.LeftOut),
+    *(records.CallEntry, records.CommandEntry, records.Task, records.Run, records.Cursor),
+    *(records.Manifest, records.IndexFile, records.Forget, Pending, records.TrustedTime),
+    *(records.Statement, records.Ending),
+    *(Head, CopyState, Unsent),
+)
+DIGESTS = {"slowcat-7": "cb37521a0e83a140"}
+
+
+def fields_of(kind: type) -> list[str]:
+    """Return the options and the fields of a row's struct, as its source has them."""
+    (made,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(made, ast.ClassDef)
+    options = [ast.unparse(option) for option in made.keywords]
+    return [*options, *(ast.unparse(one) for one in made.body if isinstance(one, ast.AnnAssign))]
+
+
+def test_tables_a_change_of_a_row_has_a_new_name_of_the_format() -> None:
+    tables = [(table.name, table.key, table.value) for table in TABLES]
+    rows = {kind.__name__: fields_of(kind) for kind in ROWS}
+    digest = hashlib.sha256(repr((tables, rows)).encode()).hexdigest()[:16]
+    assert DIGESTS.get(FORMAT) == digest, (
+        f"rows have changed: give envelope.FORMAT another name, and keep {digest} beside it here"
+    )

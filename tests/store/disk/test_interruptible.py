@@ -77,16 +77,3 @@ def _read_until(store: Store, read: Callable[[Snapshot], Any], last: int) -> Non
     with store.snapshot(before_read) as watched:
         left = last
         read(watched)
-
-
-def test_interruptible_a_scan_is_interrupted_between_its_rows(store: Store) -> None:
-    seen: list[Turn] = []
-
-    def before_read() -> None:
-        if len(seen) == 3:
-            raise InterruptedError
-
-    with pytest.raises(InterruptedError), store.snapshot(before_read) as watched:
-        for turn in watched.turns("anna"):
-            seen.append(turn)
-    assert len(seen) == 3

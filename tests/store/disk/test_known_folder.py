@@ -1,4 +1,4 @@
-"""A store keeps to its own folder, wherever that is moved."""
+"""A store keeps to its own folder, wherever that is moved, and through a killed swap of its file."""
 
 import os
 import shutil
@@ -16,11 +16,14 @@ from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.disk import environment, folder
 from tests.harness.samples import turn
+from tests.support.tiered_stores import age, events
+
+# ------------------------------------------------------------------- A store keeps to its own folder, wherever that is moved
 
 SMALL = StoreOptions(map_size_gib=1 / 16)
 
 
-def events(store: Store) -> list[int]:
+def event_ids(store: Store) -> list[int]:
     with store.snapshot() as snapshot:
         return [event.id for event in snapshot.events()]
 
@@ -82,14 +85,14 @@ def test_known_folder_a_moved_store_goes_on_in_its_folder(home: Home) -> None:
     home.bot.close()
     with Store.open(home.moved, options=SMALL) as again:
         assert not again.opened.unclean_stop
-        assert events(again) == [*range(1, 3), *range(4, 31)]
+        assert event_ids(again) == [*range(1, 3), *range(4, 31)]
 
 
 def test_known_folder_a_reader_follows_its_folder(home: Home) -> None:
     home.bot.close()
     reader = Store.open(home.moved, options=SMALL, readonly=True)
     home.moved.rename(home.moved.with_name("again"))
-    assert len(events(reader)) == 29
+    assert len(event_ids(reader)) == 29
     reader.close()
 
 
@@ -142,7 +145,7 @@ def test_known_folder_words_are_saved_once_the_folder_is_back(tmp_path: Path) ->
     assert told.wait(30)
     (tmp_path / "aside.mdb").rename(path / "data.mdb")
     waiting.wait(30)
-    assert events(store) == [1, 2]
+    assert event_ids(store) == [1, 2]
     store.close()
 
 
@@ -157,7 +160,7 @@ def test_known_folder_a_file_that_is_cut_while_open_does_not_kill_its_reader(
     store = Store.open(tmp_path / "store", options=SMALL)
     os.truncate(tmp_path / "store" / "data.mdb", 4096)
     with pytest.raises(StoreDamagedError, match="cut while it was open"):
-        events(store)
+        event_ids(store)
     store.close()
 
 
@@ -196,7 +199,7 @@ def test_known_folder_a_disk_without_room_for_the_lock_file_is_an_error_of_ours(
     with pytest.raises(StoreFullError, match="full"):
         Store.open(path, options=SMALL)
     with Store.open(path, options=SMALL, readonly=True) as reader:
-        assert events(reader) == []
+        assert event_ids(reader) == []
     monkeypatch.undo()
     Store.open(path, options=SMALL).close()
 
@@ -231,3 +234,67 @@ def test_known_folder_a_damaged_store_is_found_where_packages_are_on_pythonpath_
     )
     assert done.returncode == 0, done.stderr
     assert "corrupt-" in done.stdout
+
+
+# ------------------------------------------------------------------- A writer that is killed while it replaces the store's file, beside a process tha
+
+ROOT = Path(__file__).parents[3]
+READER = """
+import sys
+from pathlib import Path
+from slowcat_memory.store import Store
+with Store.open(Path(sys.argv[1]), readonly=True) as store, store.snapshot():
+    print("reads", flush=True)
+    sys.stdin.read()
+"""
+KILLED = """
+import os, sys
+from pathlib import Path
+from slowcat_memory.store import Store
+from slowcat_memory.store.care import copy
+from slowcat_memory.store.disk import folder
+left = int(sys.argv[2])
+
+def dying(call):
+    def step(*args, **kwargs):
+        global left
+        result = call(*args, **kwargs)
+        left -= 1
+        if not left:
+            os._exit(9)
+        return result
+    return step
+
+class Os:
+    def __getattr__(self, name):
+        found = getattr(os, name)
+        return dying(found) if name in ("rename", "replace") else found
+
+store = Store.open(Path(sys.argv[1]))
+folder.os = Os()
+copy.rewrite(store._env, store._writer.call)
+os._exit(1)
+"""
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_killed_swap_beside_a_reader_loses_nothing(open_store, path: Path, step: int) -> None:
+    with open_store() as store:
+        for n in range(1, 1500):
+            store.append(
+                turn(n, text=f"we went to the lake, number {n} " * 8, session=f"s{n // 40}")
+            )
+        age(store)
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, str(path)], stdin=-1, stdout=-1, text=True, cwd=ROOT
+    )
+    with reader:
+        assert reader.stdout is not None and reader.stdout.readline() == "reads\n"
+        killed = subprocess.run([sys.executable, "-c", KILLED, str(path), str(step)], cwd=ROOT)
+        assert killed.returncode == 9, "it was replacing the file"
+        with open_store() as store:
+            assert [event.id for event in events(store)] == list(range(1, 1500))
+            store.append(turn(1500)).wait(30)
+        reader.kill()
+    with open_store() as store:
+        assert events(store)[-1].id == 1500

@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.errors import (
-    StoreBusyError,
-    StoreClosedError,
-    StoreError,
-    StoreUnsafeError,
-)
+from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreUnsafeError
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.sharing import Presence, living
@@ -89,15 +84,6 @@ def test_locks_a_process_is_in_the_list_until_it_is_killed(path, open_store):
     assert store.opened.unclean_stop
     assert store.opened.moved_aside is None
     assert store.append(turn(2)).id == 2
-
-
-def test_locks_lock_reading_beside_a_writer(store, path):
-    for n in range(1, 4):
-        store.append(turn(n))
-    assert store.flush(30)
-    assert say(path, "read") == "[1, 2, 3]"
-    store.append(turn(4)).wait()
-    assert say(path, "read") == "[1, 2, 3, 4]"
 
 
 def test_locks_lock_reading_without_a_writer_makes_nothing(open_store, path):

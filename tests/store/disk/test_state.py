@@ -75,20 +75,6 @@ def test_state_a_file_that_an_erasure_made_is_the_writers_own(
     assert open_again(killed(path, forget=True)) == {1} and checked == []
 
 
-def test_state_two_kills_in_a_row(path: Path, checked: list[Path]) -> None:
-    killed(path)
-
-    def write(into: int) -> None:
-        Store.open(path, options=OPTIONS).append(turn(3)).wait()
-        os.write(into, b"up")
-        os.read(os.pipe()[0], 1)
-
-    child = Child(write)
-    child.wait_for(b"up")
-    child.kill_after(0)
-    assert open_again(path) == {1, 2, 3} and checked == []
-
-
 def other_boot(path: Path) -> None:
     rewrite(path, 1, "another")
 
