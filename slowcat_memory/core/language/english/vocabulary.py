@@ -1,6 +1,6 @@
 """English words for rules that exist only in English: follow-ups, misheard names, speakers."""
 
-from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.data import phrase_list, read_data, read_words, word_set
 
 _WORDS = read_words(__package__)["vocabulary"]
 
@@ -9,7 +9,7 @@ AUXILIARIES = (
     "do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must"
 )
 # Stop words of the index.
-STOP_WORDS = word_set(_WORDS["stop_words"])
+STOP_WORDS = word_set(read_words(__package__)["extracts"]["function"])
 PRONOUNS = word_set(_WORDS["pronouns"])
 # Words of a question without content.
 EMPTY = STOP_WORDS | word_set(_WORDS["empty"])
@@ -20,7 +20,10 @@ KIN = word_set(_WORDS["kin"])
 NAMING = word_set(_WORDS["naming"])
 COPULAS = word_set(_WORDS["copulas"])
 CALENDAR = word_set(_WORDS["calendar"])
-EVERYDAY = word_set(_WORDS["everyday"]) | EMPTY | PRONOUNS | COMMON_NAMES
+# Words that are never taken for a misheard name, the first paragraph of the ordinary ones. Short ones
+# count most: the shorter a word, the more names sound like it.
+_FREQUENT = read_data(__package__, "ordinary.txt").partition(b"\n\n")[0].decode()
+EVERYDAY = word_set(_FREQUENT) | EMPTY | PRONOUNS | COMMON_NAMES
 QUALITIES = _WORDS["qualities"]
 PARTS = word_set(_WORDS["parts"])
 _ROLES = read_words(__package__)["roles"]
@@ -56,5 +59,7 @@ MONTHS = {
     for name in names.split()
 }
 DAYS = word_set(_WORDS["days"])
+# Pairs of words that name somebody or something known to all: "mona lisa".
+FAMOUS = frozenset(phrase_list(_WORDS["famous"]))
 # Frequent words that do not occur in languages that capitalise nouns.
 MARKERS = frozenset(("the", "and", "is"))
