@@ -58,7 +58,6 @@ TIME = time_words(
         },
         "G": {"acht tagen/acht tage": 7},  # "eight days" is a week
         "R": {"kürzlich/neulich/letztens/in letzter zeit": (-14, 1)},
-        "d": places("montagen dienstagen mittwochen donnerstagen freitagen samstagen sonntagen", 0),
         "W": {
             **places("montag dienstag mittwoch donnerstag freitag samstag sonntag", 0),
             "sonnabend": 5,
