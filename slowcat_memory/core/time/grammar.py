@@ -447,7 +447,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     (
         "nth_day",
         r"(?:jT|(?<=[uckbF])T|(?<=W)T)[qO](?![^,|pxAjJiTukbFcgtLSh])|(?<=o)Tq(?![^,|pxA])"
-        r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshK])",
+        r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshKI])",
         day_of_month,
     ),
     # the eighties, but not "in his eighties"

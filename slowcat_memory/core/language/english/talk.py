@@ -144,7 +144,9 @@ TALK = TalkWords(
             "has_boss",
         ),
         (
-            _doing("decide|decided|settle on|settled on") + "|" + _own("decisions?"),
+            _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
+            + "|"
+            + _own("decisions?"),
             "decided type:decision",
         ),
         (
@@ -212,12 +214,6 @@ TALK = TalkWords(
                 "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
             ),
             "goal type:goal state:plan",
-        ),
-        (
-            _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
-            + "|"
-            + _own("decisions?"),
-            "decided type:decision",
         ),
         (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
         (

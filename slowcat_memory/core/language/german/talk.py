@@ -144,7 +144,11 @@ TALK = TalkWords(
             + _own("entscheidung|entscheidungen|entschluss"),
             "decided type:decision",
         ),
-        (_own("ziel|ziele|lebensziel|vorsatz|vorsätze"), "goal type:goal state:plan"),
+        (
+            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
+            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
+            "goal type:goal state:plan",
+        ),
         (
             r"(?=.*\b(?:ich|mir|mich|mein\w*)\b).*(?:\bunverträglich|\büberempfindlich|\breagiere\b|\bnicht gut\b|"
             r"\bvertrag|\bvertrage|\bbekommt mir|\bmeiden\b|\baufpassen\b|\bvorsicht|\bgefährlich)",
@@ -214,11 +218,6 @@ TALK = TalkWords(
             _own("hobby|hobbys|hobbies|freizeitbeschäftigung")
             + r"|\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby|zum spaß|zum spass)\b|\bwomit (?:verbringe|beschäftige) ich",
             "habit plays practises member_of type:hobby",
-        ),
-        (
-            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
-            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
-            "goal type:goal state:plan",
         ),
         (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
         (

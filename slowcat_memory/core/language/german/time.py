@@ -115,10 +115,6 @@ TIME = time_words(
             "pfingstmontag": ("easter", 50, 1),
             "fronleichnam": ("easter", 60, 1),
             "muttertag": ("may sunday", 7, 1),
-            "erster advent/ersten advent": ("advent", 0, 1),
-            "zweiter advent/zweiten advent": ("advent", 7, 1),
-            "dritter advent/dritten advent": ("advent", 14, 1),
-            "vierter advent/vierten advent": ("advent", 21, 1),
             "totensonntag": ("advent", -7, 1),
         },
         "I": {
