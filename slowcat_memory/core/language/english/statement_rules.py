@@ -235,6 +235,7 @@ ENDINGS = (
     Rule("person", "has_partner", "{s} is single.", rf"{_BE} (?:now |again |back to being |newly )*single(?! (?:child|parent|mum|mom|dad|mother|father))\b(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("person", "works_at", "{s} is out of work.", rf"{_BE} (?:out of (?:work|a job)|unemployed|jobless|between jobs)\b(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("health", "gave_up", "{s} stopped taking {o}.", r"(?:(?:have|has) )?(?:come off|came off|am off|is off|been taken off|was taken off) (?P<o>(?:the |my )?(?!work|sick|home|school|duty|to\b).+)", "thing", over=True, ends=("*",)),
+    Rule("health", "health", "{s} has recovered from {o}.", rf"{_PAST}(?:recovered from|gotten over|got over) (?P<o>.+)", "thing", over=True, ends=("*",)),
     Rule("event", "called_off", "{o} is cancelled.", r"(?P<o>(?:the|our|my) [\w' -]+?) (?:(?:is|are|was|has been|have been|got) (?:cancelled|canceled|called off|scrapped|axed)\b|(?:is|are) off$|fell through\b)", "thing", over=True, ends=_AHEAD, whose="me"),
     Rule("person", "lives_with", "{s} moved out.", r"(?:have |has )?moved out\b(?! of)(?P<o>)", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "works_at", "{s} left {o}.",
