@@ -169,7 +169,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     facts: FactsOptions = field(default_factory=FactsOptions)
     merge: MergeOptions = field(default_factory=MergeOptions)
     rerank: JudgementOptions = field(default_factory=JudgementOptions)
-    corrections: JudgementOptions = field(default_factory=JudgementOptions)
     summaries: SummariesOptions = field(default_factory=SummariesOptions)
     topics: TopicsOptions = field(default_factory=TopicsOptions)
     episodes: EpisodesOptions = field(default_factory=EpisodesOptions)

@@ -30,7 +30,7 @@ from slowcat_memory.idle.job import (
 from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.facts import Facts, NoteFacts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
-from slowcat_memory.idle.jobs.feedback import Corrections, Rerank
+from slowcat_memory.idle.jobs.feedback import Rerank
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.by_rule import BringUp, Episodes, Profile
 from slowcat_memory.idle.jobs.rollups import Rollups, Topics
@@ -131,7 +131,7 @@ UPKEEP: tuple[Job, ...] = (
 
 
 READERS: tuple[Job, ...] = (Contextualize(), Facts(), NoteFacts(), Merge())
-REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks(), Corrections(), Rerank())
+REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks(), Rerank())
 SUMMARIES: tuple[Job, ...] = (SessionSummary(), WindowSummary(), Rollups(), Topics())
 BUILT_IN: tuple[Job, ...] = (*UPKEEP, *READERS, *SUMMARIES, *REFLECTION)
 GROUP = "slowcat_memory.jobs"

@@ -27,7 +27,6 @@ from slowcat_memory.core.query.understand import (
     parse_query,
 )
 from slowcat_memory.core.time.expressions import statement_times
-from slowcat_memory.idle.jobs.feedback import reaction
 from tests.support.rows import each_row
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -53,7 +52,6 @@ RULES: dict[str, Rule] = {
     "asks_change": lambda text: Heard(text).asks_change(),
     "injected": injected,
     "introduced": introduced,
-    "reaction": reaction,
     "asks_overview": asks_overview,
     "asks_about_talk": lambda text: asks_about_talk(text, "english"),
     "substance": lambda text: of_words(text, False, "english"),

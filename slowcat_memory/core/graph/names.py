@@ -19,7 +19,7 @@ from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.extraction.options import SPELT
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.language.english.vocabulary import FEMALE, MALE, SAME_ROLES
+from slowcat_memory.core.language.english.vocabulary import FEMALE, MALE, NUMBERS, SAME_ROLES
 from slowcat_memory.core.language.names import aliases, forms_of_one
 from slowcat_memory.core.text.pronunciations import consonants, heard_as, sound_code
 
@@ -40,7 +40,9 @@ _ARTICLES = words_of_any(lambda one: one.names.articles)
 _EMPTY = _ARTICLES | words_of_any(lambda one: one.names.fillers)
 _LEGAL = words_of_any(lambda one: one.names.legal)
 _ORDER = re.compile(rf"\b(?:{of_any(lambda one: '|'.join(one.names.orders))})\b", re.IGNORECASE)
-_LONG = {short: long for one in LANGUAGES for short, long in one.names.abbreviations.items()}
+_LONG = NUMBERS | {
+    short: long for one in LANGUAGES for short, long in one.names.abbreviations.items()
+}
 _ORDINAL = frozenset("st nd rd th".split())
 _STROKES = str.maketrans({"ł": "l", "đ": "d", "ı": "i", "ø": "o", "æ": "ae", "œ": "oe", "þ": "th"})
 _TOLD = TITLES | ROLES | PETS

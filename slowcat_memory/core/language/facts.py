@@ -76,7 +76,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         negation: Signs of a negation behind a subject, which only some rules allow.
         no_longer: Signs that what is said holds no longer.
         positive: Rewrites that remove them.
-        used_to: Beginning of what was done once; over only if ``gave_up`` follows.
+        used_to: Beginning of what was done once; over only if ``gave_up`` follows; "" for none.
         gave_up: Signs that what was said before is over.
         first: The speaker as a subject.
         possessive: The speaker's possessives.
@@ -152,8 +152,8 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     negation: str
     no_longer: str
     positive: Rewrites
-    used_to: str
-    gave_up: str
+    used_to: str = ""
+    gave_up: str = ""
     first: str
     possessive: str
     others: tuple[str, str]

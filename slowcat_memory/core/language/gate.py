@@ -39,7 +39,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
         noun_case: How nouns are written: "lower", or "title" as in German, where a capital is no sign of a
             name.
         leads: Matches what may stand before a request: "can you tell me", "do you happen to know".
-        famous: Pairs of words that name somebody or something known to all: "mona lisa".
         time: Whole utterances that ask for the time or the date.
         about_now: Matches a folded question that needs today's date.
         asking: First words of a question or of a request for information.
@@ -77,7 +76,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
     anything: frozenset[str]
     numeric: frozenset[str]
     requests: frozenset[str]
-    famous: frozenset[str]
     leads: re.Pattern[str]
     noun_case: str
     time: frozenset[str]
@@ -98,7 +96,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
 
 
 def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
-    phrases = {name: frozenset(phrase_list(lists[name])) for name in ("commands", "time", "famous")}
+    phrases = {name: frozenset(phrase_list(lists[name])) for name in ("commands", "time")}
     return filled(
         GateWords,
         lists,

@@ -226,26 +226,6 @@ class Sentences(Struct, frozen=True, kw_only=True):
     icebreakers: IcebreakerSentences
 
 
-class ReactionWords(Struct, frozen=True, kw_only=True):
-    """Patterns over lower-case words for corrections and confirmations of a reply.
-
-    Attributes:
-        lead: Leading filler words.
-        no: Denials.
-        wrong: Beginnings of a correction; the correction follows.
-        denied: Beginnings of a correction, only after one of ``no``.
-        right: Whole utterances that confirm.
-        thanks: Words that may follow a confirmation.
-    """
-
-    lead: str
-    no: str
-    wrong: tuple[str, ...]
-    denied: tuple[str, ...]
-    right: tuple[str, ...]
-    thanks: str
-
-
 class OverviewWords(Struct, frozen=True, kw_only=True):
     """Patterns of questions that ask for an overview of a period.
 
@@ -475,7 +455,6 @@ class Language(Struct, frozen=True, kw_only=True):
     facts: FactWords
     persons: PersonWords
     names: NameWords
-    reactions: ReactionWords
     tones: Mapping[str, str]
     overview: OverviewWords
     orders: OrderWords

@@ -15,7 +15,6 @@ lower case; a possessive 's is removed before the look-up ("last year's").
 | H | holiday | month, day, days; or an anchor of ``calendar.feast``, offset, days |
 | U | unit | its name |
 | G | a number of days that is not its words | days |
-| d | weekdays ("two Fridays ago") | Monday is 0 |
 | w O h a | number; ordinal; half; "a" | least and most; place; None; 1, 1 |
 | L t > S | last; this; next; the coming one | None |
 | Z Q | the one before last; the one after next | None |
@@ -46,7 +45,7 @@ from msgspec import Struct
 from slowcat_memory.core.language.data import lazy_pattern, word_set
 
 CENTRES = frozenset(
-    "8CDRWdPMmvsHUYyOh"
+    "8CDRWPMmvsHUYyOh"
 )  # without one of these, a text names a time only by a number
 CENTURIES = ((19, 19), (20, 20))  # numbers with which a year in words begins
 

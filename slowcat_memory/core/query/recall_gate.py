@@ -303,8 +303,7 @@ def _names_somebody(
             return True
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
             continue
-        pairs = {" ".join(words[place - 1 : place + 1]), " ".join(words[place : place + 2])}
-        if bare in plain or not table.famous.isdisjoint(pairs):
+        if bare in plain:
             continue
         if place and words[place - 1] in table.anything:
             continue

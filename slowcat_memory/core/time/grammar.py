@@ -8,7 +8,7 @@ expression over that string of letters, the same for every language. The kinds, 
     w N number   O q ordinal   h half   a "a"   Y year   X whole date   L last   t this   > next
     E early, late   g ago   V "ago" or "before" in front   c since   b before   k after   u until
     B between   F from   A and   o to   i in   j J on, at (J with "the" in it)   f of   T the
-    z "this time"   x shows that a month is a verb   | end of a sentence   d weekdays   S coming
+    z "this time"   x shows that a month is a verb   | end of a sentence   S coming
     Z before last   Q after next   l gone   n from now   r back   I of several holidays   e every   y a year in words   G days by number
     C a decade   8 a part of an hour   K a noun behind an ordinal   p what may follow one   , a comma behind an ordinal
 """
@@ -106,14 +106,6 @@ def in_year(piece: Piece, anchor: Anchor) -> Span | None:
     if "H" in piece.kinds:
         return feast(piece, anchor)
     return season(piece, anchor) if "s" in piece.kinds else month(piece, anchor)
-
-
-def second_week(piece: Piece, anchor: Anchor) -> Span | None:
-    if piece.get("U") != "week":
-        return None
-    ahead = "Q" in piece.kinds or ">" in piece.kinds
-    monday = _second_unit("week", anchor, 1 if ahead else -1)
-    return monday and calendar.days(monday.start + timedelta(piece.get("W")))
 
 
 def month(piece: Piece, anchor: Anchor) -> Span | None:
@@ -260,28 +252,12 @@ def in_days(piece: Piece, anchor: Anchor) -> Span | None:
     return calendar.days(anchor.day + timedelta(piece.get("G") * (-1 if "V" in piece.kinds else 1)))
 
 
-def ago_on(piece: Piece, anchor: Anchor) -> Span | None:
-    """Resolve "two weeks ago on Tuesday": the weekday of that week."""
-    week = calendar.shifted(anchor, piece.get("U"), -piece.quantity()[1], -piece.quantity()[0])
-    if piece.get("U") not in ("week", "fortnight") or (week.end - week.start).days != 7:
-        return None
-    return calendar.days(week.start + timedelta(piece.get("W")))
-
-
 def parts_ago(piece: Piece, anchor: Anchor) -> Span | None:
     """Resolve "two nights ago"."""
     low, high = piece.quantity()
     if low != high or low < 1:
         return None
     return _part(calendar.days(anchor.day - timedelta(int(low))), piece.get("P"))
-
-
-def weekdays_ago(piece: Piece, anchor: Anchor) -> Span | None:
-    """Resolve "two Fridays ago"."""
-    low, high = piece.quantity()
-    if low != high or low < 1:
-        return None
-    return calendar.weekday(anchor, piece.get("d"), "L").moved(-7 * (int(low) - 1))
 
 
 def second(piece: Piece, anchor: Anchor) -> Span | None:
@@ -441,12 +417,8 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
         shifted_day,
     ),
     ("in_days", r"[iV]G", in_days),
-    # two weeks ago on Tuesday; two nights ago; two Fridays ago
-    ("ago_on", rf"{_QUANTITY}UgjT?W|V{_QUANTITY}UJ?W|WV{_QUANTITY}U|W{_QUANTITY}Ug", ago_on),
+    # two nights ago
     ("parts_ago", rf"{_QUANTITY}Pg|V{_QUANTITY}P", parts_ago),
-    ("weekdays_ago", rf"{_QUANTITY}dg|V{_QUANTITY}d", weekdays_ago),
-    # Tuesday of the week after next; übernächste Woche Dienstag
-    ("second_week", r"[ZQ]U[jJ]?W|Wf?T?(?:[ZQ]U|U(?:k>|bL))|U(?:k>|bL)j?T?W", second_week),
     # the week before last; the Tuesday after next; vorletzten Dienstag; not this Friday, the Friday after
     ("second", r"[UWMmvsH](?:bL|k>)(?!U)|[ZQ][UWMmvsH]|tWTWk|>UTUk", second),
     # two weeks ago; vor zwei Wochen
@@ -475,7 +447,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     (
         "nth_day",
         r"(?:jT|(?<=[uckbF])T|(?<=W)T)[qO](?![^,|pxAjJiTukbFcgtLSh])|(?<=o)Tq(?![^,|pxA])"
-        r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshK])",
+        r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshKI])",
         day_of_month,
     ),
     # the eighties, but not "in his eighties"

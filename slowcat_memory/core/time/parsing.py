@@ -66,7 +66,7 @@ def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bo
         rule == "month" and pair and pair[1] not in tuple("iJjcbkuBEFLtS>")
     ):  # "April and May are sisters"
         return True
-    if rule != "weekday" or not match[0].startswith(("W", "d")):
+    if rule != "weekday" or not match[0].startswith("W"):
         return False
     if before[-1:] in ("a", "w", "N") or (
         before[-1:] == "T" and kinds[end : end + 1] in ("b", "k")

@@ -77,7 +77,7 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class JudgementOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Judging of recalled memories: by what the user says of a reply, and by an LLM.
+    """Judging of recalled memories by an LLM.
 
     Attributes:
         kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.

@@ -1,4 +1,4 @@
-"""English patterns: voice commands, reactions, overview questions, open threads."""
+"""English patterns: voice commands, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import filled, read_toml, read_words
 from slowcat_memory.core.language.table import (
@@ -7,49 +7,12 @@ from slowcat_memory.core.language.table import (
     NotedWords,
     OverviewWords,
     ProactiveWords,
-    ReactionWords,
     SummaryWords,
 )
 from slowcat_memory.core.language.word_classes import IntentWords, OrderWords
 
 _WORDS = read_words(__package__)
-_FINE = "fine|okay|ok|good|great|all|alright|not necessary|enough|nothing"
-_MEANT = "meant|said|asked(?: for| about| you)?|was asking(?: for| about)?"
 
-REACTIONS = ReactionWords(
-    lead="oh|um|uh|er|erm|hm|hmm|well|wait|sorry|actually|hang on|hold on|hey|but|okay|ok",
-    no="no|nope|nah",
-    wrong=(
-        f"(?:that's|thats|that is|that was) not what i (?:{_MEANT})",
-        f"(?:that|this) (?:isn't|wasn't) what i (?:{_MEANT})",
-        "you(?:'ve| have)? (?:misunderstood|misheard)(?: me)?",
-        "you(?:'re| are) (?:mixing|confusing) (?:that|this|it|them|him|her)(?: up)?"
-        "(?: with (?:something|someone|somebody) else)?",
-        "you(?:'re| are) thinking of (?:something|someone|somebody|another|a different|the wrong)",
-        "i didn't (?:mean|say|ask(?: for| about)?) that",
-        "not that one",
-        "wrong (?:one|person|day|time|place|year)",
-    ),
-    denied=(
-        "that's wrong|thats wrong|that is wrong|wrong",
-        "i (?:said|meant|mean(?! (?:it|that|i|you|no|yes)\\b|(?: \\S+'))|was talking about|"
-        "am talking about|was asking about|asked about|asked)",
-        "i'm (?:talking|asking) about",
-        f"(?:it|that) (?:was|is)(?! (?:{_FINE})\\b)",
-        f"(?:it's|its|that's|thats)(?! (?:{_FINE}|a joke)\\b)",
-        "not (?:that|him|her|them|this|those)",
-        "(?:the|my) other (?:one|\\S+)",
-        "you(?:'re| are) wrong",
-    ),
-    right=(
-        "(?:yes|yeah|yep|yup)? ?(?:exactly|precisely|correct|that's (?:it|right|correct|the one)|"
-        "thats (?:it|right|the one)|that is (?:it|right|correct))",
-        "(?:yes|yeah|yep|yup) that one",
-        "(?:that's|thats|that is) (?:exactly )?what i meant",
-        "you(?:'re| are) right",
-    ),
-    thanks="thanks|thank you",
-)
 
 _TALKED = r"(?:talk(?:ed|ing)?|spoken|speak(?:ing)?|spoke|discuss(?:ed|ing)?|chat(?:ted|ting)?)"
 

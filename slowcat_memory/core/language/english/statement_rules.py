@@ -232,7 +232,6 @@ _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_
 ENDINGS = (
     Rule("preference", "dislikes", "{s} dislikes {o}.",
         r"(?:can't|cannot|can not) (?:stand|bear|abide|look at|face|stomach) (?P<o>.+?) any ?(?:more|longer)\b", "things", ends=_TASTE),
-    Rule("person", "has_partner", "{s} separated from {o}.", r"(?:it is|it's|things are) (?:all )?over (?:between|with) (?:me and )?(?P<o>\S+?)(?: and (?:me|i))?(?=$|,| now\b| since\b)", "given", over=True, ends=_LOVE, whose="me"),
     Rule("person", "has_partner", "{s} is single.", rf"{_BE} (?:now |again |back to being |newly )*single(?! (?:child|parent|mum|mom|dad|mother|father))\b(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("person", "works_at", "{s} is out of work.", rf"{_BE} (?:out of (?:work|a job)|unemployed|jobless|between jobs)\b(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("health", "gave_up", "{s} stopped taking {o}.", r"(?:(?:have|has) )?(?:come off|came off|am off|is off|been taken off|was taken off) (?P<o>(?:the |my )?(?!work|sick|home|school|duty|to\b).+)", "thing", over=True, ends=("*",)),

@@ -71,8 +71,6 @@ EVENT_RULES = (
     Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_HOLD} {_DETERMINER} {EVENT} {_SOON}.*)", "action", inflect=True),
     # It comes to the house, or leaves.
     Rule("event", "event", "{n} {o}.", rf"(?P<n>{_SERVICE}) (?P<o>(?:{_COMES}) {_SOON}.*)", "action", whose="me"),
-    # Before its time ("on Friday I have ...").
-    Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_HOLD} {_DETERMINER} {EVENT})$", "action", inflect=True, front=rf"^{_SOON}$"),
     # It has moved: the old day holds no longer.
     Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=_AHEAD),
     # Its own day.
@@ -328,7 +326,7 @@ STATEMENTS = StatementWords(
     function=frozenset(_C["function"]),
     ordinary=frozenset(word for name in (
         "ordinary", "function", "jobs", "pets", "partner", "family", "friends", "contacts", "possessions", "appointments", "parts", "illnesses",
-        "conditions", "diets", "works", "shops", "instruments", "sports", "evaluative", "medicines",
+        "conditions", "diets", "shops", "instruments", "sports", "evaluative",
     ) for word in _C[name]),
 )  # fmt: skip
 

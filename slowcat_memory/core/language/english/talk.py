@@ -43,8 +43,7 @@ def _own(nouns: str) -> str:
     """Return a pattern of a question for what is the user's: "what's my current job"."""
     of = rf"\b(?:my|our) (?:\w+ ){{0,2}}?(?:{nouns})\b(?!'s| is on| on )"
     had = rf"\b(?:what|which|any|whose) (?:\w+ ){{0,2}}?(?:{nouns})\b.*\b{_I}\b"
-    has = rf"\b(?:do|have|am|are|did) {_I} (?:\w+ ){{0,3}}?(?:{nouns})\b"
-    return rf"{of}|{had}|{has}"
+    return rf"{of}|{had}"
 
 
 TALK = TalkWords(
@@ -144,12 +143,14 @@ TALK = TalkWords(
             "has_boss",
         ),
         (
-            _doing("decide|decided|settle on|settled on") + "|" + _own("decisions?"),
+            _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
+            + "|"
+            + _own("decisions?"),
             "decided type:decision",
         ),
         (
             _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
-            + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|\bis home\b|\bwhere was home\b|"
+            + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|"
             + _own("home ?town|address|city|town|home city|place of residence|new home")
             + r"|\b(?:which|what) (?:city|town|country|place|street|area|part of town) .*\b(?:i|we|my|our)\b"
             r"(?! (?:go|went|visit\w*|travel\w*|fly|flew|see|saw|been))",
@@ -158,8 +159,6 @@ TALK = TalkWords(
         (
             r"\b(?:where|who|which (?:company|firm|place|employer)|what (?:company|firm)).*\bi(?:'m)? "
             r"(?:\w+ ){0,2}?(?:work|works|working|worked|employed)\b|\bwho (?:employs|pays) me\b|"
-            r"\b(?:where(?:'s| is) my (?:job|work)\b)|"
-            + r"\bwho(?:se)?(?:'s| is)? (?:pay(?:s|ing)?|employing|payroll).*\b(?:me|my|i)\b|"
             + _own("employer|company|firm|workplace"),
             "works_at works_for",
         ),
@@ -212,12 +211,6 @@ TALK = TalkWords(
                 "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
             ),
             "goal type:goal state:plan",
-        ),
-        (
-            _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
-            + "|"
-            + _own("decisions?"),
-            "decided type:decision",
         ),
         (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
         (

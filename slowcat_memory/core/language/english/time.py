@@ -31,7 +31,6 @@ TIME = time_words(
             "the other week": (-21, -6),
         },
         "W": places("monday tuesday wednesday thursday friday saturday sunday", 0),
-        "d": places("mondays tuesdays wednesdays thursdays fridays saturdays sundays", 0),
         "P": {
             "morning/mornings": MORNING,
             "afternoon/afternoons": AFTERNOON,

@@ -1,6 +1,6 @@
 """English words for rules that exist only in English: follow-ups, misheard names, speakers."""
 
-from slowcat_memory.core.language.data import phrase_list, read_words, word_set
+from slowcat_memory.core.language.data import phrase_list, read_data, read_words, word_set
 
 _WORDS = read_words(__package__)["vocabulary"]
 
@@ -9,7 +9,7 @@ AUXILIARIES = (
     "do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must"
 )
 # Stop words of the index.
-STOP_WORDS = word_set(_WORDS["stop_words"])
+STOP_WORDS = word_set(read_words(__package__)["extracts"]["function"])
 PRONOUNS = word_set(_WORDS["pronouns"])
 # Words of a question without content.
 EMPTY = STOP_WORDS | word_set(_WORDS["empty"])
@@ -20,7 +20,10 @@ KIN = word_set(_WORDS["kin"])
 NAMING = word_set(_WORDS["naming"])
 COPULAS = word_set(_WORDS["copulas"])
 CALENDAR = word_set(_WORDS["calendar"])
-EVERYDAY = word_set(_WORDS["everyday"]) | EMPTY | PRONOUNS | COMMON_NAMES
+# Words that are never taken for a misheard name, the first paragraph of the ordinary ones. Short ones
+# count most: the shorter a word, the more names sound like it.
+_FREQUENT = read_data(__package__, "ordinary.txt").partition(b"\n\n")[0].decode()
+EVERYDAY = word_set(_FREQUENT) | EMPTY | PRONOUNS | COMMON_NAMES
 QUALITIES = _WORDS["qualities"]
 PARTS = word_set(_WORDS["parts"])
 _ROLES = read_words(__package__)["roles"]
@@ -29,16 +32,26 @@ SAME_ROLES = tuple(tuple(group.split()) for group in phrase_list(_ROLES["same"])
 MALE = word_set(_ROLES["male"])
 FEMALE = word_set(_ROLES["female"])
 
-_CARDINALS = _WORDS["cardinals"].split()
-_TENS = enumerate(_WORDS["tens"].split(), start=2)
-# Digits of number words: up to twelve, and those that grounding checks.
-SMALL_NUMBERS = {word: str(n) for n, word in enumerate(_CARDINALS[:13])}
+_NUMERALS = read_words(__package__)["numerals"]
+
+
+def _digits(name: str, first: int, step: int = 1) -> dict[str, str]:
+    """Return the words of a list of numerals, each with its number in digits."""
+    return {
+        word: str(first + step * n)
+        for n, spellings in enumerate(_NUMERALS[name].split())
+        for word in spellings.split("/")
+    }
+
+
+SMALL_NUMBERS = {word: digits for word, digits in _digits("units", 0).items() if int(digits) <= 12}
 NUMBERS = {
-    **{word: str(n) for n, word in enumerate(_CARDINALS)},
-    **{word: str(10 * n) for n, word in _TENS},
-    **{"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6"},
     **{"hundred": "100", "thousand": "1000", "million": "1000000", "once": "1", "twice": "2"},
     **{"couple": "2", "both": "2", "dozen": "12"},
+    **_digits("units", 0),
+    **_digits("tens", 20, 10),
+    **_digits("ordinals", 1),
+    **_digits("ordinal_tens", 20, 10),
 }
 MONTHS = {
     name: number

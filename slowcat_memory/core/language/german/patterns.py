@@ -1,4 +1,4 @@
-"""German patterns: voice commands, reactions, overview questions, open threads."""
+"""German patterns: voice commands, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import filled, read_toml, read_words
 from slowcat_memory.core.language.table import (
@@ -7,42 +7,11 @@ from slowcat_memory.core.language.table import (
     NotedWords,
     OverviewWords,
     ProactiveWords,
-    ReactionWords,
     SummaryWords,
 )
 from slowcat_memory.core.language.word_classes import IntentWords, OrderWords
 
 _WORDS = read_words(__package__)
-_FINE = "gut|okay|ok|alles|nichts|schön|schon gut|nicht nötig"
-
-REACTIONS = ReactionWords(
-    lead="oh|ach|äh|ähm|hm|naja|moment|warte|sorry|entschuldigung|aber|okay|ok|also",
-    no="nein|nee|ne|nö",
-    wrong=(
-        "(?:das|so) (?:habe|hab|hatte) ich nicht (?:gemeint|gesagt|gefragt)",
-        "das (?:meine|meinte) ich nicht",
-        "das war nicht meine frage",
-        "(?:danach|das) (?:habe|hab|hatte) ich nicht gefragt",
-        "du (?:hast mich|hast das) (?:falsch|missverstanden)(?: verstanden)?",
-        "du verwechselst (?:das|die|ihn|sie|da)",
-        "falsche[rs]? (?:person|tag|ort|jahr|zeit)",
-    ),
-    denied=(
-        "das (?:ist|war) falsch|das stimmt nicht|falsch",
-        "ich (?:meine|meinte|sagte|sprach von|fragte nach)",
-        "ich (?:habe|hab|hatte)(?! (?:keine?|kein|nichts)\\b)",
-        f"(?:es|das) war(?! (?:{_FINE})\\b)",
-        f"(?:es|das) ist(?! (?:{_FINE})\\b)",
-        "nicht (?:der|die|das|den|ihn|sie)",
-        "(?:der|die|das|den) andere[nrs]?",
-    ),
-    right=(
-        "(?:ja )?(?:genau|richtig|stimmt|korrekt|das stimmt|so ist es|das ist richtig)(?: genau)?",
-        "(?:ja )?(?:genau )?(?:das|den|die) (?:meinte|meine) ich",
-        "du hast recht",
-    ),
-    thanks="danke",
-)
 
 OVERVIEW = OverviewWords(
     asks=(

@@ -33,8 +33,6 @@ _BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )??"
 _A = r"(?:ein|eine|einen|einem|einer)"
 _MY = r"(?:mein|meine|meinen|meinem|meiner|unser|unsere|unseren|unserem|unserer)"
 _THE = r"(?:der|die|das|den|dem)"
-# "vor einer Woche" is no plan ("ich habe vor, ...").
-_SPAN = rf"(?:etwa |ungefähr |gut |knapp )?(?:{_A}|ein paar|einigen|{NUMBER}|zwölf) (?:minute|stunde|tag|woche|monat|jahr)"
 _IN = r"(?:in|bei|nahe|unweit von|in der nähe von|außerhalb von|am rand von)"
 _HOUSE = rf"(?:{_A}|im|der|dem) (?:\w+ ){{0,2}}(?:dorf|wohnung|haus|kleinstadt|stadt|vorort|wg|heim|altbau|zimmer|altenheim|pflegeheim) "
 _OFTEN = (
@@ -100,7 +98,6 @@ RULES = (
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:zwei|drei|vier|fünf|\d) (?:\w+ )?(?P<kin>{_PETS}|kinder|söhne|töchter|brüder|schwestern)(?:,|:| namens|, die heißen)? (?P<o>.+)", "people"),
     Rule("person", "has_child", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:\w+ )?(?:kinder|söhne|töchter|sohn|tochter))\b(?! namens| und (?:mein|unser)|(?: \w+)* (?:bekommen|gekriegt|verloren))", "value"),
     Rule("person", "has_sibling", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:\w+ )?(?:brüder|schwestern|geschwister|bruder|schwester)(?: und (?:zwei|drei|vier|{_A}) (?:brüder|schwestern|bruder|schwester))?)\b(?! namens)", "value"),
-    Rule("person", "has_grandchild", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:enkel|enkelkinder|enkelin|enkelinnen))\b(?! namens)", "value"),
     Rule("person", "name", "{s} heißt {o}.", r"bin (?:die|der) (?P<o>\S+)(?=$|,| und| aus| von)", "given", whose="speaker"),
     Rule("person", "married_to", "{s} ist mit {o} verheiratet.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verheiratet", "person"),
     Rule("person", "engaged_to", "{s} ist mit {o} verlobt.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verlobt", "person"),
@@ -133,7 +130,6 @@ RULES = (
     Rule("event", "event", "{s} hat geheiratet{o}.", rf"{_HAB} (?P<o>.*?) ?geheiratet", "due"),
     Rule("event", "event", "{s} hat sich verlobt{o}.", rf"{_HAB} (?:uns|mich|sich) (?P<o>.*?) ?verlobt", "due"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "journey", inflect=True),
-    Rule("plan", "plans", "{s} hat vor, {o}.", rf"{_HAB} vor,? (?!{_SPAN})(?P<o>.+)", "plan"),
     Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>(?!.*\bgenannt\b).+ {_LIFE}\b.*)", "plan"),
     Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
     Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.*\b(?:zu \w+|\w+zu\w+n))$", "plan"),
@@ -172,7 +168,6 @@ ENDINGS = (
     Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) {_T}(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=_LOVE),
     Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=_LOVE),
     Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=_LOVE),
-    Rule("person", "has_partner", "{s} hat mit {o} Schluss gemacht.", rf"{_HAB} (?:mit )?(?P<o>.+?) schluss gemacht", "person", over=True, ends=_LOVE),
     Rule("person", "lives_in", "{s} ist aus {o} ausgezogen.", rf"{_BIN} {_ANY}aus (?P<o>.+?) (?:ausgezogen|weggezogen)", "thing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "lives_with", "{s} ist ausgezogen.", rf"{_BIN} (?:\w+ )?ausgezogen(?P<o>)$", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "died", "{s} ist gestorben.", rf"{_BIN} (?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
@@ -219,8 +214,7 @@ _GO = r"(?:gehe?n?|geht|fahre?n?|fährt|fliege?n?|fliegt|muss|müssen|soll|solle
 _HABEN = r"(?:habe|haben|hat|hab)"
 _FIRST, _THEN = rf"(?=.*\b{_SOON}(?:\W|$))", rf"(?=.*\b{_AGO}(?:\W|$))"
 _AUX_END = r"(?=$|,| und\b)"
-_DAILY, _VAGUE = any_of(_C["daily"]), any_of(_C["vague"])
-_NO_DAILY = rf"(?!.*\b{_DAILY}\b)"
+_NO_DAILY = rf"(?!.*\b{any_of(_C['daily'])}\b)"
 _ITS = r"(?:der|die|das)"
 _DATED = ("plans", "appointment", "event", "operation", "has_to")
 
@@ -229,12 +223,10 @@ EVENT_RULES = (
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>(?:mache?n?|macht|feiere?n?|feiert|gebe?n?|gibt|veranstalten?|veranstaltet|plane?n?|plant|besuche?n?|besucht|treffe?n?|trifft) .+)", "action", inflect=True),
     Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_SOON}|{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=_DATED),
     Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HABEN} (?P<o>{_SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
-    Rule("event", "event", "{n} kommt {o}.", rf"(?P<n>{_ITS} (?:\w+ )?\w*{any_of(_C['services'])}) (?:kommt|kommen|wird) (?P<o>{_SOON}.*?)(?: geliefert| an| zu uns)?$", "text", whose="me"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{_SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
     Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text", whose="me"),
     Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "action"),
     Rule("event", "event", "{s} hat {o}.", rf"{_THEN}{_NO_DAILY}{_HABEN} (?P<o>.+ {any_of(_C['outings_had'])}){_AUX_END}", "action"),
     Rule("person", "lives_in", "{s} zieht nach {o}.", rf"{_FIRST}(?:ziehe?n?|zieht) (?:.*? )??nach (?P<o>.+)", "place"),
-    Rule("plan", "plans", "{s} {o}.", rf"{_FIRST}(?P<o>(?:will|wollen|werde|werden|wird|möchte|möchten) .+ (?!{_VAGUE}\b)\w+(?:en|ern|eln))$", "action", inflect=True),
 )  # fmt: skip

@@ -139,8 +139,6 @@ STATEMENTS = StatementWords(
     negation=r"\b(?:nicht|kein\w*|nie|niemals|nichts)\b",
     no_longer=r"\bnicht (?:mehr|länger)\b|\bkein\w*\b.*\bmehr\b",
     positive=((r"\bnicht (?:mehr|länger)\b", ""), (r"\bk(?=ein\w*\b)", ""), (r"\bmehr\b", "")),
-    used_to=r"(?!)",
-    gave_up=r"(?!)x",
     plural=(
         r"\b(?:meine|unsere|die|zwei|drei|vier) (?:\w+ )?(?P<kin>kinder|söhne|töchter|brüder|schwestern|hunde|katzen|hasen|meerschweinchen|kaninchen|pferde|"
         r"jungs|mädels|enkel)(?:,| heißen| namens|:)* (?P<o>\S+(?:, \S+)* und \S+)"

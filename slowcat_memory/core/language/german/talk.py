@@ -53,8 +53,7 @@ def _own(nouns: str) -> str:
     """Return a pattern of a question for what is the user's: "was ist mein aktueller Beruf"."""
     of = rf"\b{_MY} (?:\w+ ){{0,2}}?(?:{nouns})\b(?! (?:von|meine|deine|seine|ihre)\b)"
     had = rf"\b(?:was für|welche\w*|wessen) (?:\w+ ){{0,2}}?(?:{nouns})\b.*\b(?:ich|wir)\b"
-    has = rf"\b(?:hab|habe|haben) (?:ich|wir) (?:\w+ ){{0,3}}?(?:{nouns})\b"
-    return rf"{of}|{had}|{has}"
+    return rf"{of}|{had}"
 
 
 TALK = TalkWords(
@@ -135,24 +134,19 @@ TALK = TalkWords(
     ),
     asked=(
         (
-            r"\bwer (?:leitet|führt) (?:mich|mein\w*)|\bwem (?:bin ich unterstellt|berichte ich)\b",
-            "has_boss",
-        ),
-        (
             _doing("entschieden|beschlossen|entschlossen")
             + "|"
             + _own("entscheidung|entscheidungen|entschluss"),
             "decided type:decision",
         ),
-        (_own("ziel|ziele|lebensziel|vorsatz|vorsätze"), "goal type:goal state:plan"),
+        (
+            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
+            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
+            "goal type:goal state:plan",
+        ),
         (
             r"(?=.*\b(?:ich|mir|mich|mein\w*)\b).*(?:\bunverträglich|\büberempfindlich|\breagiere\b|\bnicht gut\b|"
             r"\bvertrag|\bvertrage|\bbekommt mir|\bmeiden\b|\baufpassen\b|\bvorsicht|\bgefährlich)",
-            "allergic_to diet",
-        ),
-        (
-            r"\bunverträglich|\b(?:meiden|aufpassen|achten)\b.*\bessen\b|\bessen\b.*\b(?:meiden|aufpassen|achten)\b|"
-            r"\b(?:was|gibt).*\bich\b.*\b(?:meiden|vertragen?)\b|\bnicht vertrage\b",
             "allergic_to diet",
         ),
         (
@@ -214,11 +208,6 @@ TALK = TalkWords(
             _own("hobby|hobbys|hobbies|freizeitbeschäftigung")
             + r"|\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby|zum spaß|zum spass)\b|\bwomit (?:verbringe|beschäftige) ich",
             "habit plays practises member_of type:hobby",
-        ),
-        (
-            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
-            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
-            "goal type:goal state:plan",
         ),
         (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
         (

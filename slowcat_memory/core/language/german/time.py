@@ -58,7 +58,6 @@ TIME = time_words(
         },
         "G": {"acht tagen/acht tage": 7},  # "eight days" is a week
         "R": {"kürzlich/neulich/letztens/in letzter zeit": (-14, 1)},
-        "d": places("montagen dienstagen mittwochen donnerstagen freitagen samstagen sonntagen", 0),
         "W": {
             **places("montag dienstag mittwoch donnerstag freitag samstag sonntag", 0),
             "sonnabend": 5,
@@ -116,10 +115,6 @@ TIME = time_words(
             "pfingstmontag": ("easter", 50, 1),
             "fronleichnam": ("easter", 60, 1),
             "muttertag": ("may sunday", 7, 1),
-            "erster advent/ersten advent": ("advent", 0, 1),
-            "zweiter advent/zweiten advent": ("advent", 7, 1),
-            "dritter advent/dritten advent": ("advent", 14, 1),
-            "vierter advent/vierten advent": ("advent", 21, 1),
             "totensonntag": ("advent", -7, 1),
         },
         "I": {
