@@ -44,8 +44,11 @@ def lines(folder: Path, *rows: Any, name: str = "chat.jsonl") -> Path:
 
 
 def read(path: Path) -> tuple[list[transfer.Transcript], list[str]]:
-    faults: list[TranscriptError] = []
-    return list(transfer.read(path, faults.append)), [fault.message for fault in faults]
+    faults, chats = list[TranscriptError](), list[transfer.Transcript]()
+    for reading in readings(path, Options(), faults.append, lambda error: None):
+        faults += reading.faults
+        chats += reading.transcripts()
+    return chats, [fault.message for fault in faults]
 
 
 def said(transcript: transfer.Transcript) -> list[list[str]]:

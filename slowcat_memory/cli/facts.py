@@ -92,8 +92,7 @@ def facts(
             some = f"No facts {asked}; there are {count(len(every), 'fact')} of the types {types}."
             return nothing_in(engine, where, some if every else none)
 
-        holds = sum(fact.retired_at is None for fact in found)
-        note = f", {holds:,} of them still hold"
+        note = f", {sum(fact.retired_at is None for fact in found):,} of them still hold"
         print_list(known, found, entry, "fact", nothing, note=note)
 
 
@@ -176,8 +175,7 @@ def people(known: Settings, name: str | None = None, *, all_: bool = False) -> N
         if not (name or all_):
             found = [one for one in found if one.type in ("person", "pet")]
         if not name or known.as_json or not found:
-            nobody = partial(_nobody, engine, where, name)
-            return print_list(known, found, _person, "name", nobody)
+            return print_list(known, found, _person, "name", partial(_nobody, engine, where, name))
         for one in found:
             also = f", also {listed(one.also)}" if one.also else ""
             out().print(Text.assemble((one.name, "bold"), f" ({one.type}{also})"))
@@ -234,11 +232,9 @@ def timeline(known: Settings, about: list[str]) -> None:
     """
     with known.reading() as (engine, where):
         graph, name = _graph(engine, where), " ".join(about)
-        entry, nobody = (
-            partial(_relation, graph, engine.zone),
-            partial(_nobody, engine, where, name),
-        )
-        print_list(known, _relations_of(graph, name), entry, "fact", nobody, latest_last=True)
+        found, nobody = _relations_of(graph, name), partial(_nobody, engine, where, name)
+        entry = partial(_relation, graph, engine.zone)
+        print_list(known, found, entry, "fact", nobody, latest_last=True)
 
 
 def _relations_of(graph: "Graph", about: str) -> "list[Memory]":

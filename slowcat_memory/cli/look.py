@@ -354,8 +354,7 @@ def _jobs(known: Settings, engine: "MemoryEngine", snapshot: "Snapshot") -> None
         return when(task.created, zone), state.append(f" {task.id}"), dots(tried, later, task.error)
 
     if tasks:
-        failed = sorted(tasks, key=lambda task: task.state != "dead")
-        print_list(known, failed, entry, "task", str)
+        print_list(known, sorted(tasks, key=lambda task: task.state != "dead"), entry, "task", str)
     else:
         out().print("No tasks are waiting.")
     if runs:

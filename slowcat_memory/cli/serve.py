@@ -363,8 +363,7 @@ def serve(known: Settings) -> None:
 
     config = known.config
     with until_stopped() as ended, closing(acquire(config)):
-        thinking = f"Thinking while nobody talks: {config.folder}"
-        out().print(thinking, markup=False, soft_wrap=True)
+        out().print(f"Thinking while nobody talks: {config.folder}", markup=False, soft_wrap=True)
         ended.wait()
 
 

@@ -440,8 +440,8 @@ def ready(config: Config) -> tuple[Config, str]:
         why = f"{report.source}. {report.hint}"
     except ProviderError as error:
         why = str(error)
-    without = replace(config, embedding=replace(options, kind="none"))
-    return without, f"none, words alone (BM25): {why}"
+    config = replace(config, embedding=replace(options, kind="none"))
+    return config, f"none, words alone (BM25): {why}"
 
 
 class DemoExchange(Struct, frozen=True, kw_only=True):

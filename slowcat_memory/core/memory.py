@@ -22,6 +22,8 @@ SUMMARY = "summary"
 READING, ENTITY = "reading", "entity"
 _GRAPH = frozenset({READING, ENTITY})  # looked up by name; recall finds their turns
 _NOT_INDEXED = frozenset({BLOCK, EPISODE, ICEBREAKER, SUMMARY}) | _GRAPH
+MADE_AGAIN = frozenset({SUMMARY, EPISODE, ENTITY})
+"""Kinds whose ids name a time, a turn or a name: what a forget leaves is kept under the same ones."""
 
 
 def session_in(session: str, scope: str) -> str:

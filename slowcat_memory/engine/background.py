@@ -172,17 +172,14 @@ class BackgroundEngine(MemoryEngine):
     def attempt(self) -> bool:
         """Try to open the engine; return whether it is open. Blocks, for seconds at most."""
         with self._trying:
-            if self.engine is None and not self._is_pointless():
+            unchanged = self._damaged is not None and self._damaged == _identity(self.config.folder)
+            if self.engine is None and not unchanged:  # else the file could not be recovered before
                 try:
                     self._open()
                 except Exception as error:  # whatever it is: the agent goes on, and it is retried
                     self._fail(error)
         self._tried.set()
         return self.engine is not None
-
-    def _is_pointless(self) -> bool:
-        """Return whether the store's file is still the one that could not be recovered."""
-        return self._damaged is not None and self._damaged == _identity(self.config.folder)
 
     def _open(self) -> None:
         if self._reader is not None:  # which must be closed first, so not in vain
@@ -493,11 +490,10 @@ def _trouble_of(error: Exception, folder: Path) -> SlowcatError:
 
 
 def _identity(folder: Path) -> object:
-    try:
+    with suppress(OSError):
         found = data_file(folder).stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        return found.st_ino, found.st_size, found.st_mtime_ns
+    return None
 
 
 _shared: Shared[BackgroundEngine] = Shared()

@@ -241,9 +241,9 @@ class MemoryEngine:
         for ack in acks:
             wiring.events.stored(ack)
         self._wake_soon()
-        has_end = any(isinstance(event, SessionEdge) and event.kind == "end" for event in events)
-        if has_end and not self.config.idle.enabled:  # else an idle job does it
-            self.eraser.erase_soon()
+        if not self.config.idle.enabled:  # else an idle job does it
+            if any(isinstance(event, SessionEdge) and event.kind == "end" for event in events):
+                self.eraser.erase_soon()
         return acks[-1]
 
     def _wake_soon(self) -> None:

@@ -100,25 +100,24 @@ class MemoryEvents:
     def recalled(self, entry: LedgerEntry) -> None:
         """Pass on what was put before the LLM at a turn."""
         if self.listeners and entry.offers:
-            ids = tuple(offer.memory for offer in entry.offers)
             event = MemoryEvent(
                 what="recalled",
                 scope=entry.scope,
-                ids=ids,
+                ids=tuple(offer.memory for offer in entry.offers),
                 session=entry.session,
                 turn=entry.turn,
                 at=entry.at,
             )
             self.send((event,))
 
-    def changed(self, what: EventKind, memory: Memory, job: str = PERSON) -> None:
-        """Pass on what happened to one memory."""
+    def marked(self, memory: Memory) -> None:
+        """Pass on that a person marked a memory."""
         event = MemoryEvent(
-            what=what,
+            what="marked",
             scope=memory.scope,
             ids=(memory.id,),
             kind=memory.kind,
-            job=job,
+            job=PERSON,
             at=self._clock(),
         )
         self.send((event,))
@@ -171,12 +170,9 @@ class OtherProcesses:
 
     def look_soon(self) -> None:
         """Take over what others wrote before the next recall; microseconds if that is nothing."""
-        if self._is_behind():
+        if self._changed or self._store.last_transaction() != self._seen:
             with suppress(RuntimeError):  # it is being closed
                 self._indexer.soon(self._look)
-
-    def _is_behind(self) -> bool:
-        return bool(self._changed) or self._store.last_transaction() != self._seen
 
     def forgot(self) -> None:
         """Note that this process has forgotten something: its indexes are its own matter."""
@@ -216,7 +212,7 @@ class OtherProcesses:
             changed = snapshot.changed(namespace.scope, self._change)
             self._changed.extend((namespace.scope, id_) for id_ in changed)
             manifest = snapshot.manifest(namespace.scope)
-            if manifest is None or namespace.is_sealed_as(manifest):
+            if manifest is None or namespace.sealed == manifest.generation:
                 continue
             if self._sealed.get(namespace.scope) != manifest.generation:  # not tried before
                 self._sealed[namespace.scope] = manifest.generation

@@ -147,8 +147,8 @@ class IdleWork:
         self._wanted.set()
         if self._thread is not None:
             return self._wait(self._thread, jobs, progress, patience_s)
-        opened = self._open_llm()
-        thread = self._make_thread(opened, jobs)  # start planning what is due before draining
+        # It starts to plan what is due before draining.
+        thread = self._make_thread(self._open_llm(), jobs)
         thread.start()
         try:
             return self._wait(thread, jobs, progress, patience_s)

@@ -27,24 +27,17 @@ NOTE_IMPORTANCE = 0.8  # of a note; 0.5 is ordinary
 MOST_CHARS = 4000
 
 
+def first_id(scope: str, text: str) -> str:
+    """Return the id of the note of a cleaned statement: the same words are one note."""
+    digest = hashlib.blake2b(f"{scope}\0{text}".encode(), digest_size=8).hexdigest()
+    return f"{NOTE}/{digest}"
+
+
 def note_id(snapshot: Snapshot, scope: str, text: str) -> str:
-    """Return the id of the note of a cleaned statement: the same words are one note.
-
-    A forgotten note's id is never given again, so its words have another one from then on.
-    """
-    words = f"{scope}\0{text}"
-    while snapshot.is_forgotten(scope, id := _id_of(words)):
-        words += "\0"
+    """Return the id that is free for it: that of a forgotten note is never given again."""
+    while snapshot.is_forgotten(scope, id := first_id(scope, text)):
+        text += "\0"
     return id
-
-
-def is_forgotten_note(snapshot: Snapshot, scope: str, text: str) -> bool:
-    """Return whether a note of this statement was ever forgotten."""
-    return snapshot.is_forgotten(scope, _id_of(f"{scope}\0{clean(text)[0]}"))
-
-
-def _id_of(words: str) -> str:
-    return f"{NOTE}/{hashlib.blake2b(words.encode(), digest_size=8).hexdigest()}"
 
 
 class Notes:
@@ -171,7 +164,7 @@ class Notes:
 
     def _marked(self, memory: Memory | None) -> Memory | None:
         if memory is not None:
-            self._wiring.events.changed("marked", memory)
+            self._wiring.events.marked(memory)
         return memory
 
     def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:

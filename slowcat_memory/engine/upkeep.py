@@ -148,8 +148,7 @@ class Upkeep:
         Args:
             stop: Called between slices of the search. True leaves the rest to the next call.
         """
-        orders = self.expiry.orders(stop)
-        gone = self.forget(*orders).turns
+        gone = self.forget(*self.expiry.orders(stop)).turns
         self.expiry.erased()
         return gone
 

@@ -373,15 +373,12 @@ def _said_about(agreed: Proposal, seen: Seen) -> list[str]:
         return [chunk_id(turn.id) for turn in snapshot.turns(seen.scope, first - 1, end - 1)]
 
 
-def _stored(memory: MemoryEngine, scope: str, id: str) -> Memory | None:
-    with memory.snapshot() as snapshot:
-        return snapshot.memory(scope, id)
-
-
 def _take_back(memory: MemoryEngine, kept: Memory, before: Memory | None) -> None:
     """Delete a note; one that was there before, and retired, is as it was."""
     if before is None:
         memory.forget(Forget(scope=kept.scope, memories=(kept.id,)))
         return
-    if _stored(memory, kept.scope, kept.id) is not None:
+    with memory.snapshot() as snapshot:
+        stays = snapshot.memory(kept.scope, kept.id)
+    if stays is not None:
         memory.apply(JOB, WriteBatch(memories=(before,)))

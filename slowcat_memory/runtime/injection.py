@@ -60,8 +60,7 @@ def message_text(message: dict) -> str:
 
 
 def _part_text(part: Any) -> str:
-    known = isinstance(part, dict) and part.get("type") == "text"
-    return (part.get("text") or "") if known else ""
+    return (part.get("text") or "") if isinstance(part, dict) and part.get("type") == "text" else ""
 
 
 def words_of(message: dict) -> str:
@@ -240,8 +239,7 @@ def _async_payload(message: Any) -> dict[str, Any]:
         payload = json.loads(content)
     except ValueError:
         return {}
-    known = isinstance(payload, dict) and payload.get("type") == "async_tool"
-    return payload if known else {}
+    return payload if isinstance(payload, dict) and payload.get("type") == "async_tool" else {}
 
 
 def empty_calls(messages: Sequence[Any], calls: Collection[object]) -> None:

@@ -335,8 +335,7 @@ def _made_from(memories: Iterable[Memory], tx: Transaction) -> Iterator[Memory]:
     search = re.compile(b"|".join(map(re.escape, names))).search
     for scope in scopes.union(keys.scopes(tx.cursor("memories"))):
         for kind in ("",) if scope in scopes else _CROSSING:
-            prefix = keys.scope_prefix(scope) + kind.encode()
-            for key, value in tx.rows_with("memories", prefix):
+            for key, value in tx.rows_with("memories", keys.scope_prefix(scope) + kind.encode()):
                 if search(value) or LZ4 in value[1:2]:
                     memory = tx.read(Memory, "memories", key)
                     if memory is not None and not wanted.isdisjoint(origins(memory)):

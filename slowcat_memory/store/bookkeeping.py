@@ -99,13 +99,11 @@ def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
     for task in batch.tasks:
         key = keys.name_key(task.id)
         found = None if batch.retask else tx.read(Task, "tasks", key)
-        if (found is None or _is_outdated(found, task)) and not any_forgotten(task.sources, tx):
+        if found is not None:  # one that was given up may be about something else now
+            if found.state != "dead" or (found.sources, found.note) == (task.sources, task.note):
+                continue
+        if not any_forgotten(task.sources, tx):
             tx.write_record("tasks", key, task)
-
-
-def _is_outdated(found: Task, new: Task) -> bool:
-    """Return whether a task was given up and is about something else now, as a longer session."""
-    return found.state == "dead" and (found.sources, found.note) != (new.sources, new.note)
 
 
 def _next_number(counter: str, tx: Transaction) -> int:

@@ -25,15 +25,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import (
-    ENTITY,
-    EPISODE,
-    SUMMARY,
-    chunk_id,
-    family,
-    session_in,
-    turn_of,
-)
+from slowcat_memory.core.memory import MADE_AGAIN, chunk_id, family, session_in, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CallEntry,
@@ -68,8 +60,6 @@ from slowcat_memory.store.disk.transaction import Run as OnWriter
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, run_here
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
-# Ids that name a time, a turn or a name: what is left is summarised under the same one.
-MADE_AGAIN = frozenset({SUMMARY, EPISODE, ENTITY})
 RECORDS: dict[str, Any] = {
     "memories": Memory,
     "contexts": Context,
@@ -151,19 +141,16 @@ def _order_erasure(
     gone: "Deletion", requests: Sequence[Forget], keep_backups: bool, tx: Transaction
 ) -> None:
     before = read_pending(tx) or Pending(keep_backups=True)  # what it names is still due
+    # Without their many log ids they are still requests for some turns only.
+    named = (replace(one, turns=(0,)) if one.turns else one for one in requests)
     keep = keep_backups and before.keep_backups
     pending = Pending(
-        requests=(*before.requests, *map(_without_turns, requests)) if keep else (),
+        requests=(*before.requests, *named) if keep else (),
         scopes=tuple(sorted(gone.scopes.union(before.scopes))),
         keep_backups=keep,
     )
     tx.set_meta(ERASE_DUE, True)
     tx.set_meta(PENDING, pending)
-
-
-def _without_turns(request: Forget) -> Forget:
-    """Return a request without its many log ids, which is still one for some turns only."""
-    return replace(request, turns=(0,)) if request.turns else request
 
 
 def read_pending(tx: Transaction) -> Pending | None:

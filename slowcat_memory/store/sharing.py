@@ -178,10 +178,9 @@ class Presence(_OpenFile):
 
 
 def _pid_space() -> str:
-    try:
+    with suppress(OSError):
         return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""
+    return ""
 
 
 def living(path: Path) -> list[Process]:

@@ -383,8 +383,7 @@ class Writer:
         return cast(T, call.future.result())
 
     def _run(self) -> None:
-        limit = self._options.batch_limit
-        while (batch := self._queue.take_batch(limit, LOOK_S)) is not None:
+        while (batch := self._queue.take_batch(self._options.batch_limit, LOOK_S)) is not None:
             try:
                 if batch and isinstance(batch[0], WriterCall):
                     self._perform(batch[0])

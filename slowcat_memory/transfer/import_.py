@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from slowcat_memory.core.memory import chunk_id, session_in
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.notes import is_forgotten_note
+from slowcat_memory.engine.notes import first_id
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Cursor, EdgeKind, Event, Session, SessionEdge, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
@@ -80,8 +80,7 @@ def import_file(
         TranscriptError: The file cannot be read.
         StoreError: The store cannot be written.
     """
-    where = Where(scope=scope, again=again)
-    options = Options(scoped=not scope, zone=memory.zone)
+    where, options = Where(scope=scope, again=again), Options(scoped=not scope, zone=memory.zone)
     done = Imported()
     for reading in readings(path, options, on_error, lambda error: None):
         for error in reading.faults:
@@ -113,10 +112,14 @@ def import_reading(
     for chat in reading.transcripts(where.undated):
         scope = check_scope(where.scope or chat.scope or own)
         done.scopes.add(scope)
-        if scope not in logs:
-            with memory.snapshot() as snapshot:
+        with memory.snapshot() as snapshot:
+            if scope not in logs:
                 logs[scope] = Log(snapshot, scope, again=where.again)
-        done.notes += sum(_keep_note(memory, scope, note, where.again) for note in chat.notes)
+            forgotten = [snapshot.is_forgotten(scope, first_id(scope, n.text)) for n in chat.notes]
+        for note, gone in zip(chat.notes, forgotten, strict=True):
+            if where.again or not gone:
+                _keep_note(memory, scope, note)
+                done.notes += 1
         for session in chat.sessions:
             try:
                 ids = ingest(memory, scope, session, log=logs[scope])
@@ -131,23 +134,17 @@ def import_reading(
             progress(turns, reading.turns)
 
 
-def _keep_note(memory: MemoryEngine, scope: str, note: Note, again: bool) -> bool:
-    """Store a note, unless it was forgotten; return whether it is stored."""
-    with memory.snapshot() as snapshot:
-        if not again and is_forgotten_note(snapshot, scope, note.text):
-            return False
+def _keep_note(memory: MemoryEngine, scope: str, note: Note) -> None:
     kept = memory.remember(
         note.text,
         scope,
         speaker=note.speaker,
         pinned=note.pinned,
         importance=note.importance,
-        at=utc(note.at, memory.zone) if note.at else None,
+        at=note.at and utc(note.at, memory.zone),
         local_only=note.local_only,
     )
-    if note.muted:
-        memory.edit(scope, kept.id, muted=True)
-    return True
+    memory.edit(scope, kept.id, muted=note.muted or None)
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -355,7 +352,7 @@ def ingest(
         first = ack.id - len(events) + 1 + (not start)  # behind the session's edge
         logged |= {place: first + number for number, place in enumerate(places)}
     there = match.logged | logged
-    for place in [place for place in marked if place in there]:
+    for place in filter(there.__contains__, marked):
         pinned, muted = every[place].pinned or None, every[place].muted or None
         memory.edit(scope, chunk_id(there[place]), pinned=pinned, muted=muted)
     if marked:

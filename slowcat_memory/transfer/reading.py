@@ -128,8 +128,7 @@ class Reading:
             return
         session = chat.current
         if label := piece.session:
-            new = TranscriptSession(id=label, scope=piece.scope)
-            session = chat.every.setdefault(label, new)
+            session = chat.every.setdefault(label, TranscriptSession(id=label, scope=piece.scope))
         elif session is None or _is_over(session, piece.said.at):
             session = chat.begin()
         said, name = piece.said, piece.said.speaker.casefold()
@@ -191,24 +190,3 @@ def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
 def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[Reading]:
     """Return the files that a path stands for, read while they are iterated; see ``Files``."""
     return Files(path, lambda text: Reading(text, options), report, beside)
-
-
-def read(
-    path: Path, on_error: Report = lambda error: None, *, scoped: bool = True
-) -> Iterator[Transcript]:
-    """Read transcripts, whatever their format; see ``transfer.formats``.
-
-    Yields conversations; every session has a start, if necessary from the file's last change.
-
-    Args:
-        path: A file, a folder or a zip archive.
-        on_error: Called with an error for each unreadable part; the rest is read.
-        scoped: Whether a line's own scope must be a valid name, as it will be used.
-
-    Raises:
-        TranscriptError: The file cannot be read at all.
-    """
-    for reading in readings(Path(path), Options(scoped=scoped), on_error, lambda error: None):
-        for error in reading.faults:
-            on_error(error)
-        yield from reading.transcripts()

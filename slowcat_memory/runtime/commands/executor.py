@@ -51,7 +51,10 @@ class CommandExecutor:
             "forget_that": self._forget_that,
             "forget_about": self._forget_about,
             "forget_span": self._forget_span,
-            "forget_everything": self._forget_everything,
+            # That much is not deleted by a sentence that may have been misheard.
+            "forget_everything": lambda command, _: self._outcome(
+                command, "everything", done=False
+            ),
             "yes": self._answer,
             "no": self._answer,
             "correct": self._correct,
@@ -243,10 +246,6 @@ class CommandExecutor:
         entry = self._engine.undo_log.hide("forget_about", context.scope, *what, context.turn, None)
         many = counted(self._language, len(what[0]), "thing")
         return self._outcome(command, reply, entry=entry, things=many, about=words)
-
-    def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
-        """Refuse: that much is not deleted by a sentence that may have been misheard."""
-        return self._outcome(command, "everything", done=False)
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:

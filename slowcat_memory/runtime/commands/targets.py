@@ -169,8 +169,7 @@ def corrected(
         found += [own] if own and not own.retired_at else []
         said = Said(asked.text, answer, is_statement=own in found)
     shown = [one for m in found if (one := disclose_found(m, reader, snapshot.memory))]
-    texts = [memory.text for memory in shown]
-    verdict = find_corrected(right, said, texts, language, tokenize)
+    verdict = find_corrected(right, said, [memory.text for memory in shown], language, tokenize)
     return shown[verdict] if isinstance(verdict, int) else verdict
 
 

@@ -238,18 +238,15 @@ def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     turns = tuple(dict.fromkeys((*entry.turns, *own)))
     chunks = {chunk_id(turn) for turn in turns}
     erasures = [Forget(turns=turns)] if turns else []
-    rest = (
-        one
-        for one in entry.all_hidden
-        if one[1] not in chunks and not _is_anew(snapshot.memory(*one), entry.at)
-    )
+    anew = {one for one in entry.all_hidden if _is_anew(snapshot.memory(*one), entry.at)}
+    rest = (one for one in entry.all_hidden if one[1] not in chunks and one not in anew)
     return [*erasures, *(Forget(scope=scope, memories=(id_,)) for scope, id_ in rest)]
 
 
 def _is_anew(memory: Memory | None, hidden_at: datetime) -> bool:
-    if memory is None or memory.kind != NOTE or memory.retired_at is not None:
+    if memory is None or memory.kind != NOTE or memory.retired_at:
         return False
-    return memory.recorded_at is not None and memory.recorded_at > hidden_at
+    return (memory.recorded_at or hidden_at) > hidden_at
 
 
 LLMPlace = Literal["local", "remote", "unknown"]

@@ -211,8 +211,7 @@ class Conversation:
 
     def expected(self, speaker: str, words: str) -> None:
         """Set the predicted last transcript of a turn that may yet be withdrawn."""
-        off = self.off_record.off
-        self._transcripts.expect(self._voice(speaker), words, off_record=off)
+        self._transcripts.expect(self._voice(speaker), words, off_record=self.off_record.off)
 
     def was_heard(self, text: str) -> bool:
         return self._transcripts.any_in(text)

@@ -207,9 +207,6 @@ class LiveIndex:
                 self._journal.append(change)
             change(self.searcher)
 
-    def is_sealed_as(self, manifest: Manifest) -> bool:
-        return self.sealed == manifest.generation
-
     def seal_due(self) -> bool:
         """Return whether the tail is large enough for a new sealed index, or the old is damaged."""
         grown = self._order.options.seal_due(self.searcher.sealed_count, self.searcher.tail_count)

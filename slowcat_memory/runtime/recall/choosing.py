@@ -386,8 +386,7 @@ class Recall(Struct, eq=False, dict=True):
                 and (facts := namespace.facts.written(memory.id))
             ):
                 near = {fact: sum(key in fold(fact) for key in asked.keys) for fact in facts}
-                best = sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS]
-                facets[FACTS] = "\n".join(best)
+                facets[FACTS] = "\n".join(sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS])
             if facets:
                 made = replace(made, facets=made.facets | facets)
             marked.append(Offered(made, at))

@@ -137,10 +137,7 @@ class Pipeline:
         return self._recollection(late, lexical, stage)
 
     def _recollection(self, recall: Recall, lexical: Lexical, stage: Stage) -> Recollection:
-        query, overview = recall.query, None
-        if asks_overview(query.text):
-            scope = recall.namespace.scope
-            overview = self._lead(query, scope, recall.limit, recall.hits)
+        overview = self._lead(recall) if asks_overview(recall.query.text) else None
         recall.lap("fetch")
         return Recollection(
             hits=recall.hits if overview is None else overview,
@@ -259,15 +256,9 @@ class Pipeline:
     # change word statistics. A period's summary needs no search: its id is its name. For the latest
     # time, or a day that is not over, the summaries of its sessions are used.
 
-    def _lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
-        """Return the hits of an overview question with summaries before them.
-
-        Args:
-            hits: The hits so far, best first.
-
-        Returns:
-            None if there is none.
-        """
+    def _lead(self, recall: Recall) -> list[Hit] | None:
+        """Return the hits of an overview question with summaries before them; None without any."""
+        query, scope = recall.query, recall.namespace.scope
         asked = times(query.text, query.now, self._zone, self._options.language)
         past = [one for one in asked if one.start < query.now]
         with self._store.snapshot() as snapshot:
@@ -276,13 +267,13 @@ class Pipeline:
             return None
         texts = without_repeats([one.text for one in found])
         found = [replace(one, text=text) for one, text in zip(found, texts, strict=True) if text]
-        hits = [hit for hit in hits if not _is_repeated(hit.memory.text, texts)]
+        hits = [hit for hit in recall.hits if not _is_repeated(hit.memory.text, texts)]
         best = max((hit.score for hit in hits), default=1.0)
         first = [
             Hit(memory=memory, score=round(best + 0.01 * (len(found) - n), 4), probability=1.0)
             for n, memory in enumerate(found)
         ]
-        return [*first, *hits][:limit]
+        return [*first, *hits][: recall.limit]
 
     def _summaries(
         self, snapshot: Snapshot, scope: str, query: Query, past: Sequence[Interval]

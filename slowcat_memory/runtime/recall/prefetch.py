@@ -253,8 +253,7 @@ class Warmup:
                 logger.debug("memory: not warmed up: {}", describe_error(error))
                 return
             self._not_before = now + self._pause_s()
-        pause = max(self._not_before - now, EVERY_S / 4)
-        self._next = self._loop.call_later(pause, self._tick)
+        self._next = self._loop.call_later(max(self._not_before - now, EVERY_S / 4), self._tick)
 
     def _is_running(self) -> bool:
         """Return whether the last one still runs; if it has ended, take over its cost."""

@@ -188,8 +188,7 @@ class Retrieval:
         """Recall without gate or deadline, once the index is completely open; blocks."""
         self._look_soon()
         self._indexer.release()
-        scopes = self._readable(query)
-        recalls = self._recalls(self._named(query), scopes)
+        recalls = self._recalls(self._named(query), self._readable(query))
         for recall in recalls:
             recall.namespace.finish_opening()
         if not recalls:
@@ -278,8 +277,7 @@ class Retrieval:
 
     def _load(self, scope: str) -> None:
         self._users.load(scope)
-        namespace = self._namespaces.get(scope)
-        namespace.finish_opening()  # what is over must be known before anything is offered
+        self._namespaces.get(scope).finish_opening()  # what is over must be known before an offer
 
     # ------------------------------------------------------------------- recalls begun ahead
 

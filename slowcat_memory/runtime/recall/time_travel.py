@@ -165,8 +165,7 @@ class SnapshotThen:
         return self._snapshot.ledger(turn) if turn <= self._then.upto else None
 
     def ledger_tail(self, n: int, before: int = 0) -> list[LedgerEntry]:
-        found = self._snapshot.ledger_tail(n, before)
-        return [row for row in found if row.turn <= self._then.upto]
+        return [row for row in self._snapshot.ledger_tail(n, before) if row.turn <= self._then.upto]
 
     def _as_was(self, memory: Memory | None) -> Memory | None:
         # A used icebreaker stays used at any time: replaying the log must not queue it again.

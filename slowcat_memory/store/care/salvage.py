@@ -136,16 +136,14 @@ class _Salvage:
         self._broken = set(found if whole else SALVAGED)
         for name, tree in found.items():
             walk = self._pages.walk(tree)
-            sound = self._copy(name, walk)
-            if walk.whole and sound:
+            if self._copy(name, walk) and walk.whole:
                 self._broken.discard(name)
 
     def _copy(self, table: str, rows: Iterable[page_reader.Row]) -> bool:
         """Write the whole rows of a table; return whether all were whole."""
-        sound = True
-        rows = iter(rows)
+        rows, sound, named = iter(rows), True, table not in NUMBERED
         while batch := list(islice(rows, BATCH)):
-            kept = [row for row in batch if intact(*row) and _is_key_of(table, row[0])]
+            kept = [row for row in batch if intact(*row) and (named or len(row[0]) == 8)]
             sound &= len(kept) == len(batch)
             self._remember(table, kept)
             if table in self._tables:
@@ -290,10 +288,6 @@ class _Salvage:
         key = keys.name_key(name)
         value = self._get("meta", key)
         return sys.maxsize if value is None else int(codec.decode_meta(key, value))
-
-
-def _is_key_of(table: str, key: bytes) -> bool:
-    return table not in NUMBERED or len(key) == 8
 
 
 def _turns_of(key: bytes, known: Known) -> tuple[int, ...]:

@@ -123,10 +123,9 @@ def _check_file(path: Path) -> None:
 
 
 def _mount_kind(path: Path) -> str:
-    try:
+    with suppress(OSError):  # no Linux, or no /proc
         return filesystem(str(path), MOUNTS.read_text())
-    except OSError:
-        return ""  # no Linux, or no /proc
+    return ""
 
 
 def filesystem(path: str, mountinfo: str) -> str:
@@ -383,10 +382,9 @@ class KnownFolder:
         return self._path
 
     def _is_at(self, path: Path) -> bool:
-        try:
+        with suppress(OSError):
             return _id(os.stat(path)) == self.id
-        except OSError:
-            return False
+        return False
 
     def inode_of(self, name: str) -> int:
         """Return the inode of a file in this folder, 0 when there is none."""

@@ -142,8 +142,7 @@ class PageReader:
 
     def _headers(self, page: bytes) -> tuple[list[tuple[bytes, int, int, int]], bool]:
         """Return key, size, flags and begin of the value of each node, and whether these are all."""
-        lower = _HEADER.unpack_from(page)[3]
-        count = (min(lower, len(page)) - PAGE_HEADER) // 2
+        count = (min(_HEADER.unpack_from(page)[3], len(page)) - PAGE_HEADER) // 2
         offsets = struct.unpack_from(f"={max(count, 0)}H", page, PAGE_HEADER)
         found = []
         for at in offsets:

@@ -181,8 +181,7 @@ def _telegram(text: Text, report: Report) -> Iterator[Piece]:
             continue
         me = f"user{export.personal_information.user_id}" if export.personal_information else ""
         for number, chat in enumerate(export.chats.list, start=1):
-            name = chat.name or f"chat {number}"
-            yield from _telegram_chat(chat.messages, name, me, report)
+            yield from _telegram_chat(chat.messages, chat.name or f"chat {number}", me, report)
 
 
 def _telegram_chat(messages: list[Raw], chat: str, me: str, report: Report) -> Iterator[Piece]:

@@ -75,8 +75,7 @@ def _time(match: re.Match[str], order: str) -> datetime | None:
     hour = int(match[5])
     if half := match[8]:
         hour = hour % 12 + (12 if half in "pP" else 0)
-    second = match[7] or "00"
-    return time_of(f"{year:04}-{month:02}-{day:02}T{hour:02}:{match[6]}:{second}")
+    return time_of(f"{year:04}-{month:02}-{day:02}T{hour:02}:{match[6]}:{match[7] or '00'}")
 
 
 def _date(match: re.Match[str], order: str) -> tuple[int, int, int]:
@@ -112,8 +111,7 @@ def _unlikely(found: list[re.Match[str]], order: str) -> tuple[int, int]:
     dates = [_date(match, order) for match in found]
     back = sum(later < earlier for earlier, later in zip(dates, dates[1:], strict=False))
     first, last = min(dates), max(dates)
-    days = sum((b - a) * n for a, b, n in zip(first, last, (372, 31, 1), strict=True))
-    return back, days
+    return back, sum((b - a) * n for a, b, n in zip(first, last, (372, 31, 1), strict=True))
 
 
 FORMAT = Format(name="WhatsApp", knows=_knows, read=_read)

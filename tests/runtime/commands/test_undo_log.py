@@ -14,8 +14,8 @@ import pytest
 
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import HashEmbedder
-from slowcat_memory.transfer import read
 from slowcat_memory.transfer.export import export
+from slowcat_memory.transfer.reading import Options, readings
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, talk
 from tests.support.memories import residue
 
@@ -169,7 +169,8 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
     assert rows == [("and a cat", False), ("oh", False), ("forget that", True)]
     path = tmp_path / "export.jsonl"
     path.write_text(json.dumps({"text": "forget that", "aside": True}))
-    ((said,),) = [s.utterances for t in read(path) for s in t.sessions]
+    [reading] = readings(path, Options(), print, print)
+    ((said,),) = [s.utterances for t in reading.transcripts() for s in t.sessions]
     assert said.aside
 
 
