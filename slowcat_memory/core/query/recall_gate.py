@@ -17,7 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.english.vocabulary import CALENDAR, FAMOUS, NUMBERS
+from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 from slowcat_memory.core.language.names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
@@ -303,8 +303,7 @@ def _names_somebody(
             return True
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
             continue
-        pairs = {" ".join(words[place - 1 : place + 1]), " ".join(words[place : place + 2])}
-        if bare in plain or not FAMOUS.isdisjoint(pairs):
+        if bare in plain:
             continue
         if place and words[place - 1] in table.anything:
             continue

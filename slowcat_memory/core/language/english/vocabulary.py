@@ -59,7 +59,5 @@ MONTHS = {
     for name in names.split()
 }
 DAYS = word_set(_WORDS["days"])
-# Pairs of words that name somebody or something known to all: "mona lisa".
-FAMOUS = frozenset(phrase_list(_WORDS["famous"]))
 # Frequent words that do not occur in languages that capitalise nouns.
 MARKERS = frozenset(("the", "and", "is"))
