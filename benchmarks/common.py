@@ -22,7 +22,7 @@ from rich.console import Console
 
 from slowcat_memory.config import Config, load
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.metrics import Metrics, percentiles
+from slowcat_memory.metrics import percentiles
 from slowcat_memory.providers import (
     LLM,
     LocalEmbedder,
@@ -158,16 +158,6 @@ def configuration(path: Path, file: Path | None = None, **sections: dict[str, An
         changes[name] = changes.get(name, {}) | values
     made = {name: replace(getattr(config, name), **values) for name, values in changes.items()}
     return replace(config, **made)
-
-
-def refuse_failures(metrics: Metrics) -> None:
-    """Refuse figures of an engine whose work on other threads failed: less was done than it seems.
-
-    Raises:
-        RuntimeError: Something failed; the log says what.
-    """
-    if failed := metrics.counts().get("background_failures", 0):
-        raise RuntimeError(f"{failed} pieces of the engine's work failed: see the log")
 
 
 @contextmanager

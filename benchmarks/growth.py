@@ -56,14 +56,8 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
         path = folder / "store"
         config = stores.build(path, size, stores.TAIL, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, 3)
-        engine = MemoryEngine(config)
-        try:
-            engine.prepare(corpus.SCOPE)
-            engine.flush(indexed=True)
+        with stores.opened(config) as engine:
             found = asyncio.run(_ask(engine, queries))
-            common.refuse_failures(engine.metrics)
-        finally:
-            engine.close()
         disk = sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
     return {
         "memories": size,

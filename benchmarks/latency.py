@@ -42,6 +42,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -117,15 +118,9 @@ def measure(
         path = folder / "store"
         config = stores.build(path, size, tail, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, cold_runs)
-        engine = MemoryEngine(config)
-        try:
-            engine.prepare(corpus.SCOPE)
-            engine.flush(indexed=True)
+        with stores.opened(config) as engine:
             index = engine.upkeep.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
-            common.refuse_failures(engine.metrics)
-        finally:
-            engine.close()
         found["beside_idle"] = rhythms.beside_idle(path, other_questions(2 * rounds))
         found["tiers"] = _tiers(config, rounds)
     parts = {name: index[name] for name in ("sealed", "tail", "vectors")}
@@ -223,17 +218,11 @@ def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded]:
 
 def _tiers(config: Config, count: int) -> dict[str, Any]:
     """Age the store, and ask for what lies in each tier, in turn; nothing of a small store."""
-    engine = MemoryEngine(config)
-    try:
+    with closing(MemoryEngine(config)) as engine:
         engine.upkeep.age()
-        engine.prepare(corpus.SCOPE)
-        try:
-            asked = tier_questions_of(engine, count)
-        except ValueError:
-            return {}
-        return asyncio.run(_ask_tiers(engine, asked))
-    finally:
-        engine.close()
+    with stores.opened(config) as engine:
+        asked = tier_questions_of(engine, count)
+        return asyncio.run(_ask_tiers(engine, asked)) if all(asked.values()) else {}
 
 
 async def _ask_tiers(
@@ -399,16 +388,12 @@ def tier_questions(turns: Sequence[Turn], count: int, seed: int) -> list[tuple[s
         seed: The same one makes the same questions.
 
     Returns:
-        The question and the id of the turn that it asks for; no two questions alike.
-
-    Raises:
-        ValueError: Nothing is stated in these turns.
+        The question and the id of the turn that it asks for; no two questions alike; none where
+        nothing is stated in these turns.
     """
     stated = [turn for turn in turns if turn.role == "user" and not turn.text.endswith("?")]
-    if not stated:
-        raise ValueError("no turn of this tier states anything: take a larger store")
     chance, made = random.Random(f"{seed}/tier"), dict[str, int]()
-    while len(made) < count:
+    while stated and len(made) < count:
         turn = chance.choice(stated)
         words = [word.strip(".,") for word in turn.text.split() if chance.random() < KEPT]
         made[chance.choice(TIER_ASKED).format(" ".join(words))] = turn.id

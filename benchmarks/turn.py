@@ -26,6 +26,7 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +100,8 @@ def main() -> None:
     arms = {}
     with common.scratch() as folder:
         config = stores.build(folder / "made", options.size, stores.TAIL, options.cache)
-        engine = MemoryEngine(config)
-        engine.upkeep.age()
-        engine.close()
+        with closing(MemoryEngine(config)) as engine:
+            engine.upkeep.age()
         for name in options.arms:
             turns = max(1, round(ARMS[name].share * options.turns))
             pause_s = tuple(options.pause)
@@ -134,17 +134,11 @@ def measure(
     """
     arm = ARMS[name]
     shutil.copytree(made.folder, path)
-    engine = MemoryEngine(replace(made, memory=replace(made.memory, path=str(path))))
-    try:
-        engine.prepare(corpus.SCOPE)
-        engine.flush(indexed=True)
-        with serving() as url, cores(arm.cores) as busy:
-            talk = Talk(name, engine, url, busy, pause_s)
-            waits, counts = asyncio.run(talk.hold(turns))
-        common.refuse_failures(engine.metrics)
-    finally:
-        engine.close()
-        shutil.rmtree(path)
+    config = replace(made, memory=replace(made.memory, path=str(path)))
+    with stores.opened(config) as engine, serving() as url, cores(arm.cores) as busy:
+        talk = Talk(name, engine, url, busy, pause_s)
+        waits, counts = asyncio.run(talk.hold(turns))
+    shutil.rmtree(path)
     return figures(waits, counts) | {"prefetch": shares(counts, len(waits))}
 
 

@@ -10,6 +10,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 
@@ -122,11 +123,8 @@ def recall(
     """
     shares = []
     for place, told in enumerate(conversations):
-        peer = open_peer(name, folder / str(place), embedder)
-        try:
+        with closing(open_peer(name, folder / str(place), embedder)) as peer:
             shares += [share for step in told for share in _step(peer, step, embedder)]
-        finally:
-            peer.close()
     return round(sum(shares) / len(shares), 4), len(shares)
 
 
