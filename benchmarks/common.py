@@ -167,6 +167,12 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
+def disk_mb(folder: Path) -> float:
+    """Return the megabytes that a folder takes on disk."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_blocks * 512 for path in files) / 1e6
+
+
 def embedder_of(config: Config) -> LocalEmbedder:
     """Return the configured embedding model.
 

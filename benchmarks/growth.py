@@ -58,14 +58,14 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
         cold = cold_start.measure(path, 3)
         with stores.opened(config) as engine:
             found = asyncio.run(_ask(engine, queries))
-        disk = sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+        disk = common.disk_mb(path)
     return {
         "memories": size,
         **found,
         "cold": cold["cold"],
         "rss_mb": cold["rss_mb"],
         "rss_rest_mb": cold["rss_rest_mb"],
-        "disk_mb": round(disk / 1e6, 2),
+        "disk_mb": round(disk, 2),
     }
 
 

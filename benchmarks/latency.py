@@ -32,7 +32,7 @@ The JSON: ``results``, one a size: ``memories``, ``queries``, ``index``,
 name, ``loop_lag`` by pace, ``store`` by what (each of these figures n, p50, p95, p99,
 max); ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by name
 (a figure, and ``found``, the share of questions whose turn is among the hits); ``cold`` (``lexical``,
-``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``.
+``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_imports_mb``.
 """
 
 import asyncio

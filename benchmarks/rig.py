@@ -50,6 +50,7 @@ FINAL_S = (0.02, 0.12)  # after that
 COMPUTES_S = (0.25, 0.75)  # after that, for a segmented one on this machine: a small Whisper
 DETECTOR_S = 0.25  # what Pipecat's Smart Turn takes on two cores, after the silence
 MISHEARD = "and"
+REVISED = 0.15  # share of turns of which the final transcript changes a word
 PERSON = "Anna"
 ANSWERED_S = 20.0
 
@@ -62,12 +63,10 @@ class Recogniser(Struct, frozen=True):
     Attributes:
         interims: Whether it sends interim transcripts.
         late: Whether the final one comes last, and ends the turn.
-        revised: Share of turns of which the final one changes a word.
     """
 
     interims: bool
     late: bool
-    revised: float = 0.15
 
 
 RECOGNISERS = {
@@ -165,7 +164,7 @@ async def speak(
     if cores and recogniser.interims:
         cores.work()
     if recogniser.interims:
-        heard = _misheard(words, chance) if chance.random() < recogniser.revised else words
+        heard = _misheard(words, chance) if chance.random() < REVISED else words
         for said, pause in interims(heard, chance):
             await queue(InterimTranscriptionFrame(said, who, time_now_iso8601()))
             await asyncio.sleep(pause)

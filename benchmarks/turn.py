@@ -46,6 +46,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 
+SIZE = 10_000  # memories
 CONVERSATION = 50  # turns; then another begins
 WARM_UP = 5  # turns that are not counted, in each conversation
 DEADLINE_MS = 10.0
@@ -85,7 +86,6 @@ def main() -> None:
     parser.add_argument(
         "--turns", type=int, default=100, help="of the first arm; the others have fewer"
     )
-    parser.add_argument("--size", type=int, default=10_000, help="memories")
     parser.add_argument(
         "--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM",
         help=f"which (default: all), of: {'; '.join(ARMS)}",
@@ -99,7 +99,7 @@ def main() -> None:
     logger.remove()  # Pipecat tells a lot
     arms = {}
     with common.scratch() as folder:
-        config = stores.build(folder / "made", options.size, stores.TAIL, options.cache)
+        config = stores.build(folder / "made", SIZE, stores.TAIL, options.cache)
         with closing(MemoryEngine(config)) as engine:
             engine.upkeep.age()
         for name in options.arms:
@@ -107,7 +107,7 @@ def main() -> None:
             pause_s = tuple(options.pause)
             arms[name] = measure(name, config, folder / "store", turns, pause_s)
             print(f"{name}: {arms[name]['wait']} {arms[name]['stages']}")
-    written = {"memories": options.size, "turns": options.turns, "pause_s": options.pause}
+    written = {"memories": SIZE, "turns": options.turns, "pause_s": options.pause}
     written["arms"] = arms
     print(report(written))
     common.write_json(options.json, written)
