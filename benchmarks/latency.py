@@ -57,7 +57,6 @@ from benchmarks import (
 from benchmarks.common import percentiles
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory.config import Config
-from slowcat_memory.core.retention import WARM
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn
@@ -346,7 +345,6 @@ async def lag(work: Awaitable[Any]) -> list[float]:
 # -------------------------------------------------------------------- hot, warm and cold
 
 
-NAMES = ("hot", "warm", "cold")
 KEPT = 0.4  # share of a turn's words that the question repeats
 TIER_ASKED = (
     "what did I tell you about {}",
@@ -356,7 +354,7 @@ TIER_ASKED = (
 )
 
 
-def tiered(turns: Sequence[Turn], hot: int, warm: int = WARM) -> dict[str, list[Turn]]:
+def tiered(turns: Sequence[Turn], hot: int, warm: int) -> dict[str, Sequence[Turn]]:
     """Divide turns by the tier that ageing puts them in.
 
     Ageing moves whole blocks, and keeps important ones longer: what is close to a border is left
@@ -372,9 +370,9 @@ def tiered(turns: Sequence[Turn], hot: int, warm: int = WARM) -> dict[str, list[
     """
     end = len(turns)
     return {
-        "hot": list(turns[max(0, end - hot + hot // 10) :]),
-        "warm": list(turns[max(0, end - hot - warm // 2) : max(0, end - hot - warm // 5)]),
-        "cold": list(turns[: max(0, end - hot - 2 * warm)]),
+        "hot": turns[max(0, end - hot + hot // 10) :],
+        "warm": turns[max(0, end - hot - warm // 2) : max(0, end - hot - warm // 5)],
+        "cold": turns[: max(0, end - hot - 2 * warm)],
     }
 
 
@@ -414,7 +412,7 @@ def tier_questions_of(engine: MemoryEngine, count: int) -> dict[str, list[tuple[
         turns = list(snapshot.turns(corpus.SCOPE))
     config = engine.config
     parts = tiered(turns, config.memory.hot_cache_size, config.tiers.warm)
-    return {name: tier_questions(parts[name], count, common.SEED) for name in NAMES}
+    return {name: tier_questions(part, count, common.SEED) for name, part in parts.items()}
 
 
 # -------------------------------------------------------------------- output

@@ -64,9 +64,6 @@ def main() -> None:
         data = datasets.load(folder)
         results.append(measure(data, options))
     print(report({"results": results}))
-    for result in results:
-        print(f"{result['data']}: {result['seconds']} s; searches {result['search_ms']}", end="")
-        print(f"; thought {result['thought']}" if result["thought"] else "")
     common.write_json(options.json, {"k": DEPTH, "results": results})
 
 

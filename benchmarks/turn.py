@@ -136,7 +136,7 @@ def measure(
     shutil.copytree(made.folder, path)
     config = replace(made, memory=replace(made.memory, path=str(path)))
     with stores.opened(config) as engine, serving() as url, cores(arm.cores) as busy:
-        talk = Talk(name, engine, url, busy, pause_s)
+        talk = Talk(name, engine, url, busy, pause_s, random.Random(f"{common.SEED}/{name}"))
         waits, counts = asyncio.run(talk.hold(turns))
     shutil.rmtree(path)
     return figures(waits, counts) | {"prefetch": shares(counts, len(waits))}
@@ -176,21 +176,15 @@ def shares(counts: dict[str, int], turns: int) -> dict[str, float]:
     }
 
 
-class Talk:
-    """The conversations of one arm."""
+class Talk(Struct, frozen=True):
+    """The conversations of one arm; the recogniser keeps cores ``busy``."""
 
-    def __init__(
-        self,
-        name: str,
-        engine: MemoryEngine,
-        url: str,
-        busy: Cores,
-        pause_s: tuple[float, float],
-    ) -> None:
-        """Prepare; the recogniser keeps cores ``busy``."""
-        self._name, self._arm, self._engine = name, ARMS[name], engine
-        self._url, self._busy, self._pause_s = url, busy, pause_s
-        self._chance = random.Random(f"{common.SEED}/{name}")
+    name: str
+    engine: MemoryEngine
+    url: str
+    busy: Cores
+    pause_s: tuple[float, float]
+    chance: random.Random
 
     async def hold(self, turns: int) -> tuple[list[float], dict[str, int]]:
         """Hold conversations; how long the turns that count waited, and what was counted meanwhile."""
@@ -200,24 +194,24 @@ class Talk:
         left = iter(corpus.questions(count, common.SEED))
         for first in range(0, turns, CONVERSATION):
             count = min(CONVERSATION, turns - first)
-            with common.console.status(f"{self._name}: {first} of {turns} turns"):
+            with common.console.status(f"{self.name}: {first} of {turns} turns"):
                 said = [next(left) for _ in range(WARM_UP + count)]
                 before, waited = await self._one(said)
             waits += waited
-            counts.update(self._engine.metrics.counts())
+            counts.update(self.engine.metrics.counts())
             counts.subtract(before)
-            await asyncio.to_thread(self._engine.flush, indexed=True)
+            await asyncio.to_thread(self.engine.flush, indexed=True)
         return waits, counts
 
     async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[float]]:
         """Hold one conversation; the counters after its warm-up, and the waits from then on."""
-        memory = HybridContextualMemoryProcessor(engine=self._engine, user_id=corpus.SCOPE)
-        rig = Rig(self._url, memory)
-        heard = RECOGNISERS[self._arm.recogniser], self._chance, self._busy
+        memory = HybridContextualMemoryProcessor(engine=self.engine, user_id=corpus.SCOPE)
+        rig = Rig(self.url, memory)
+        heard = RECOGNISERS[ARMS[self.name].recogniser], self.chance, self.busy
         async with rig.talk:
             await rig.say(texts[:WARM_UP], *heard)
-            before = self._engine.metrics.counts()
-            return before, await rig.say(texts[WARM_UP:], *heard, self._pause_s)
+            before = self.engine.metrics.counts()
+            return before, await rig.say(texts[WARM_UP:], *heard, self.pause_s)
 
 
 # -------------------------------------------------------------------- output

@@ -25,6 +25,7 @@ p99, max in ms), ``recall_at_10`` (null without ``--data``); and ``search_withou
 import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -109,11 +110,12 @@ def _race(
     texts = iter(corpus.questions(2 * each + paused, common.SEED))
     peers: dict[str, Peer] = {}
     embed = embedder.encode_query
-    try:
+    with ExitStack() as opened:
         for name in names:
             with common.console.status(f"filling {name}"):
-                peers[name] = open_peer(name, folder / name, embedder)
-                peers[name].add_all(items)
+                peer = open_peer(name, folder / name, embedder)
+                peers[name] = opened.enter_context(closing(peer))
+                peer.add_all(items)
         with common.console.status("searching"):
             found = {
                 "search": race.search(peers, list(islice(texts, each)), embed),
@@ -124,9 +126,6 @@ def _race(
             }
         with common.console.status("adding"):
             added = race.add(peers, new, embed)
-    finally:
-        for peer in peers.values():
-            peer.close()
     return {
         name: {
             **{figure: percentiles(ms) for figure, ms in added[name].items()},

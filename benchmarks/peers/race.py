@@ -86,18 +86,11 @@ def search(
         for name in chance.sample(list(peers), len(peers)):
             if pause_s:
                 time.sleep(pause_s)
-            ms = _ask(peers[name], text, vector, embed)
+            peer, began = peers[name], time.perf_counter()
+            peer.search(text, vector if ahead or peer.embeds else embed(text), K)
             if place >= WARM_UP:
-                made[name].append(ms)
+                made[name].append((time.perf_counter() - began) * 1e3)
     return made
-
-
-def _ask(peer: Peer, text: str, vector: np.ndarray | None, embed: Embed) -> float:
-    began = time.perf_counter()
-    if vector is None and not peer.embeds:
-        vector = embed(text)
-    peer.search(text, vector, K)
-    return (time.perf_counter() - began) * 1e3
 
 
 # -------------------------------------------------------------------- what they find

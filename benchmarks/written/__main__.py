@@ -154,20 +154,14 @@ def rows(models: dict[str, Any]) -> Iterator[list[str]]:
         yield [text, *map(_cell, each)]
         for group in sorted({group for one in each for group in one.get("by", ())}):
             yield [f"- {group}", *(_cell(one.get("by", {}).get(group)) for one in each)]
-    yield ["no answer: says so / silent / unrelated", *(" / ".join(map(str, models[mode]["questions"]["unanswerable"].values())) for mode in models)]  # fmt: skip
-    for job in sorted({job for mode in models for job in models[mode]["economy"]["jobs"]}):
-        yield [f"{job}: calls, tokens in, out a turn", *(_spent(models[mode]["economy"]["jobs"].get(job)) for mode in models)]  # fmt: skip
-    yield ["all: calls, tokens in, out a turn", *(_spent(models[mode]["economy"]["all"]) for mode in models)]  # fmt: skip
+    every = (models[mode]["economy"]["all"] for mode in models)
+    yield ["tokens in, out a turn", *(f"{one['in_per_turn']}, {one['out_per_turn']}" for one in every)]  # fmt: skip
 
 
 def _cell(one: dict[str, Any] | None) -> str:
     if not one or not one["n"]:
         return "-"
     return f"{100 * one['share']:.1f} ({one['hits']}/{one['n']})"
-
-
-def _spent(one: dict[str, Any] | None) -> str:
-    return f"{one['calls']}, {one['in_per_turn']}, {one['out_per_turn']}" if one else "-"
 
 
 def _arguments() -> argparse.Namespace:
