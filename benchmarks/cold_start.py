@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-QUESTIONS = ("what does Clara think about plum cake", "when was I in Lisbon with Jonas")
+QUESTION = "what does Clara think about plum cake"
 
 
 def measure(store: Path, runs: int) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def measure(store: Path, runs: int) -> dict[str, Any]:
     Returns:
         ``cold``: milliseconds from the open to the first answer, "lexical" and "full", and the
         "imports" before it; ``rss_mb`` of the process after some answers, touched pages of mapped
-        files included, ``rss_anonymous_mb`` of it without these, ``rss_rest_mb`` once those have
+        files included, ``rss_rest_mb`` once those have
         been given back, as after a while without recalls, ``rss_imports_mb`` before it opened
         anything.
     """
@@ -37,7 +37,6 @@ def measure(store: Path, runs: int) -> dict[str, Any]:
             "imports": full["imports"],
         },
         "rss_mb": full["rss_mb"],
-        "rss_anonymous_mb": full["rss_anonymous_mb"],
         "rss_rest_mb": full["rss_rest_mb"],
         "rss_imports_mb": full["rss_imports_mb"],
     }
@@ -67,7 +66,7 @@ def _program(store: Path, stage: str) -> None:
     imported, rss = time.perf_counter(), resident_mb()
     embedding = {} if stage == "full" else {"embedding": {"kind": "none"}}
     engine = MemoryEngine(common.configuration(store, **embedding))
-    found = engine.search(QUESTIONS[0], corpus.SCOPE, 6)
+    found = engine.search(QUESTION, corpus.SCOPE, 6)
     answered = time.perf_counter()
     if found.stage != stage or not found.hits:
         raise SystemExit(f"the first answer came by {found.stage!r}, not by {stage!r}")
@@ -78,7 +77,6 @@ def _program(store: Path, stage: str) -> None:
         "answer": round((answered - imported) * 1e3, 1),
         "rss_imports_mb": rss,
         "rss_mb": resident_mb(),
-        "rss_anonymous_mb": resident_mb("RssAnon"),
     }
     engine.wiring.page_cache.trim()
     figures["rss_rest_mb"] = resident_mb()
@@ -86,18 +84,11 @@ def _program(store: Path, stage: str) -> None:
     print(json.dumps(figures))
 
 
-def resident_mb(kind: str = "VmRSS") -> float:
-    """Return this process's resident memory; its peak where there is no /proc.
-
-    Args:
-        kind: Which part, as the kernel names it: "VmRSS" for all, mapped files included.
-
-    Returns:
-        Megabytes.
-    """
+def resident_mb() -> float:
+    """Return this process's resident memory in megabytes; its peak where there is no /proc."""
     try:
         status = Path("/proc/self/status").read_text()
-        return round(int(status.split(f"{kind}:")[1].split()[0]) / 1024, 1)
+        return round(int(status.split("VmRSS:")[1].split()[0]) / 1024, 1)
     except OSError:
         import resource
 

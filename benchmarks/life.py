@@ -10,8 +10,7 @@ tuned half, and the figures that count are those of the held-out half, diaries i
     python -m benchmarks.life --diaries --llm scripted
 
 ``--wrong`` prints wrong cases, one for each wording: its sentences, what was expected, and the chain
-from the turn to what was shown; for held-out lives and diaries only with ``--reveal-held-out``, which whoever
-writes rules does not use.
+from the turn to what was shown; never for held-out lives and diaries.
 
 The JSON: ``days``, ``llm``, and ``lives``: for each life its name, language, half,
 turns and seconds, and its ``laws`` by name: ``cases``, ``right``, and ``share`` of them.
@@ -70,9 +69,9 @@ def _measured(lives: Iterable[Life], options: argparse.Namespace) -> Iterator[di
         llm = TruthfulLLM(life) if options.llm == "scripted" else None
         with tempfile.TemporaryDirectory(prefix="slowcat-life-", dir=MEMORY) as folder:
             path = Path(folder, "store")
-            played = play(life, path, llm=llm, vectors=not options.no_vectors)
+            played = play(life, path, llm=llm)
         verdicts = judge(played)
-        if life.half == "tuned" or options.reveal_held_out:
+        if life.half == "tuned":
             _print_wrong(life, verdicts, options.wrong)
         turns = sum(len(session.turns) for session in life.sessions)
         seconds = round(played.record.seconds, 1)
@@ -152,11 +151,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--llm", choices=("none", "scripted"), default="none")
     parser.add_argument("--days", type=int, default=YEARS_OF_DAYS, help="of each life")
     parser.add_argument("--diaries", action="store_true", help="the hand-written ones instead")
-    parser.add_argument("--no-vectors", action="store_true", help="find by words alone")
     parser.add_argument("--wrong", nargs="*", metavar="LAW", choices=tuple(LAWS),
                         help="print wrong cases of these laws, or of all")  # fmt: skip
-    parser.add_argument("--reveal-held-out", action="store_true",
-                        help="print held-out cases too")  # fmt: skip
     return parser.parse_args()
 
 

@@ -26,6 +26,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, timedelta
 from pathlib import Path
 from statistics import mean
@@ -223,13 +224,10 @@ def _past() -> Iterator[list[Event]]:
 
 
 def _fill(path: Path) -> None:
-    engine = MemoryEngine(_config(path))
-    try:
+    with closing(MemoryEngine(_config(path))) as engine:
         for session in _past():
             engine.append(*session)
         engine.flush(indexed=True)
-    finally:
-        engine.close()
 
 
 async def _talk(path: Path, arm: Arm | None, turns: int) -> list[list[Message]]:

@@ -64,9 +64,6 @@ def main() -> None:
         data = datasets.load(folder)
         results.append(measure(data, options))
     print(report({"results": results}))
-    for result in results:
-        print(f"{result['data']}: {result['seconds']} s; searches {result['search_ms']}", end="")
-        print(f"; thought {result['thought']}" if result["thought"] else "")
     common.write_json(options.json, {"k": DEPTH, "results": results})
 
 
@@ -90,13 +87,9 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
             opened(config, llm) as engine,
         ):
             blocks = Offered()
-            run, ms = answer_all(
-                engine, data, options.limit, thinks=llm is not None, also=blocks.ask
-            )
+            run, ms = answer_all(engine, data, thinks=llm is not None, also=blocks.ask)
             thought = _thought(engine) if llm else None
             vectors = engine.embedding.key or "none"
-    if options.limit:
-        data = replace(data, questions=[q for q in data.questions if q.id in run])
     # Sessions mean something where there are some to tell apart.
     levels: list[Level] = ["turn", "session"] if len(data.rank) > len(data.lists) else ["turn"]
     return {
@@ -114,7 +107,6 @@ def measure(data: Dataset, options: argparse.Namespace) -> dict[str, Any]:
 def answer_all(
     engine: MemoryEngine,
     data: Dataset,
-    limit: int = 0,
     *,
     thinks: bool = False,
     also: Also | None = None,
@@ -124,7 +116,6 @@ def answer_all(
     Args:
         engine: An engine with an empty store.
         data: The data set; a conversation without questions is not told.
-        limit: Only so many conversations; 0 for all.
         thinks: Whether what was told is described by its LLM before anything is asked.
         also: Asks each question once more in a way of its own, untimed.
 
@@ -136,7 +127,7 @@ def answer_all(
     origins = Origins()
     asked = {question.conversation for question in data.questions}
     every = transfer.read(data.conversations, _complain)
-    transcripts = [told for told in every if told.conversation in asked][: limit or None]
+    transcripts = [told for told in every if told.conversation in asked]
     with Progress(console=common.console) as bar:
         for transcript in bar.track(transcripts, description=data.name):
             scope, last, fresh = datasets.scope_of(transcript.conversation), None, False
@@ -253,7 +244,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--llm-url", default="", help="an OpenAI-compatible server")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
-    parser.add_argument("--limit", type=int, default=0, help="only the first N conversations")
     return parser.parse_args()
 
 

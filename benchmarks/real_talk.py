@@ -12,6 +12,7 @@ turns), and ``kept``: the share of the facts of ``--since`` that are read still 
 """
 
 import hashlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,7 @@ def facts(folder: Path) -> list[str]:
     data = datasets.load(folder)
     with common.scratch() as path:
         config = common.configuration(path, embedding={"kind": "none"}, idle={"enabled": True})
-        engine = MemoryEngine(config)
-        try:
+        with closing(MemoryEngine(config)) as engine:
             scopes = []
             for transcript in transfer.read(data.conversations, scoped=False):
                 scopes.append(datasets.scope_of(transcript.conversation))
@@ -65,8 +65,6 @@ def facts(folder: Path) -> list[str]:
             with engine.snapshot() as snapshot:
                 stored = (one for scope in scopes for one in facts_of(snapshot, scope))
                 return sorted({_hash(one.scope, *one.sources, one.text) for one in stored})
-        finally:
-            engine.close()
 
 
 def commands(folder: Path) -> dict[str, Any]:

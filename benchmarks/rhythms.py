@@ -12,12 +12,13 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from benchmarks import common, corpus
+from benchmarks import common, corpus, stores
 from benchmarks.common import percentiles
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
@@ -83,21 +84,15 @@ def beside_idle(path: Path, texts: Sequence[str]) -> dict[str, Any]:
 
     Returns:
         ``alone`` and ``beside`` (n, p50, p95, p99, max), ``ratio`` by percentile, and how much of a
-        core idle work took before these recalls: ``idle_share`` (and ``alone_share`` before the
-        others).
+        core was in use before the recalls beside idle work: ``idle_share``.
     """
     config = common.configuration(
         path,
         recall={"deadline_ms": 10_000.0},
         idle={"enabled": True, "grace_s": GRACE_S, "rest_s": 0.05, "on_battery": True},
     )
-    engine = MemoryEngine(config)
-    try:
-        engine.prepare(corpus.SCOPE)
-        engine.flush(indexed=True)
+    with stores.opened(config) as engine:
         return asyncio.run(_alternate(engine, texts))
-    finally:
-        engine.close()
 
 
 async def _alternate(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, Any]:
@@ -113,12 +108,8 @@ async def _alternate(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, An
         waits[name].append((await timed(engine, text)).ms)
     found = {name: percentiles(ms) for name, ms in waits.items()}
     ratio = {p: round(found["beside"][p] / found["alone"][p], 3) for p in RATIOS}
-    share = {name: round(sum(each) / len(each), 3) for name, each in shares.items()}
-    return found | {
-        "ratio": ratio,
-        "idle_share": share["beside"],
-        "alone_share": share["alone"],
-    }
+    share = round(mean(shares["beside"]), 3)
+    return found | {"ratio": ratio, "idle_share": share}
 
 
 class Timed(Struct, frozen=True):

@@ -16,14 +16,13 @@ The LLM server is a process of its own as well.
 """
 
 import asyncio
-import os
 import random
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -50,6 +49,7 @@ FINAL_S = (0.02, 0.12)  # after that
 COMPUTES_S = (0.25, 0.75)  # after that, for a segmented one on this machine: a small Whisper
 DETECTOR_S = 0.25  # what Pipecat's Smart Turn takes on two cores, after the silence
 MISHEARD = "and"
+REVISED = 0.15  # share of turns of which the final transcript changes a word
 PERSON = "Anna"
 ANSWERED_S = 20.0
 
@@ -62,12 +62,10 @@ class Recogniser(Struct, frozen=True):
     Attributes:
         interims: Whether it sends interim transcripts.
         late: Whether the final one comes last, and ends the turn.
-        revised: Share of turns of which the final one changes a word.
     """
 
     interims: bool
     late: bool
-    revised: float = 0.15
 
 
 RECOGNISERS = {
@@ -93,50 +91,39 @@ while True:
 """
 
 
-class Cores:
+class Cores(Struct, frozen=True):
     """Processes that each keep a core busy while they are let."""
 
-    def __init__(self, count: int) -> None:
-        """Start so many; they are stopped at first.
-
-        Args:
-            count: How many cores.
-        """
-        command = [sys.executable, "-c", _WORK]
-        self._workers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
-        for worker in self._workers:
-            assert worker.stdout
-            worker.stdout.readline()
-        self.rest()
+    workers: list[subprocess.Popen[bytes]]
 
     def work(self) -> None:
         """Keep the cores busy from now on."""
-        self._send(signal.SIGCONT)
+        self.send(signal.SIGCONT)
 
     def rest(self) -> None:
         """Leave the cores alone from now on."""
-        self._send(signal.SIGSTOP)
+        self.send(signal.SIGSTOP)
 
-    def close(self) -> None:
-        self._send(signal.SIGKILL)
-        for worker in self._workers:
-            worker.wait()
-            assert worker.stdout
-            worker.stdout.close()
-
-    def _send(self, what: signal.Signals) -> None:
-        for worker in self._workers:
-            os.kill(worker.pid, what)
+    def send(self, what: signal.Signals) -> None:
+        for worker in self.workers:
+            worker.send_signal(what)
 
 
 @contextmanager
 def cores(count: int) -> Iterator[Cores]:
     """Yield so many cores' worth of work, at rest; it ends with the block."""
-    made = Cores(count)
-    try:
+    command = [sys.executable, "-c", _WORK]
+    with ExitStack() as stack:
+        made = Cores([])
+        for _ in range(count):
+            worker = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+            stack.callback(worker.kill)
+            made.workers.append(worker)
+        for worker in made.workers:
+            assert worker.stdout
+            worker.stdout.readline()
+        made.rest()
         yield made
-    finally:
-        made.close()
 
 
 # -------------------------------------------------------------------- a conversation
@@ -165,7 +152,7 @@ async def speak(
     if cores and recogniser.interims:
         cores.work()
     if recogniser.interims:
-        heard = _misheard(words, chance) if chance.random() < recogniser.revised else words
+        heard = _misheard(words, chance) if chance.random() < REVISED else words
         for said, pause in interims(heard, chance):
             await queue(InterimTranscriptionFrame(said, who, time_now_iso8601()))
             await asyncio.sleep(pause)
@@ -303,17 +290,13 @@ def serving() -> Iterator[str]:
         Its base URL.
     """
     command = [sys.executable, "-m", "benchmarks.rig"]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert server.stdin and server.stdout
-    try:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
+        assert server.stdout
         url = server.stdout.readline().strip()
         if not url:
             raise RuntimeError("the LLM server did not start")
         yield url
-    finally:
-        server.stdin.close()
-        server.wait()
-        server.stdout.close()
 
 
 async def _program() -> None:

@@ -27,7 +27,11 @@ PACE_S, OTHERS, WAIT_S = 0.1, 3, 60.0
 
 
 def main() -> None:
-    options = _arguments()
+    parser = common.arguments(__doc__)
+    parser.add_argument("--turns", type=int, default=300, help="of each process")
+    parser.add_argument("--talk", type=Path, metavar="STORE", help=argparse.SUPPRESS)
+    parser.add_argument("--name", default="", help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.talk:
         print(json.dumps(talk(options.talk, options.name, options.turns)))
         return
@@ -76,14 +80,6 @@ def talk(folder: Path, name: str, turns: int) -> list[float]:
         time.sleep(max(0.0, PACE_S - took[-1] / 1e3))
     memory.close()
     return took
-
-
-def _arguments() -> argparse.Namespace:
-    parser = common.arguments(__doc__)
-    parser.add_argument("--turns", type=int, default=300, help="of each process")
-    parser.add_argument("--talk", type=Path, metavar="STORE", help=argparse.SUPPRESS)
-    parser.add_argument("--name", default="", help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ ones.
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,21 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         shutil.copytree(path, made)
         made.rename(kept)
     return config
+
+
+@contextmanager
+def opened(config: Config) -> Iterator[MemoryEngine]:
+    """Yield an engine that is ready to recall from a made-up store.
+
+    Raises:
+        RuntimeError: Work on its other threads failed: less was done than the figures say.
+    """
+    with closing(MemoryEngine(config)) as engine:
+        engine.prepare(corpus.SCOPE)
+        engine.flush(indexed=True)
+        yield engine
+        if failed := engine.metrics.counts().get("background_failures", 0):
+            raise RuntimeError(f"{failed} pieces of the engine's work failed: see the log")
 
 
 def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:

@@ -26,6 +26,7 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 
+SIZE = 10_000  # memories
 CONVERSATION = 50  # turns; then another begins
 WARM_UP = 5  # turns that are not counted, in each conversation
 DEADLINE_MS = 10.0
@@ -84,7 +86,6 @@ def main() -> None:
     parser.add_argument(
         "--turns", type=int, default=100, help="of the first arm; the others have fewer"
     )
-    parser.add_argument("--size", type=int, default=10_000, help="memories")
     parser.add_argument(
         "--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM",
         help=f"which (default: all), of: {'; '.join(ARMS)}",
@@ -98,16 +99,15 @@ def main() -> None:
     logger.remove()  # Pipecat tells a lot
     arms = {}
     with common.scratch() as folder:
-        config = stores.build(folder / "made", options.size, stores.TAIL, options.cache)
-        engine = MemoryEngine(config)
-        engine.upkeep.age()
-        engine.close()
+        config = stores.build(folder / "made", SIZE, stores.TAIL, options.cache)
+        with closing(MemoryEngine(config)) as engine:
+            engine.upkeep.age()
         for name in options.arms:
             turns = max(1, round(ARMS[name].share * options.turns))
             pause_s = tuple(options.pause)
             arms[name] = measure(name, config, folder / "store", turns, pause_s)
             print(f"{name}: {arms[name]['wait']} {arms[name]['stages']}")
-    written = {"memories": options.size, "turns": options.turns, "pause_s": options.pause}
+    written = {"memories": SIZE, "turns": options.turns, "pause_s": options.pause}
     written["arms"] = arms
     print(report(written))
     common.write_json(options.json, written)
@@ -134,17 +134,11 @@ def measure(
     """
     arm = ARMS[name]
     shutil.copytree(made.folder, path)
-    engine = MemoryEngine(replace(made, memory=replace(made.memory, path=str(path))))
-    try:
-        engine.prepare(corpus.SCOPE)
-        engine.flush(indexed=True)
-        with serving() as url, cores(arm.cores) as busy:
-            talk = Talk(name, engine, url, busy, pause_s)
-            waits, counts = asyncio.run(talk.hold(turns))
-        common.refuse_failures(engine.metrics)
-    finally:
-        engine.close()
-        shutil.rmtree(path)
+    config = replace(made, memory=replace(made.memory, path=str(path)))
+    with stores.opened(config) as engine, serving() as url, cores(arm.cores) as busy:
+        talk = Talk(name, engine, url, busy, pause_s, random.Random(f"{common.SEED}/{name}"))
+        waits, counts = asyncio.run(talk.hold(turns))
+    shutil.rmtree(path)
     return figures(waits, counts) | {"prefetch": shares(counts, len(waits))}
 
 
@@ -182,21 +176,15 @@ def shares(counts: dict[str, int], turns: int) -> dict[str, float]:
     }
 
 
-class Talk:
-    """The conversations of one arm."""
+class Talk(Struct, frozen=True):
+    """The conversations of one arm; the recogniser keeps cores ``busy``."""
 
-    def __init__(
-        self,
-        name: str,
-        engine: MemoryEngine,
-        url: str,
-        busy: Cores,
-        pause_s: tuple[float, float],
-    ) -> None:
-        """Prepare; the recogniser keeps cores ``busy``."""
-        self._name, self._arm, self._engine = name, ARMS[name], engine
-        self._url, self._busy, self._pause_s = url, busy, pause_s
-        self._chance = random.Random(f"{common.SEED}/{name}")
+    name: str
+    engine: MemoryEngine
+    url: str
+    busy: Cores
+    pause_s: tuple[float, float]
+    chance: random.Random
 
     async def hold(self, turns: int) -> tuple[list[float], dict[str, int]]:
         """Hold conversations; how long the turns that count waited, and what was counted meanwhile."""
@@ -206,24 +194,24 @@ class Talk:
         left = iter(corpus.questions(count, common.SEED))
         for first in range(0, turns, CONVERSATION):
             count = min(CONVERSATION, turns - first)
-            with common.console.status(f"{self._name}: {first} of {turns} turns"):
+            with common.console.status(f"{self.name}: {first} of {turns} turns"):
                 said = [next(left) for _ in range(WARM_UP + count)]
                 before, waited = await self._one(said)
             waits += waited
-            counts.update(self._engine.metrics.counts())
+            counts.update(self.engine.metrics.counts())
             counts.subtract(before)
-            await asyncio.to_thread(self._engine.flush, indexed=True)
+            await asyncio.to_thread(self.engine.flush, indexed=True)
         return waits, counts
 
     async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[float]]:
         """Hold one conversation; the counters after its warm-up, and the waits from then on."""
-        memory = HybridContextualMemoryProcessor(engine=self._engine, user_id=corpus.SCOPE)
-        rig = Rig(self._url, memory)
-        heard = RECOGNISERS[self._arm.recogniser], self._chance, self._busy
+        memory = HybridContextualMemoryProcessor(engine=self.engine, user_id=corpus.SCOPE)
+        rig = Rig(self.url, memory)
+        heard = RECOGNISERS[ARMS[self.name].recogniser], self.chance, self.busy
         async with rig.talk:
             await rig.say(texts[:WARM_UP], *heard)
-            before = self._engine.metrics.counts()
-            return before, await rig.say(texts[WARM_UP:], *heard, self._pause_s)
+            before = self.engine.metrics.counts()
+            return before, await rig.say(texts[WARM_UP:], *heard, self.pause_s)
 
 
 # -------------------------------------------------------------------- output

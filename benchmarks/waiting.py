@@ -19,6 +19,7 @@ share of recalls by words and vectors), ``facts`` (``facts``, and by action ``ms
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -77,13 +78,8 @@ def loading(path: Path, turns: int) -> dict[str, Any]:
         stores.fill(store, embedder, OWN)
         for other in OTHERS:
             stores.fill(store, embedder, turns, other)
-    engine = MemoryEngine(config)
-    try:
-        engine.prepare(SCOPE)
+    with stores.opened(config) as engine:
         spent = asyncio.run(_loading(engine))
-        common.refuse_failures(engine.metrics)
-    finally:
-        engine.close()
     result: dict[str, Any] = {"turns": turns}
     for name, recalls in spent.items():
         full = sum(stage == "full" for _, stage in recalls) / len(recalls)
@@ -118,14 +114,11 @@ async def _recall_during(
 
 def upkeep(path: Path, count: int) -> dict[str, Any]:
     """Measure what a person with so many facts waits for."""
-    engine = MemoryEngine(common.configuration(path))
-    try:
+    with closing(MemoryEngine(common.configuration(path))) as engine:
         facts = fill(engine, count)
         actions = _actions(engine, facts)
         rounds = {name: MUTES if name == "mute" else ROUNDS for name in actions}
         spent = {name: [_spent(actions[name]) for _ in range(rounds[name])] for name in actions}
-    finally:
-        engine.close()
     return {
         "facts": count,
         "ms": {name: percentiles([wall for wall, _ in each]) for name, each in spent.items()},
@@ -193,16 +186,12 @@ def _spent(do: Callable[[], Any]) -> tuple[float, float]:
 
 def sealing(path: Path, memories: int, cache: Path | None) -> dict[str, Any]:
     """Build an index anew beside busy processes."""
-    engine = MemoryEngine(stores.build(path, memories, min(stores.TAIL, memories // 2), cache))
-    try:
-        engine.prepare(SCOPE)
-        with cores(BUSY) as busy:
-            busy.work()
-            began = time.perf_counter()
-            engine.wiring.namespaces.get(SCOPE).reseal()
-            seconds = time.perf_counter() - began
-    finally:
-        engine.close()
+    config = stores.build(path, memories, min(stores.TAIL, memories // 2), cache)
+    with stores.opened(config) as engine, cores(BUSY) as busy:
+        busy.work()
+        began = time.perf_counter()
+        engine.wiring.namespaces.get(SCOPE).reseal()
+        seconds = time.perf_counter() - began
     return {"memories": memories, "seconds": round(seconds, 2)}
 
 

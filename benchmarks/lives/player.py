@@ -116,11 +116,8 @@ class _Player:
         """Ask aloud what is known, and look at all facts."""
         self._scene.move_to(_aware(at))
         await self._think(stage)
-        await stage.exchange(SUMMARY[self._life.language], "")
+        self._spoken.append(Seen(at, await stage.exchange(SUMMARY[self._life.language], "")))
         self._engine.flush(5.0)
-        said = stage.answered[-1] if stage.answered else ""
-        self._spoken.append(Seen(at, said))
-        stage.answered.clear()
         stage.hang_up()
         self._scene.new_turns()  # of no session
         self._hold(at)

@@ -1,47 +1,21 @@
-"""The memory of a simulated user, with a clock of its own, in a conversation without a server.
+"""The memory of a simulated user, with a clock of its own, in a conversation with a scripted agent.
 
-    user aggregator → memory → agent → assistant aggregator
-
-One pipeline plays a whole life or diary, with a scripted agent. Between two sessions the connection
-drops, and the context is empty.
+One pipeline plays a whole life or diary. Between two sessions the connection drops, and the context
+is empty.
 """
 
 import asyncio
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from loguru import logger
 from msgspec.structs import replace
-from pipecat.frames.frames import (
-    EndFrame,
-    Frame,
-    LLMContextFrame,
-    LLMFullResponseEndFrame,
-    LLMFullResponseStartFrame,
-    LLMTextFrame,
-    TranscriptionFrame,
-    VADUserStartedSpeakingFrame,
-    VADUserStoppedSpeakingFrame,
-)
-from pipecat.pipeline.pipeline import Pipeline
-from pipecat.pipeline.worker import PipelineParams, PipelineWorker
-from pipecat.processors.aggregators.llm_context import LLMContext
-from pipecat.processors.aggregators.llm_response_universal import (
-    LLMContextAggregatorPair,
-    LLMUserAggregatorParams,
-)
-from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
-from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
-from pipecat.turns.user_turn_strategies import UserTurnStrategies
-from pipecat.utils.time import time_now_iso8601
-from pipecat.workers.runner import WorkerRunner
 
 from benchmarks import common
 from slowcat_memory import HybridContextualMemoryProcessor
@@ -57,6 +31,8 @@ from slowcat_memory.providers import (
 )
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.server import ScriptedServer
 
 PATIENCE_S = 20.0
 CONSIDERS_S = 1200.0  # from a session's end to the next idle work, at least
@@ -66,97 +42,32 @@ LANGUAGES = {"en": "english", "de": "german"}
 NEVER = frozenset({"seal", "erase", "retention"})
 
 
-class Agent(FrameProcessor):
-    """Answers every context with the words that it was given, in place of an LLM service."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words = ""
-        self.silent = asyncio.Event()  # it was asked, and has no words
-
-    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        await super().process_frame(frame, direction)
-        if not isinstance(frame, LLMContextFrame):
-            await self.push_frame(frame, direction)
-            return
-        if not self.words:
-            self.silent.set()
-            return
-        await self.push_frame(LLMFullResponseStartFrame())
-        await self.push_frame(LLMTextFrame(self.words))
-        await self.push_frame(LLMFullResponseEndFrame())
-
-
 class Stage:
-    """The pipeline, with one exchange at a time.
+    """A conversation, with one exchange at a time.
 
     Attributes:
         memory: The processor.
-        answered: What the memory itself answered to voice commands, in order.
     """
 
-    def __init__(self, memory: HybridContextualMemoryProcessor, speaker: str) -> None:
-        self.memory, self._speaker, self._agent = memory, speaker, Agent()
-        self.answered: list[str] = []
-        self._context = LLMContext()
-        stop = SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.001)
-        aggregators = LLMContextAggregatorPair(
-            self._context,
-            user_params=LLMUserAggregatorParams(
-                user_turn_strategies=UserTurnStrategies(stop=[stop])
-            ),
-        )
-        self._worker = PipelineWorker(
-            Pipeline([aggregators.user(), memory, self._agent, aggregators.assistant()]),
-            params=PipelineParams(),
-            enable_rtvi=False,
-            idle_timeout_secs=None,
-        )
-        self._said = asyncio.Event()
-        self._stored = asyncio.Event()
-        aggregators.assistant().add_event_handler("on_assistant_turn_stopped", self._on_said)
-        memory.add_event_handler("on_command", self._on_command)
+    def __init__(self, memory: HybridContextualMemoryProcessor) -> None:
+        self.memory, self._reply = memory, ""
 
-    async def __aenter__(self) -> Self:
-        started = asyncio.Event()
-        self._worker.add_event_handler("on_pipeline_started", lambda *_: started.set())
-        runner = WorkerRunner(handle_sigint=False)
-        await runner.add_workers(self._worker)
-        self._running = asyncio.create_task(runner.run())
-        await asyncio.wait_for(started.wait(), PATIENCE_S)
-        return self
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Self]:
+        async with (
+            ScriptedServer(reply=lambda _: self._reply) as server,
+            HeadlessConversation(llm_url=server.url, memory=self.memory, speaker="") as self._talk,
+        ):
+            yield self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
-        if kind is None:
-            await self._worker.queue_frame(EndFrame())
-            await asyncio.wait([self._running], timeout=PATIENCE_S)
-        if not self._running.done():
-            await self._worker.cancel()
+    async def exchange(self, user: str, agent: str) -> str:
+        """Let the user say a sentence, and the agent answer it unless the memory does.
 
-    async def exchange(self, user: str, agent: str) -> None:
-        """Let the user say a sentence and the agent answer it.
-
-        Raises:
-            TimeoutError: The answer did not come.
+        Returns:
+            The answer.
         """
-        self._agent.words = agent
-        self._said.clear()
-        self._agent.silent.clear()
-        queue = self._worker.queue_frame
-        await queue(VADUserStartedSpeakingFrame(start_secs=0.2))
-        await queue(VADUserStoppedSpeakingFrame(stop_secs=0.2))
-        await queue(TranscriptionFrame(user, self._speaker, time_now_iso8601(), finalized=True))
-        either = [asyncio.ensure_future(event.wait()) for event in (self._said, self._agent.silent)]
-        done, left = await asyncio.wait(
-            either, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED
-        )
-        for one in left:
-            one.cancel()
-        if not done:
-            raise TimeoutError(f"no answer to {user!r}")
+        self._reply = agent
+        return (await self._talk.say(user, timeout_s=PATIENCE_S)).text
 
     @property
     def activities(self) -> str:
@@ -166,13 +77,7 @@ class Stage:
     def hang_up(self) -> None:
         """End the session, and forget the running context."""
         self.memory.disconnected()
-        self._context.set_messages([])
-
-    async def _on_said(self, *_: Any) -> None:
-        self._said.set()
-
-    async def _on_command(self, _: Any, command: Any, outcome: Any) -> None:
-        self.answered.append(outcome.said)
+        self._talk.context.set_messages([])
 
 
 class Scene:
@@ -190,11 +95,11 @@ class Scene:
         self.jobs = [job.name for job in engine.idle.jobs if job.name not in NEVER]
         self._logged = 0
 
-    def stage(self) -> Stage:
+    def stage(self) -> AbstractAsyncContextManager[Stage]:
         memory = HybridContextualMemoryProcessor(
             engine=self.engine, user_id=self.scope, llm_is_local=True
         )
-        return Stage(memory, "")
+        return Stage(memory).open()
 
     def move_to(self, at: datetime) -> None:
         """Let the clock run to a moment, if that is ahead."""

@@ -24,7 +24,8 @@ p99, max in ms), ``recall_at_10`` (null without ``--data``); and ``search_withou
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -43,40 +44,33 @@ SEARCHES = {
     "search_after_pause": "after a pause",
 }
 PAUSE_S = 0.3
+SIZE = 10_000  # memories in the race
 
 
 def main() -> None:
     parser = common.arguments(__doc__)
-    parser.add_argument("--size", type=int, default=10_000, help="memories in the race")
     parser.add_argument("--queries", type=int, default=200, help="for each figure")
     parser.add_argument("--paused", type=int, default=50, help="searches after a pause")
     parser.add_argument("--adds", type=int, default=50, help="memories added one at a time")
     parser.add_argument("--data", type=Path, help="data folder for recall")
-    parser.add_argument(
-        "--peers", nargs="+", choices=PEERS, metavar="NAME", help=f"some of: {', '.join(PEERS)}"
-    )
     options = parser.parse_args()
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
         os.environ[name] = "1"
-    names, missing = installed(options.peers or PEERS)
-    for name, why in missing.items():
-        print(f"{name} is left out: {why}")
+    names = list(installed())
     embedder = common.embedder_of(load(None, environ={}))
     results = measure(names, options, embedder)
     print(report({"results": results}))
     common.write_json(options.json, {"results": results})
 
 
-def installed(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the names of the peers that are installed, and why the others are not."""
-    there, missing = [], {}
-    for name in names:
+def installed() -> Iterator[str]:
+    """Yield the names of the peers that are installed; tell why the others are left out."""
+    for name in PEERS:
         try:
             versions(name)
-            there.append(name)
+            yield name
         except ImportError as error:
-            missing[name] = f"{error.name} is not installed (extra: peers)"
-    return there, missing
+            print(f"{name} is left out: {error.name} is not installed (extra: peers)")
 
 
 def measure(
@@ -94,7 +88,7 @@ def measure(
     return [
         {
             "peer": name,
-            "memories": options.size,
+            "memories": SIZE,
             **timed[name],
             "recall_at_10": found[name][0],
             "recall_data": data.name if data else "",
@@ -109,18 +103,19 @@ def measure(
 def _race(
     names: Sequence[str], folder: Path, options: argparse.Namespace, embedder: QueryEmbedder
 ) -> dict[str, dict[str, Any]]:
-    with common.console.status(f"embedding {options.size} memories"):
-        items = race.embedded(race.made_up(options.size), embedder)
-        new = race.embedded(race.made_up(options.adds, after=options.size), embedder)
+    with common.console.status(f"embedding {SIZE} memories"):
+        items = race.embedded(race.made_up(SIZE), embedder)
+        new = race.embedded(race.made_up(options.adds, after=SIZE), embedder)
     each, paused = options.queries + race.WARM_UP, options.paused + race.WARM_UP
     texts = iter(corpus.questions(2 * each + paused, common.SEED))
     peers: dict[str, Peer] = {}
     embed = embedder.encode_query
-    try:
+    with ExitStack() as opened:
         for name in names:
             with common.console.status(f"filling {name}"):
-                peers[name] = open_peer(name, folder / name, embedder)
-                peers[name].add_all(items)
+                peer = open_peer(name, folder / name, embedder)
+                peers[name] = opened.enter_context(closing(peer))
+                peer.add_all(items)
         with common.console.status("searching"):
             found = {
                 "search": race.search(peers, list(islice(texts, each)), embed),
@@ -131,29 +126,20 @@ def _race(
             }
         with common.console.status("adding"):
             added = race.add(peers, new, embed)
-    finally:
-        for peer in peers.values():
-            peer.close()
     return {
         name: {
             **{figure: percentiles(ms) for figure, ms in added[name].items()},
             **{figure: percentiles(made[name]) for figure, made in found.items()},
-            "disk_mb": _disk_mb(folder / name),
+            "disk_mb": round(common.disk_mb(folder / name), 1),
         }
         for name in names
     }
 
 
-def _disk_mb(folder: Path) -> float:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return round(sum(path.stat().st_blocks * 512 for path in files) / 1e6, 1)
-
-
 def report(written: Mapping[str, Any]) -> str:
     """Write the results as Markdown; beside the medians how many times ours they are."""
     results = written["results"]
-    first = results[0]
-    ours = next((result for result in results if result["peer"] == "slowcat"), first)
+    ours = results[0]
     columns = (
         "",
         *(f"{name}, {p}" for name in SEARCHES.values() for p in ("p50", "p99")),
@@ -178,8 +164,8 @@ def report(written: Mapping[str, Any]) -> str:
     packages = dict(sorted(pair for result in results for pair in result["packages"].items()))
     return "\n\n".join(
         (
-            f"**{first['memories']:,} memories**, {first['search']['n']} questions of each kind, "
-            f"milliseconds; R@10 of {first['recall_n']} questions of {first['recall_data']}:",
+            f"**{ours['memories']:,} memories**, {ours['search']['n']} questions of each kind, "
+            f"milliseconds; R@10 of {ours['recall_n']} questions of {ours['recall_data']}:",
             table(columns, rows),
             "\n".join(f"- {result['peer']}: {result['note']}." for result in results),
             f"Versions: {', '.join(f'{name} {version}' for name, version in packages.items())}.",

@@ -10,6 +10,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 
@@ -85,18 +86,11 @@ def search(
         for name in chance.sample(list(peers), len(peers)):
             if pause_s:
                 time.sleep(pause_s)
-            ms = _ask(peers[name], text, vector, embed)
+            peer, began = peers[name], time.perf_counter()
+            peer.search(text, vector if ahead or peer.embeds else embed(text), K)
             if place >= WARM_UP:
-                made[name].append(ms)
+                made[name].append((time.perf_counter() - began) * 1e3)
     return made
-
-
-def _ask(peer: Peer, text: str, vector: np.ndarray | None, embed: Embed) -> float:
-    began = time.perf_counter()
-    if vector is None and not peer.embeds:
-        vector = embed(text)
-    peer.search(text, vector, K)
-    return (time.perf_counter() - began) * 1e3
 
 
 # -------------------------------------------------------------------- what they find
@@ -122,11 +116,8 @@ def recall(
     """
     shares = []
     for place, told in enumerate(conversations):
-        peer = open_peer(name, folder / str(place), embedder)
-        try:
+        with closing(open_peer(name, folder / str(place), embedder)) as peer:
             shares += [share for step in told for share in _step(peer, step, embedder)]
-        finally:
-            peer.close()
     return round(sum(shares) / len(shares), 4), len(shares)
 
 

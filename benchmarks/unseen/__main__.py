@@ -8,11 +8,10 @@ these, and there is no way to show the others. Of the half "held out" there are 
     python -m benchmarks.unseen
     python -m benchmarks.unseen --list commands lookalikes --wrong
 
-The JSON: ``seconds`` by list, and ``lists`` by name, half and group ("all", a
+The JSON: ``lists`` by name, half and group ("all", a
 language, "cased", "lower"): ``n`` rows, and ``figures`` by name: ``share``, and ``of`` how many.
 """
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -58,24 +57,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     logger.remove()  # each engine tells that it has no LLM
     judged: dict[str, list[Verdict]] = {}
-    seconds: dict[str, float] = {}
     for wanted in LISTS:
         if options.list and wanted.name not in options.list:
             continue
         if not (options.data / f"{wanted.name}.tsv").exists():
             common.console.print(f"{wanted.name}: there is no such list in {options.data}")
             continue
-        began = time.perf_counter()
         judged[wanted.name] = judge(wanted, options.data)
-        seconds[wanted.name] = round(time.perf_counter() - began, 1)
     show(judged)
     if options.wrong:
         show_wrong(judged)
-    written = {
-        "seconds": seconds,
-        "lists": {name: lists.results(some) for name, some in judged.items()},
-    }
-    common.write_json(options.json, written)
+    results = {name: lists.results(some) for name, some in judged.items()}
+    common.write_json(options.json, {"lists": results})
 
 
 def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:

@@ -1,7 +1,7 @@
 """Engines for the lists: a store that is gone afterwards, and a clock that follows what is said."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import cache
 
@@ -80,11 +80,8 @@ def home(
     with common.scratch() as folder:
         memory = {"path": str(folder), "time_zone": zone, "language": language}
         config = memory_config(folder, memory=memory, idle={"grace_s": 0.0, "on_battery": True})
-        engine = MemoryEngine(config, clock=clock, embedder=embedder)
-        try:
+        with closing(MemoryEngine(config, clock=clock, embedder=embedder)) as engine:
             yield Home(engine, clock)
-        finally:
-            engine.close()
 
 
 @cache

@@ -7,10 +7,9 @@ was kept, and questions are laws.
 
     python -m benchmarks.written                              # all diaries and models
     python -m benchmarks.written --half tuned --llm good --wrong "facts kept"
-    python -m benchmarks.written --diary NAME --llm good --record FILE
 
 Rules are written with the tuned half; the figures that count are those of the held-out half, whose
-cases are printed only with ``--reveal-held-out``, which whoever writes rules does not use.
+cases are never printed.
 
 The JSON: ``runs``: for each diary and model its name, language, half, model, turns,
 seconds, ``laws`` (``n``, ``hits``, their ``share``, and ``by`` group), ``questions`` and ``economy``.
@@ -50,8 +49,6 @@ def main() -> None:
 
 def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for diary in load_all(options.folder):
-        if options.diary and diary.name != options.diary:
-            continue
         if options.half in ("both", diary.half):
             for mode in MODES if options.llm == "all" else (options.llm,):
                 yield _run(diary, mode, options)
@@ -59,12 +56,9 @@ def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def _run(diary: Diary, mode: Mode, options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="slowcat-written-", dir=MEMORY) as folder:
-        played = play(
-            diary, Path(folder, "store"), mode, vectors=not options.no_vectors,
-            record=options.record, replay=options.replay,
-        )  # fmt: skip
+        played = play(diary, Path(folder, "store"), mode, vectors=not options.no_vectors)
     cases = judge(played)
-    if options.wrong is not None and (diary.half == "tuned" or options.reveal_held_out):
+    if options.wrong is not None and diary.half == "tuned":
         print_wrong(played, cases, options.wrong)
     common.console.print(f"{diary.name}, {mode}: {len(played.turns)} turns, {played.seconds:.0f} s")
     return measured(played, cases)
@@ -160,10 +154,8 @@ def rows(models: dict[str, Any]) -> Iterator[list[str]]:
         yield [text, *map(_cell, each)]
         for group in sorted({group for one in each for group in one.get("by", ())}):
             yield [f"- {group}", *(_cell(one.get("by", {}).get(group)) for one in each)]
-    yield ["no answer: says so / silent / unrelated", *(" / ".join(map(str, models[mode]["questions"]["unanswerable"].values())) for mode in models)]  # fmt: skip
-    for job in sorted({job for mode in models for job in models[mode]["economy"]["jobs"]}):
-        yield [f"{job}: calls, tokens in, out a turn", *(_spent(models[mode]["economy"]["jobs"].get(job)) for mode in models)]  # fmt: skip
-    yield ["all: calls, tokens in, out a turn", *(_spent(models[mode]["economy"]["all"]) for mode in models)]  # fmt: skip
+    every = (models[mode]["economy"]["all"] for mode in models)
+    yield ["tokens in, out a turn", *(f"{one['in_per_turn']}, {one['out_per_turn']}" for one in every)]  # fmt: skip
 
 
 def _cell(one: dict[str, Any] | None) -> str:
@@ -172,22 +164,14 @@ def _cell(one: dict[str, Any] | None) -> str:
     return f"{100 * one['share']:.1f} ({one['hits']}/{one['n']})"
 
 
-def _spent(one: dict[str, Any] | None) -> str:
-    return f"{one['calls']}, {one['in_per_turn']}, {one['out_per_turn']}" if one else "-"
-
-
 def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
-    parser.add_argument("--diary", metavar="NAME", help="this one alone")
     parser.add_argument("--half", choices=("both", *HALVES), default="both")
     parser.add_argument("--llm", choices=(*MODES, "all"), default="all")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of the diaries")
     parser.add_argument("--no-vectors", action="store_true", help="find by words alone")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep every prompt and answer")
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="answer from a recorded file")
     parser.add_argument("--wrong", nargs="*", metavar="LAW", choices=(*LAWS, *ASKED),
                         help="print what went wrong by these laws, or by all")  # fmt: skip
-    parser.add_argument("--reveal-held-out", action="store_true", help="print held-out cases too")
     return parser.parse_args()
 
 

@@ -53,9 +53,7 @@ class Call(Struct, frozen=True):
     tokens_out: int
     damage: str
     pieces: tuple[Piece, ...]
-    system: str
     user: str
-    text: str
 
 
 class ModelServer:
@@ -83,9 +81,15 @@ class ModelServer:
         damage, text, sent = self._damaged(request, reply)
         tokens_in = estimate_tokens(request.system) + estimate_tokens(request.user)
         self.calls.append(
-            Call(request.job, tokens_in, estimate_tokens(text), damage, tuple(pieces(sent)),
-                 request.system, request.user, text)
-        )  # fmt: skip
+            Call(
+                request.job,
+                tokens_in,
+                estimate_tokens(text),
+                damage,
+                tuple(pieces(sent)),
+                request.user,
+            )
+        )
         return text
 
     def _damaged(self, request: Request, reply: Reply) -> tuple[str, str, Reply]:
@@ -122,23 +126,15 @@ def _fitted(piece: Any, wanted: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def thinking(
-    diary: Diary, mode: Mode, record: Path | None = None, replay: Path | None = None
-) -> Iterator[tuple[LLM | None, ModelServer | None]]:
-    """Yield the LLM of a run, and its server; None where there is none.
-
-    Args:
-        record: Keeps every prompt and answer.
-        replay: Answers from such a file instead.
-    """
-    if mode == "none" or replay:
-        with common.thinking(ThinkingOptions(), replay=replay) as llm:
-            yield llm, None
+def thinking(diary: Diary, mode: Mode) -> Iterator[tuple[LLM | None, ModelServer | None]]:
+    """Yield the LLM of a run, and its server; None where there is none."""
+    if mode == "none":
+        yield None, None
         return
     server = ModelServer(diary, mode)
     with serving(server) as web:
         options = ThinkingOptions(url=web.url, context_tokens=CONTEXT_TOKENS)
-        with common.thinking(options, record=record) as llm:
+        with common.thinking(options) as llm:
             yield llm, server
 
 
@@ -202,7 +198,7 @@ class Played(Struct, frozen=True, kw_only=True):
 
 def play(
     diary: Diary, folder: Path, mode: Mode = "none", *, embedder: QueryEmbedder | None = None,
-    vectors: bool = True, record: Path | None = None, replay: Path | None = None,
+    vectors: bool = True,
 ) -> Played:  # fmt: skip
     """Play a diary in an empty folder.
 
@@ -210,8 +206,6 @@ def play(
         mode: Which model writes; "none" works by rules.
         embedder: Instead of the configured model, whose vectors are made once in a process.
         vectors: Whether there are vectors at all.
-        record: Keeps the prompts and answers.
-        replay: Answers from such a file.
     """
     began = wall.perf_counter()
     memory = {"agent_name": diary.agent, "time_zone": diary.zone}
@@ -221,7 +215,7 @@ def play(
     )  # fmt: skip
     first = diary.aware(diary.conversations[0].at)
     with (
-        thinking(diary, mode, record, replay) as (llm, server),
+        thinking(diary, mode) as (llm, server),
         opened(config, first, llm=llm, embedder=embedder) as scene,
     ):
         played = asyncio.run(_Player(diary, mode, scene).play())

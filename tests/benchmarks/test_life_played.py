@@ -52,13 +52,10 @@ def test_a_short_life_with_a_truthful_llm_is_dated_as_it_was_said(by_llm) -> Non
         assert not verdicts[law].findings, cli.as_text(verdicts[law].findings[0])
 
 
-@pytest.mark.parametrize(("more", "shown"), [((), False), (("--reveal-held-out",), True)])
-def test_cases_of_the_held_out_half_are_printed_on_request_alone(
-    more, shown, monkeypatch, capsys
-) -> None:
-    life = replace(small.life(), half="held out")
-    given = ["life", "--seeds", "1", "--half", "held out", "--wrong", *more]
-    monkeypatch.setattr(sys, "argv", given)
+@pytest.mark.parametrize(("half", "shown"), [("tuned", True), ("held out", False)])
+def test_cases_of_the_held_out_half_are_never_printed(half, shown, monkeypatch, capsys) -> None:
+    life = replace(small.life(), half=half)
+    monkeypatch.setattr(sys, "argv", ["life", "--seeds", "1", "--half", half, "--wrong"])
     monkeypatch.setattr(cli, "generate", lambda *_: life)
     monkeypatch.setattr(
         cli, "play", lambda life, *_, **__: Played(life, small.FALSIFIED["superseded"])

@@ -80,7 +80,6 @@ def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_
     assert found["inline"]["n"] == found["ahead"]["n"] == 20
     assert {"lexical", "embed", "dense", "fuse", "fetch", "pack", "hop"} <= set(found["stages"])
     assert found["beside_busy"]["n"] == 20 and found["during_build"]["n"] > 0
-    assert found["rss_mb"] > found["rss_anonymous_mb"] > 0
     assert set(found["loop_lag"]) == {"idle", "talk"}
     assert set(found["store"]) == {"accept", "durable"} and found["store"]["durable"]["n"] == 10
     assert {"lexical", "full", "imports"} == set(found["cold"])

@@ -52,7 +52,7 @@ def shifted(played: Played) -> Played:
     """Store for a turn the context of another, as it was given."""
     text = "Nadia tells Juno on 16 November 2026 that her dog Pim has a limp."
     piece = Piece("context", "c1t1/user", {"turn": 2, "context": text}, "shifted")
-    call = Call("contextualize", 1, 1, "shifted", (piece,), "", "", "")
+    call = Call("contextualize", 1, 1, "shifted", (piece,), "")
     memory = chunk_id(log_id(played, "c1t1"))
     contexts = [one for one in played.contexts if one.memory != memory]
     scope = played.memories[0].scope
