@@ -281,8 +281,8 @@ def _chunk(data: TokenRows, part: slice, scores: np.ndarray, slopes: np.ndarray)
     return float(((most + np.log(whole) - right) * heavy).sum())
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    common.arguments(__doc__).parse_args(arguments)
+def main() -> None:
+    common.arguments(__doc__).parse_args()
     for language in LANGUAGES:
         examples = [*templates(language), *hand_written(language)]
         weights, scale = whole(fit(examples, language), LEVELS)

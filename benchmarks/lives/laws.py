@@ -4,9 +4,8 @@ Each law counts its cases and finds the wrong ones; those with a limit must reac
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from benchmarks.lives.model import EXCLUSIVE, Ask, Claim, Exchange
 from benchmarks.lives.player import Played
@@ -419,12 +418,3 @@ def judge(played: Played) -> dict[str, Verdict]:
     """Return the verdict of each law on a played life."""
     truth = Truth(played.life)
     return {name: law(truth, played.record) for name, law in LAWS.items()}
-
-
-def beyond(sums: Mapping[str, Mapping[str, Any]], llm: str) -> dict[str, int]:
-    """Return the wrong cases of each law that has a limit, 0 for a law that keeps it."""
-    found = {}
-    for law, limit in LIMITS[llm].items():
-        cases, wrong = sums[law]["cases"], sums[law]["cases"] - sums[law]["right"]
-        found[law] = wrong if wrong > limit * cases else 0
-    return found

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from benchmarks import life as cli
 from benchmarks.lives.generate import generate
-from benchmarks.lives.laws import LAWS, beyond, judge
+from benchmarks.lives.laws import LAWS, judge
 from benchmarks.lives.model import Exchange, Life, Session
 from benchmarks.lives.player import Played, play
 from benchmarks.lives.record import Seen
 from benchmarks.lives.truthful import TruthfulLLM
+from tests.harness.simulated_lives import beyond
 from tests.support import small_life as small
 from tests.support.rows import each_row
 

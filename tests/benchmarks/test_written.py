@@ -10,10 +10,11 @@ import pytest
 
 from benchmarks.written import __main__ as cli
 from benchmarks.written.good import GoodModel, Request
-from benchmarks.written.laws import LAWS, REACHED, beyond, counts
+from benchmarks.written.laws import LAWS, counts
 from benchmarks.written.play import Mode, Played, play
 from slowcat_memory.core.facts.prompt import FactsReply
 from slowcat_memory.providers.llm.server import schema_of
+from tests.harness.written_diaries import REACHED, beyond
 from tests.support import tiny_diary
 
 RECORD = """Conversation of Monday 2026-11-09, 19:05. Who speaks: Nadia, Juno.

@@ -7,14 +7,15 @@ is falsified once for each law: every law must catch its own.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from benchmarks.life import MEMORY, counts, sums
 from benchmarks.lives.generate import YEARS_OF_DAYS, generate
-from benchmarks.lives.laws import LIMITS, beyond, judge
+from benchmarks.lives.laws import LIMITS, judge
 from benchmarks.lives.model import Life, diaries
 from benchmarks.lives.player import Played, play
 from benchmarks.lives.truthful import TruthfulLLM
@@ -40,6 +41,15 @@ def run(llm: str, folder: Path, count: int, seed: int, control: str) -> dict[str
             verdicts = judge(play(life, Path(store, "store"), llm=scripted))
         rows.append({"laws": {name: counts(one) for name, one in verdicts.items()}})
     return {"lives": len(rows)} | beyond(sums(rows), llm)
+
+
+def beyond(sums: Mapping[str, Mapping[str, Any]], llm: str) -> dict[str, int]:
+    """Return the wrong cases of each law that has a limit, 0 for a law that keeps it."""
+    found = {}
+    for law, limit in LIMITS[llm].items():
+        cases, wrong = sums[law]["cases"], sums[law]["cases"] - sums[law]["right"]
+        found[law] = wrong if wrong > limit * cases else 0
+    return found
 
 
 def falsified(llm: str) -> int:
