@@ -56,7 +56,7 @@ def facts(folder: Path) -> list[str]:
         config = common.configuration(path, embedding={"kind": "none"}, idle={"enabled": True})
         with closing(MemoryEngine(config)) as engine:
             scopes = []
-            for transcript in transfer.read(data.conversations, scoped=False):
+            for transcript in transfer.read(data.conversations, print):
                 scopes.append(datasets.scope_of(transcript.conversation))
                 for session in transcript.sessions:
                     transfer.ingest(engine, scopes[-1], session)

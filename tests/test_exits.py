@@ -396,7 +396,8 @@ NOT_SHOWN = {
     "runtime/session_head.py": {"_all": "the owner's queue, and disclosed when taken"},
     "mcp/answers.py": {
         "_said_about": "ids",
-        "_stored": "whether a note is there",
+        "_take_back": "whether a note is there",
+        "remember": "whether a note is there",
     },
     "mcp/seen.py": {
         "_talk": "disclosed by `View.show`",

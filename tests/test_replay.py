@@ -61,7 +61,7 @@ def logged(engine: MemoryEngine, scope: str = "user") -> list[Turn]:
         return list(snapshot.turns(scope))
 
 
-def imported(engine: MemoryEngine, path: Path, **options: Any) -> transfer.Imported:
+def imported(engine: MemoryEngine, path: Path, **options: Any) -> Imported:
     return transfer.import_file(engine, path, on_error=lambda error: None, **options)
 
 

@@ -135,7 +135,7 @@ def of_data(data: Dataset, embedder: QueryEmbedder) -> list[list[Step]]:
     data = replace(data, questions=scored)
     return [
         list(_steps(data, transcript, embedder))
-        for transcript in transfer.read(data.conversations)
+        for transcript in transfer.read(data.conversations, print)
         if data.asked(transcript.conversation)
     ]
 

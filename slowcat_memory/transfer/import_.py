@@ -12,7 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import count
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from slowcat_memory.core.memory import chunk_id, session_in
 from slowcat_memory.engine import MemoryEngine
@@ -40,7 +40,7 @@ class Imported(Struct):
     turns: int = 0
     notes: int = 0
     known_turns: int = 0
-    scopes: set[str] = field(default_factory=set)
+    scopes: set[str] = set()
 
 
 class Where(Struct, frozen=True, kw_only=True):

@@ -190,3 +190,18 @@ def _is_over(session: TranscriptSession, at: datetime | None) -> bool:
 def readings(path: Path, options: Options, report: Report, beside: Report) -> Files[Reading]:
     """Return the files that a path stands for, read while they are iterated; see ``Files``."""
     return Files(path, lambda text: Reading(text, options), report, beside)
+
+
+def read(path: Path, on_error: Report) -> Iterator[Transcript]:
+    """Yield the conversations of a file, folder or archive, whatever its format; all have a start.
+
+    Args:
+        on_error: Called with an error for each unreadable part; the rest is read.
+
+    Raises:
+        TranscriptError: The file cannot be read at all.
+    """
+    for reading in readings(path, Options(scoped=False), on_error, on_error):
+        for error in reading.faults:
+            on_error(error)
+        yield from reading.transcripts()

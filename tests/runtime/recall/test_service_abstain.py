@@ -98,11 +98,11 @@ def test_service_abstain_recall_thanks_are_not_looked_up_and_counted(engine: Mem
 
 
 def test_service_abstain_recall_a_name_that_is_stored_is_looked_up(engine: MemoryEngine) -> None:
-    why = "why does biscuit sneeze"
-    assert recalled(engine, why)[0].stage == "skipped"
+    asked = "sing a song about biscuit"
+    assert recalled(engine, asked)[0].stage == "skipped"
     engine.append(turn("My cat is called Biscuit", 3))
     engine.flush(indexed=True)
-    assert "Biscuit" in recalled(engine, why)[1]
+    assert "Biscuit" in recalled(engine, asked)[1]
 
 
 def test_service_abstain_recall_a_memory_that_is_missing_is_said_to_be_missing(
