@@ -295,16 +295,16 @@ def shared_cache() -> Iterator[None]:
 @contextmanager
 def post_filter() -> Iterator[None]:
     """One index for all, with foreign hits filtered out afterwards."""
-    take = Indexer._index_turns
+    take = Indexer._add_turns
 
-    def to_all(self: Any, turns: Any) -> None:
-        take(self, turns)
-        for turn, _, _ in turns:
-            for namespace in self._namespaces:
-                if chunk(turn).id not in namespace.searcher:
-                    namespace.searcher.add(document(chunk(turn), namespace._reading))
+    def to_all(self: Any, turns: Any, namespace: Any) -> None:
+        take(self, turns, namespace)
+        for turn, _ in turns:
+            for other in self._namespaces:
+                if chunk(turn).id not in other.searcher:
+                    other.searcher.add(document(chunk(turn), other._reading))
 
-    with mock.patch.object(Indexer, "_index_turns", to_all):
+    with mock.patch.object(Indexer, "_add_turns", to_all):
         yield
 
 
@@ -434,7 +434,7 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
         lambda: mock.patch.object(Snapshot, "memories", _unseparated),
     ),
     "guest": (
-        "search or recall",
+        "search or recall or prompts",
         lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),
     ),
 }
