@@ -65,13 +65,13 @@ def coming_lines(
 
 def _with_day(memory: Memory, words: DateWords) -> Memory:
     """Return a fact whose day stands in place of words that mean another one later ("tomorrow")."""
-    days, spans = days_of(memory), set(possible_times(memory.text, memory.valid_from, UTC))
-    if not days or days[0] < days[1] or len(spans) != 1 or not is_of_another_day(memory):
+    days = days_of(memory)
+    if not days or days[0] < days[1] or not is_of_another_day(memory):
         return memory
-    [span] = spans
-    before, _, after = memory.text.partition(span.words)
+    span, *others = set(possible_times(memory.text, memory.valid_from, UTC))
+    before, found, after = memory.text.partition(span.words)
     on = words.on.format("")
-    if span.end - span.start != A_DAY or before.endswith(ARTICLES):
+    if others or not found or span.end - span.start != A_DAY or before.endswith(ARTICLES):
         return memory
     day = f"{on}{spoken_day(days[0], words)}"
     return replace(memory, text=f"{before.removesuffix(on)}{day}{after}")
