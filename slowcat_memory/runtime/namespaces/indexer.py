@@ -66,10 +66,10 @@ class Indexer:
         self._metrics = metrics
         self._waiting: deque[Logged] = deque()  # see ``release``
         # The rest belongs to ``talk``: turns to index; namespaces that are being loaded, and for
-        # each the changes since that began.
+        # each the one that was in use when that began, and the changes since.
         self._ready: deque[Logged] = deque()
         self._opening: dict[Future[Any], str] = {}
-        self._missed: dict[str, list[Change]] = {}
+        self._missed: dict[str, tuple[Namespace | None, list[Change]]] = {}
         self.closing = vectors.closing
         self.talk = SerialExecutor("slowcat-recall")
         self.back = SerialExecutor("slowcat-embed")
@@ -133,30 +133,34 @@ class Indexer:
     def _change(self, scope: str, work: Change, *, load: bool = False) -> None:
         """Change a namespace if it is loaded, and again after a load that runs: it reads the past.
 
-        With ``load`` it is loaded first if it is not.
+        With ``load`` it is loaded first if it is not. One that was loaded just now has missed
+        earlier changes: ``_end_opening`` makes all of them, in their order.
         """
-        loading = self._namespaces.is_loading(scope)  # asked first: it may be loaded just now
-        known = scope in self._namespaces
-        if not known and scope not in self._missed and (load or loading):
-            self.open(scope, partial(self._guarded, self._namespaces.get))
+        if scope not in self._missed and (load or self._namespaces.is_loading(scope)):
+            if not self._namespaces.loaded(scope):
+                self.open(scope, partial(self._guarded, self._namespaces.get))
+        namespace = self._namespaces.loaded(scope)
         if scope in self._missed:
-            self._missed[scope].append(work)
-        if known:
-            work(self._namespaces.get(scope))
+            before, missed = self._missed[scope]
+            missed.append(work)
+            namespace = before if before is namespace else None
+        if namespace is not None:
+            work(namespace)
 
     def open(self, scope: str, load: Callable[[str], T]) -> "Future[T]":
         """Load a namespace on a thread of its own. Call it on the first worker."""
-        self._missed.setdefault(scope, [])
+        self._missed.setdefault(scope, (self._namespaces.loaded(scope), []))
         opened = self.opener.submit(load, scope)
         self._opening[opened] = scope
         opened.add_done_callback(partial(self.soon, self._end_opening, scope))
         return opened
 
     def _end_opening(self, scope: str, opened: "Future[Any]") -> None:
-        last = [*self._opening.values()].count(scope) == 1
-        missed = self._missed.pop(scope) if last else self._missed[scope]
-        for work in missed if scope in self._namespaces else ():
-            self._guarded(work, self._namespaces.get(scope))
+        namespace, (_, missed) = self._namespaces.loaded(scope), self._missed.pop(scope)
+        for work in missed if namespace else ():
+            self._guarded(work, namespace)
+        if [*self._opening.values()].count(scope) > 1:
+            self._missed[scope] = namespace, missed
         del self._opening[opened]
 
     def hear(self, scope: str, turns: Sequence[Turn]) -> None:

@@ -126,9 +126,10 @@ class Namespaces:
     def is_guests(self, scope: str) -> bool:
         return scope == self._guest != ""
 
-    def __contains__(self, scope: str) -> bool:
+    def loaded(self, scope: str) -> Namespace | None:
+        """Return a scope's namespace if it is loaded."""
         self._used[scope] = time.monotonic()
-        return scope in self._loaded
+        return self._loaded.get(scope)
 
     def __iter__(self) -> Iterator[Namespace]:
         return iter([*self._loaded.values()])
@@ -139,8 +140,7 @@ class Namespaces:
         Raises:
             ConfigError: The scope's name is invalid, or it is the guests'.
         """
-        self._used[scope] = time.monotonic()
-        namespace = self._loaded.get(scope)
+        namespace = self.loaded(scope)
         if namespace is None:
             with self._locks[check_scope(scope)]:
                 namespace = self._loaded.get(scope) or self._load(scope)

@@ -144,7 +144,7 @@ class Retrieval:
         """
         abandon(self._touching)
         need, scopes = self._need(query), self._readable(query)
-        if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
+        if not need.query or not scopes or not all(map(self._namespaces.loaded, scopes)):
             return None
         self._look_soon()
         self._metrics.count("prefetch_begun")
@@ -166,7 +166,7 @@ class Retrieval:
         Returns:
             The processor time it takes, in seconds; None if no scope is loaded.
         """
-        scopes = [scope for scope in self._readable(query) if scope in self._namespaces]
+        scopes = [*filter(self._namespaces.loaded, self._readable(query))]
         if not scopes:
             return None
         self._indexer.release()
@@ -215,8 +215,8 @@ class Retrieval:
 
     def _need(self, query: Query) -> Need:
         """Return what a turn needs; names are what is one in a scope that is loaded."""
-        scopes = [scope for scope in self._readable(query) if scope in self._namespaces]
-        names = [self._namespaces.get(scope).searcher.names for scope in scopes]
+        loaded = map(self._namespaces.loaded, self._readable(query))
+        names = [namespace.searcher.names for namespace in loaded if namespace]
         return need_of(query.text, self._options, lambda word: any(n.is_name(word) for n in names))
 
     def _gated(self, query: Query, need: Need) -> Query:
@@ -236,7 +236,7 @@ class Retrieval:
         A scope that is not loaded is loaded for the next turn, and skipped in this one.
         """
         scopes = self._readable(query)
-        loaded = [scope for scope in scopes if scope in self._namespaces]
+        loaded = [*filter(self._namespaces.loaded, scopes)]
         for scope in scopes:
             if scope not in loaded:
                 self._indexer.talk.submit(self._indexer.open, check_scope(scope), self._load)
@@ -293,7 +293,7 @@ class Retrieval:
         of the dialogue) must share ``prefetch.overlap`` of their words, and the space be the same.
         """
         ahead = attempt.recalls[0]
-        same_scope = ahead.query.scope == query.scope and query.scope in self._namespaces
+        same_scope = ahead.query.scope == query.scope and self._namespaces.loaded(query.scope)
         if ahead.encoded is not None and query.vector is None and same_scope:
             (recall,) = self._recalls(query, [query.scope])
             shared = overlap(ahead.parsed.meaning, recall.parsed.meaning)

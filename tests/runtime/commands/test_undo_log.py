@@ -37,7 +37,6 @@ def test_undo_log_hidden_is_not_found_and_undone_is(open_engine):
 def test_undo_log_what_comes_back_is_found_as_before(open_engine):
     """Its neighbours' windows and its vector are as if nothing had been."""
     engine = open_engine(embedder=HashEmbedder())
-    engine.prepare("anna")  # turns that come while an index opens may miss a neighbour
     ids = talk(engine, "my dog is Max", "a fine name", "he likes fetch", "good", "bye", "bye")
     engine.flush(indexed=True)
     before = engine.search("who likes fetch with Max", "anna", k=9).hits

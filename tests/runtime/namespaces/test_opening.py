@@ -175,6 +175,35 @@ def test_opening_nobody_waits_while_somebody_elses_index_is_loaded(
     assert set(_recalled(couple, "ben")) == {"The boat of ben is in Kiel", "I sold the boat"}
 
 
+def test_opening_turns_that_come_at_its_end_have_their_neighbours_as_after_a_restart(
+    couple: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, load, indexer = Gate(), LiveIndex.load, couple.wiring.indexer
+    monkeypatch.setattr(LiveIndex, "load", lambda *args: (load(*args), gate())[0])
+
+    def say(text: str) -> None:
+        couple.append(Turn(session="b", scope="ben", speaker="Ben", role="user", text=text,
+                           at=couple.clock()))  # fmt: skip
+        indexer.release()
+
+    def scores() -> list[tuple[str, float]]:
+        couple.flush(indexed=True)
+        found = couple.search("Who painted the boat red?", "ben").hits
+        return [(hit.memory.text, round(hit.score, 5)) for hit in found]
+
+    say("I sold the boat")
+    assert gate.reached.wait(30)
+    say("It needed paint")
+    with busy(couple):
+        say("Red was the best")
+        gate.open.set()
+        assert until(lambda: couple.wiring.namespaces.loaded("ben"))
+    found = scores()
+    indexer.reload("ben")
+    assert len(found) == 4
+    assert found == scores()
+
+
 def test_opening_an_index_that_nobody_uses_is_dropped_and_loaded_again(
     couple: MemoryEngine,
 ) -> None:

@@ -250,4 +250,4 @@ def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
 
 def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:
     assert engine.wiring.retrieval.touch(build_query(engine.clock, "", "ben")) is None
-    assert "ben" not in engine.wiring.namespaces
+    assert not engine.wiring.namespaces.loaded("ben")

@@ -88,4 +88,4 @@ def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_oth
     del engine.wiring.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
     engine.flush(indexed=True)
-    assert "home" in engine.wiring.namespaces
+    assert engine.wiring.namespaces.loaded("home")
