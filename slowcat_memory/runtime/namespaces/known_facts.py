@@ -217,7 +217,7 @@ class KnownFacts:
             names=_names(fact) if asked else (),
             date=(said.last or said.date) if asked else "",
             over=fact.valid_to is not None or said.over,
-            quote=said.quote,
+            quote=_own_words(said),
             until=until,
             by=by,
             text=fact.text if holds and _is_written(fact) else "",
@@ -442,6 +442,12 @@ def _names(fact: Memory) -> tuple[str, ...]:
     names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
     own = subject == fold(fact.speaker)
     return names if own else tuple(f"{subject}/{name}" for name in (*names, ""))
+
+
+def _own_words(said: Statement) -> str:
+    """Return the words of a statement without those around them: "boyfriend Tom"."""
+    relative = f"{said.predicate.removeprefix('has_')} {said.object}"
+    return relative if relative in said.quote else said.quote
 
 
 def _is_written(fact: Memory) -> bool:

@@ -50,7 +50,7 @@ from slowcat_memory.runtime.recall.query import (
 if TYPE_CHECKING:
     from slowcat_memory.runtime.namespaces.registry import Namespaces
 
-WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
+WHOLE = 0.5  # share of a memory's words: where more of them are over, all is
 WIDER = 0.3  # of the share of the best, offered in a store of a few memories
 MOST_FACTS = 3  # of a hit's turn
 MOST_CHANGES = 3  # later statements that are compared with the hits
@@ -433,9 +433,9 @@ def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
     if not endings:
         return memory
     until = max(one.until for one in endings)
-    quotes = [one.quote for one in endings if one.quote and one.quote in memory.text]
+    quotes = {one.quote: None for one in endings if one.quote and one.quote in memory.text}
     words = len(memory.text.split())
-    if quotes and sum(len(quote.split()) for quote in quotes) < WHOLE * words:
+    if quotes and sum(len(quote.split()) for quote in quotes) <= WHOLE * words:
         over = {"over": "; ".join(quotes), "until": until.isoformat()}
         return replace(memory, facets={**memory.facets, **over})
     return replace(memory, valid_to=until)

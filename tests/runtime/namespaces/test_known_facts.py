@@ -117,6 +117,13 @@ def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
     assert KnownFacts([kept, PORTO]).endings("chunk/1", MAY + 90 * DAY) == ()
 
 
+def test_of_a_turn_that_says_more_only_who_somebody_was_is_over() -> None:
+    text = "I just moved to Graz with my boyfriend Tom"
+    tom = stored_fact(1, "", predicate="has_boyfriend", object="Tom", quote=text)
+    (ending,) = KnownFacts([supersede(tom, PORTO, MAY + DAY)]).endings("chunk/1", MAY + 40 * DAY)
+    assert ending.quote == "boyfriend Tom"
+
+
 def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
     endings = KnownFacts()
     for turn in (said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)):

@@ -25,6 +25,7 @@ NUMBER = (
 )
 _BE, _HAVE = r"(?:am|is|are)", r"(?:have|has)(?: got)?"
 _PAST = r"(?:(?:have|has) )?"
+_NOTICE = r"(?:handed in|given|gave)(?: in)? (?:my|his|her) notice"
 _LOVES = (
     r"(?:love|like|enjoy|adore|fancy|am mad about|am into|am keen on|am crazy about|am nuts about|"
     r"am obsessed with|am fond of|am (?:a )?(?:big |huge |massive )?fan of|am partial to|"
@@ -211,7 +212,7 @@ RULES = (
     Rule("decision", "decided", "{s} chose {o}.", rf"{_PAST}(?:chose|chosen|picked|settled on|gone with|went with|went for(?! an?\b)|gone for|opted for|plumped for) (?P<o>(?!up\b|to\b|him\b|her\b).+)", "text"),
     Rule("possession", "bought", "{s} bought {o}.", rf"{_PAST}(?:gone and )?(?:(?:bought|purchased|ordered)(?: (?:myself|ourselves|himself|herself))?|got (?:myself|ourselves|himself|herself)|treated (?:myself|ourselves|himself|herself) to) (?P<o>(?:an?|the|two|three|some|tickets|our|my|new)\b.+)", "bought"),
     Rule("possession", "owns", "{s} has {o}.", rf"(?!drives? an? (?:bus|lorry|truck|taxi|cab|train|tram|van|ambulance|coach|tractor)\b)(?:{_HAVE}|drives?|rides?) (?P<o>(?:an?|two|three|our own|my own) {_ADJ}{_THING}s?\b(?: (?:in|on|at|of|called|named) [\w ]+)?)", "thing"),
-    Rule("task_completed", "finished", "{s} finished {o}.", rf"{_PAST}(?:already )?(?:finished|completed|handed in|submitted|wrapped up) (?P<o>(?!up\b|off\b|last\b|early\b|late\b|few\b|work\b|it\b|\w+ing\b).+)", "thing"),
+    Rule("task_completed", "finished", "{s} finished {o}.", rf"{_PAST}(?:already )?(?:finished|completed|handed in|submitted|wrapped up) (?P<o>(?!up\b|off\b|last\b|early\b|late\b|few\b|work\b|it\b|my notice\b|\w+ing\b).+)", "thing"),
     Rule("success", "achieved", "{s} {o}.", rf"{_PAST}(?P<o>graduated\b.*|(?:was|been|got) (?:promoted|awarded|shortlisted|published|elected|selected)\b.*|made partner\b.*|got (?:a|an|my|straight) (?:first|distinction|degree|phd|as|licen[cs]e|promotion|scholarship|place|pay rise|raise|grant)\b.*)", "text"),
     # Open matters
     Rule("open_thread", "has_to", "{s} still has to {o}.", rf"(?:still )?(?:need|needs|must|(?:have|has)(?: got)?|got) to (?P<o>{_CHORE}\b.{{2,60}})", "plan"),
@@ -239,11 +240,11 @@ ENDINGS = (
     Rule("event", "called_off", "{o} is cancelled.", r"(?P<o>(?:the|our|my) [\w' -]+?) (?:(?:is|are|was|has been|have been|got) (?:cancelled|canceled|called off|scrapped|axed)\b|(?:is|are) off$|fell through\b)", "thing", over=True, ends=_AHEAD, whose="me"),
     Rule("person", "lives_with", "{s} moved out.", r"(?:have |has )?moved out\b(?! of)(?P<o>)", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
     Rule("person", "works_at", "{s} left {o}.",
-        rf"(?:{_PAST}(?:quit|left|resigned from|lost)(?: (?:my|his|her) (?:job|post|position) (?:at|with))|{_PAST}(?:resigned from|been laid off (?:from|by)|been fired (?:from|by)|"
+        rf"(?:{_PAST}(?:quit|left|resigned from|lost)(?: (?:my|his|her) (?:job|post|position) (?:at|with))|{_PAST}{_NOTICE} (?:at|to)|{_PAST}(?:resigned from|been laid off (?:from|by)|been fired (?:from|by)|"
         r"been sacked (?:from|by)|been made redundant (?:at|by|from))|(?:was|got) (?:laid off|fired|sacked|made redundant|let go) (?:from|by|at)|retired from) (?P<o>.+)",
         "organisation", over=True, ends=_WORK),
     Rule("person", "works_at", "{s} left the job.",
-        rf"(?:{_PAST}(?:quit|left|lost|packed in|given up|gave up|jacked in) (?:my|his|her|the|our) job|{_PAST}(?:quit|resigned)|(?:was|got|been|has been|have been) (?:laid off|fired|sacked|made redundant|let go)|handed in my notice)"
+        rf"(?:{_PAST}(?:quit|left|lost|packed in|given up|gave up|jacked in) (?:my|his|her|the|our) job|{_PAST}(?:quit|resigned)|(?:was|got|been|has been|have been) (?:laid off|fired|sacked|made redundant|let go)|{_PAST}{_NOTICE})"
         r"(?=$|,| last\b| on\b| yesterday\b| today\b| this\b| in\b| because\b| \w+ \w+ ago\b)(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("person", "left", "{s} left {o}.", rf"{_PAST}left (?P<o>.+)", "name", over=True, ends=("works_at", "works_as", "studies_at", "member_of", "lives_in", *_LOVE)),
     Rule("person", "lives_in", "{s} moved out of {o}.", rf"{_PAST}moved (?:out of|away from) (?P<o>.+)", "organisation", over=True, ends=("lives_in", "address", "lives_with")),

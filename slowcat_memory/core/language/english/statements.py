@@ -159,7 +159,7 @@ STATEMENTS = StatementWords(
         rf"that's why|as|or)\s+(?={_SUBJECT})"
         rf"|,?\s+(?:and|but) (?=(?:hate|love|like|work|live|play|moved|bought|sold|got|passed|started|quit|am|have|has|"
         r"is|lives|works|plays|speak|own|can't|don't|doesn't|likes|loves|hates|adopted)\b)"
-        rf"|,\s+(?={_SUBJECT})|,\s+so\s+"
+        rf"|,\s+(?={_SUBJECT}|the \w+ (?:should|would|could|might)\b)|,\s+so\s+"
         r"|(?<!\bthat)(?<!\bif)(?<!\bwhen)(?<!\bwhere)(?<!\bwhat)(?<!\bbecause)(?<!\bthink)(?<!\bknow)(?<!\bsay)(?<!\bsaid)"
         r"(?<!\band)(?<!\bas)(?<!\bthan)(?<!\bhow)(?<!\bwho)(?<!\bsure)(?<!\bguess)(?<!\bbefore)(?<!\bafter)(?<!\bsince)"
         r"(?<!\btell)(?<!\btold)(?<!\bpretend)(?<!\bimagine)(?<!\bwish)"
@@ -254,7 +254,7 @@ STATEMENTS = StatementWords(
     joins=r"\s*,\s*(?:and |or )?|\s+(?:and|or|&|plus)\s+",
     times=(
         rf" (?:(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
-        rf"year|summer|winter|spring|autumn|weekend|moment|end|first|second|time|\d)|yesterday|today|tomorrow|tonight|ago|last|next|this|"
+        rf"year|summer|winter|spring|autumn|weekend|moment|end|first|second|time|\d\w*)|yesterday|today|tomorrow|tonight|ago|last|next|this|"
         r"(?:an?|the|one|two|three|four|five|six|seven|eight|nine|ten|\d+|a couple of|a few|some) (?:other )?(?:day|night|week|fortnight|month|year)s? ago)\b"
     ),
     due=(
