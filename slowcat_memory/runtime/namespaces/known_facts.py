@@ -97,6 +97,7 @@ class _Known(Struct, frozen=True):
     date: str
     over: bool
     quote: str
+    holds: bool
     until: datetime | None
     by: str
     text: str
@@ -189,8 +190,7 @@ class KnownFacts:
         self._facts: dict[str, _Known] = {}
         self._by_age = SortedLists[tuple[datetime, str, str]]()  # by predicate, type and word
         self._by_day = SortedLists[tuple[str, float, str, str]]()  # by word
-        self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
-        self._written: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts by an LLM that hold
+        self._stated: dict[str, tuple[_Known, ...]] = {}  # by chunk
         # By speaker and subject, by slot: the chunk of the latest statement, and the statement.
         self._said_last = defaultdict[tuple[str, str], dict[Slot, tuple[str, Statement]]](dict)
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
@@ -218,6 +218,7 @@ class KnownFacts:
             date=(said.last or said.date) if asked else "",
             over=fact.valid_to is not None or said.over,
             quote=_own_words(said),
+            holds=holds,
             until=until,
             by=by,
             text=fact.text if holds and _is_written(fact) else "",
@@ -226,15 +227,13 @@ class KnownFacts:
             self._by_age.add(name, known.place)
         for name in known.days():
             self._by_day.add(name, known.day)
-        for chunk in known.chunks if known.text else ():
-            self._written[chunk] = (*self._written.get(chunk, ()), fact.id)
+        for chunk in known.chunks:
+            self._stated[chunk] = (*self._stated.get(chunk, ()), known)
+            if not holds:
+                self._heard.pop(chunk, None)
         self._read_to = max(self._read_to, *fact.sources)
         if holds:
             self._hold(fact.speaker, said, known.chunk)
-            return
-        for chunk in known.chunks:
-            self._ended[chunk] = (*self._ended.get(chunk, ()), fact.id)
-            self._heard.pop(chunk, None)
 
     def drop(self, memory_id: str) -> None:
         """Remove a fact, or what a turn's chunk states."""
@@ -248,8 +247,7 @@ class KnownFacts:
         for name in known.days():
             self._by_day.remove(name, known.day)
         for chunk in known.chunks:
-            _remove(self._ended, chunk, memory_id)
-            _remove(self._written, chunk, memory_id)
+            self._stated[chunk] = tuple(one for one in self._stated[chunk] if one is not known)
 
     def somebody(self, query: str) -> str:
         """Return the name of somebody else in a query about whom facts are known, or ""."""
@@ -330,7 +328,7 @@ class KnownFacts:
             if one.over:
                 continue
             before = self._hold(turn.speaker, one, chunk)
-            if before and before not in self._ended:
+            if before and self._holds(before):
                 self._heard[before] = Ending(turn.at, newer=chunk)
 
     def _end(self, turn: Turn, ending: Ended) -> None:
@@ -343,7 +341,7 @@ class KnownFacts:
         ]
         for slot, chunk in gone:
             del latest[slot]
-            if chunk != chunk_id(turn.id) and chunk not in self._ended:
+            if chunk != chunk_id(turn.id) and self._holds(chunk):
                 self._heard[chunk] = Ending(turn.at, newer=chunk_id(turn.id))
 
     def _hold(self, speaker: str, one: Statement, chunk: str) -> str:
@@ -358,19 +356,19 @@ class KnownFacts:
 
     def endings(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
         """Return what of a chunk is over at a time; nothing for most. Takes a microsecond."""
-        if chunk not in self._ended and chunk not in self._heard:
-            return ()
         return tuple(one for one in self._endings_of(chunk) if one.until <= now)
+
+    def _holds(self, chunk: str) -> bool:
+        """Return whether nothing that a chunk states is over by a fact."""
+        return all(one.holds for one in self._stated.get(chunk, ()))
 
     def written(self, chunk: str) -> tuple[str, ...]:
         """Return what an LLM wrote about a chunk that holds; nothing without an LLM."""
-        ids = self._written.get(chunk, ())
-        return tuple(one.text for id_ in ids if (one := self._facts.get(id_)))
+        return tuple(one.text for one in self._stated.get(chunk, ()) if one.text)
 
     def _endings_of(self, chunk: str) -> Iterator[Ending]:
-        for id_ in self._ended.get(chunk, ()):
-            fact = self._facts.get(id_)
-            if fact is not None and fact.until is not None:
+        for fact in self._stated.get(chunk, ()):
+            if fact.until is not None:
                 newer = self._newest(fact.by)
                 yield Ending(fact.until, fact.quote, newer if newer != chunk else "")
         if heard := self._heard.get(chunk):
@@ -453,11 +451,3 @@ def _own_words(said: Statement) -> str:
 def _is_written(fact: Memory) -> bool:
     sure = not (is_uncertain(fact) or is_withheld(fact))
     return sure and fact.made is not None and bool(fact.made.model)
-
-
-def _remove(by_chunk: dict[str, tuple[str, ...]], chunk: str, fact: str) -> None:
-    left = tuple(id_ for id_ in by_chunk.get(chunk, ()) if id_ != fact)
-    if left:
-        by_chunk[chunk] = left
-    else:
-        by_chunk.pop(chunk, None)
