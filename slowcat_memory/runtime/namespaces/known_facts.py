@@ -8,6 +8,7 @@ rules for turns that idle work has not read yet compile some hundred patterns. N
 that, see ``FactsInTime``.
 """
 
+import re
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -97,6 +98,7 @@ class _Known(Struct, frozen=True):
     date: str
     over: bool
     quote: str
+    object: str
     holds: bool
     until: datetime | None
     by: str
@@ -217,7 +219,8 @@ class KnownFacts:
             names=_names(fact) if asked else (),
             date=(said.last or said.date) if asked else "",
             over=fact.valid_to is not None or said.over,
-            quote=_own_words(said),
+            quote=said.quote,
+            object=said.object,
             holds=holds,
             until=until,
             by=by,
@@ -367,10 +370,15 @@ class KnownFacts:
         return tuple(one.text for one in self._stated.get(chunk, ()) if one.text)
 
     def _endings_of(self, chunk: str) -> Iterator[Ending]:
-        for fact in self._stated.get(chunk, ()):
+        facts = self._stated.get(chunk, ())
+        for fact in facts:
             if fact.until is not None:
-                newer = self._newest(fact.by)
-                yield Ending(fact.until, fact.quote, newer if newer != chunk else "")
+                newer, quote = self._newest(fact.by), fact.quote
+                if any(other.holds and other.quote == quote for other in facts):
+                    # "I moved to Graz with my boyfriend Tom"
+                    own = re.search(rf"(?:\w+ )?{re.escape(fact.object)}", quote)
+                    quote = own[0] if own else quote
+                yield Ending(fact.until, quote, newer if newer != chunk else "")
         if heard := self._heard.get(chunk):
             yield heard
 
@@ -440,12 +448,6 @@ def _names(fact: Memory) -> tuple[str, ...]:
     names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
     own = subject == fold(fact.speaker)
     return names if own else tuple(f"{subject}/{name}" for name in (*names, ""))
-
-
-def _own_words(said: Statement) -> str:
-    """Return the words of a statement without those around them: "boyfriend Tom"."""
-    relative = f"{said.predicate.removeprefix('has_')} {said.object}"
-    return relative if relative in said.quote else said.quote
 
 
 def _is_written(fact: Memory) -> bool:

@@ -120,7 +120,9 @@ def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
 def test_of_a_turn_that_says_more_only_who_somebody_was_is_over() -> None:
     text = "I just moved to Graz with my boyfriend Tom"
     tom = stored_fact(1, "", predicate="has_boyfriend", object="Tom", quote=text)
-    (ending,) = KnownFacts([supersede(tom, PORTO, MAY + DAY)]).endings("chunk/1", MAY + 40 * DAY)
+    home = replace(HOME, statement=replace(HOME.statement, quote=text))
+    facts = KnownFacts([home, supersede(replace(tom, id="fact/tom"), PORTO, MAY + DAY)])
+    (ending,) = facts.endings("chunk/1", MAY + 40 * DAY)
     assert ending.quote == "boyfriend Tom"
 
 
