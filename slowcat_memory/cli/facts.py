@@ -75,7 +75,7 @@ def facts(
 
         def entry(fact: "Memory") -> Sequence[str | Text]:
             over, until = fact.retired_at is not None, fact.valid_to if history else None
-            words = _over(_with_day(fact), until, engine.zone)
+            words = _over(_with_day(fact, engine.config.memory.language), until, engine.zone)
             about = dots(
                 fact.kind.partition("/")[2].replace("_", " "),
                 f"{fact.statement.confidence} confidence",
@@ -120,9 +120,12 @@ def _fits(fact: "Memory", type_: str | None, about: str | None) -> bool:
     return not about or f" {fingerprint(about)} " in names.replace("'s ", " ")
 
 
-def _with_day(fact: "Memory") -> str:
+def _with_day(fact: "Memory", language: str) -> str:
     """Return a fact with its own day, for example "Anna has a dentist, Friday 6 November."."""
-    text, days = short(fact.text), []
+    from slowcat_memory.core.language import language_of
+    from slowcat_memory.core.render.speech import spoken_day
+
+    text, days, names = short(fact.text), [], language_of(language).dates
     written = list(filter(None, (fact.statement.date, fact.statement.last)))
     for one in written:
         try:
@@ -130,11 +133,12 @@ def _with_day(fact: "Memory") -> str:
         except ValueError:  # a month or a year
             days.append(one)
         else:
-            weekday = "" if len(written) > 1 or f"{day:%A}" in text else f"{day:%A} "
+            weekday, spoken = names.weekdays[day.weekday()], spoken_day(day, names)
             year = "" if day.year == fact.valid_from.year else f" {day.year}"
-            if f"{day.day} {day:%B}" not in text:
-                days.append(f"{weekday}{day.day} {day:%B}{year}")
-    return f"{text.rstrip('.')}, {' to '.join(days)}." if days else text
+            if spoken not in text:
+                alone = len(written) > 1 or weekday in text
+                days.append(f"{spoken}{year}" if alone else f"{weekday} {spoken}{year}")
+    return f"{text.rstrip('.')}, {' – '.join(days)}." if days else text
 
 
 def _over(text: str, until: datetime | None, zone: tzinfo) -> str:

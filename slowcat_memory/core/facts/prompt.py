@@ -58,7 +58,7 @@ from slowcat_memory.core.extraction.slots import (
     PREFERRED,
     begins,
     canonical,
-    is_functional,
+    is_exclusive,
     object_type,
     statement_of,
 )
@@ -329,7 +329,7 @@ def _is_of_relative(quote: str, predicate: str) -> bool:
 
 def _since(when: Dated, stated: Statement | None) -> datetime:
     """Return since when a fact is true; what takes another's place does so on its day."""
-    changes = stated is not None and (stated.over or is_functional(stated.predicate))
+    changes = stated is not None and (stated.over or is_exclusive(stated))
     return when.begins if changes else when.since
 
 
@@ -393,9 +393,12 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     grounding, found = ground((turn,), zone), list[ExtractedFact]()
     for one in stated_by(turn):
         links = has_link(one.content) and one.predicate != "email"
-        if links or injected(one.content) or why_transient(one.type, one.content):
+        own_name = one.predicate == "name" and fold(one.object) == fold(one.subject)
+        if links or own_name or injected(one.content) or why_transient(one.type, one.content):
             continue
         when = dated(one.quote, turn, "", grounding, zone)
+        if object_type(one.predicate) in ("person", "pet") and not one.over:
+            when = Dated("", turn.at, turn.at)  # it is the day of what else the words say
         parts = asdict(statement_of(one)) | {
             "confidence": "high" if one.type == "person" else "medium",
             "date": when.day,

@@ -47,6 +47,16 @@ def test_a_relation_begins_on_the_day_that_was_meant() -> None:
     assert {one.since.date().isoformat() for one in facts_by_rule(said, UTC)} == {"2026-10-30"}
 
 
+def test_a_birthday_ahead_is_known_at_once() -> None:
+    (fact,) = facts_by_rule(turn("My mum's birthday is on the 4th of December."), UTC)
+    assert fact.since == AT
+
+
+def test_a_visit_is_no_day_of_a_relation() -> None:
+    said = turn("My sister Anke is coming to visit on Friday.")
+    assert {one.predicate: one.date for one in facts_by_rule(said, UTC)}["has_sister"] == ""
+
+
 NOVEMBER = datetime(2026, 11, 12, 18, tzinfo=UTC)  # a Thursday
 # What was said, the quote, the extractor's date, the day, and since when ("" for when it was said).
 

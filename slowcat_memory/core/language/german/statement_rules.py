@@ -69,7 +69,7 @@ RULES = (
     Rule("person", "age", "{s} wird {o}.", rf"(?:werde|wird) {_ANY}(?P<o>{NUMBER})(?=$|,| und| jahre)", "value"),
     Rule("person", "birthday", "{s} hat am {o} Geburtstag.", rf"(?:{_HAB}(?= am \S+ \S+ geburtstag)|wird|werde) am (?P<o>\S+ \S+) (?:geburtstag|{NUMBER})", "date"),
     Rule("person", "birthday", "{s} hat am {o} Geburtstag.", r"'s geburtstag ist am (?P<o>.+)", "date"),
-    Rule("person", "born_in", "{s} kommt aus {o}.", rf"(?:komme|kommt|stamme|stammt) {_ANY}aus (?:der |dem )?(?P<o>.+)", "place"),
+    Rule("person", "born_in", "{s} kommt aus {o}.", rf"(?:komme|kommt|stamme|stammt) {_ANY}aus (?:der |dem )?(?!.+ (?:zu|zurück|an|nach)\b)(?P<o>.+)", "place"),
     Rule("person", "born_in", "{s} ist in {o} geboren.", rf"(?:bin|ist|wurde) (?:geboren )?{_ANY}in (?P<o>.+)(?: geboren| zur welt gekommen|(?<=geboren))", "place"),
     Rule("person", "born_in", "{s} ist in {o} geboren.", r"(?:bin|ist|wurde) geboren in (?P<o>.+)", "place"),
     Rule("person", "born_in", "{s} ist in {o} aufgewachsen.", rf"(?:bin|ist) {_ANY}in (?P<o>.+?) (?:aufgewachsen|groß geworden)", "place"),

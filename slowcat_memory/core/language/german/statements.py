@@ -115,7 +115,7 @@ STATEMENTS = StatementWords(
     ),
     false_sentence=(
         r"\bwenn\b|\bfalls\b|angenommen|stell dir vor|stellen sie sich vor|^\W*(?:ach,? |ich |er |sie )?(?:hätt|wär|könnt|würd)\w*|\bsei\b|vielleicht|möglicherweise|eventuell|"
-        r"\bsagte?\b|sagt,|\bsagt\b|(?<!ehrlich )(?<!gut )(?<!kurz )\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünscht\w*|beinahe|"
+        r"\bsagte?\b|sagt,|\bsagt\b|(?<!ehrlich )(?<!gut )(?<!kurz )\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünschte\w*|beinahe|"
         r"(?:im|aus dem|in der|in dem|in einem) (?:film|buch|roman|lied|spiel|serie|radio|fernsehen|witz|traum|märchen|prospekt|werbung|geschichte|hörbuch|podcast)|"
         r"\b(?:dieses|das|ein|dieser|der) (?:\w+ )?(?:lied|song|gedicht|schlager|vers)\b,|meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
         r"alle denken|\bleute\b|stimmt (?:aber )?nicht|das stimmt nich\w*|\bfast\b|mein name ist hase|im scherz|wie ein pferd|laut dir|so ein werbespruch|"
@@ -138,7 +138,7 @@ STATEMENTS = StatementWords(
     request=r"^(?:\w+,? )?(?:(?:kannst|könntest|könnten|können|würdest) (?:du|sie) )?(?:bitte )?(?P<o>(?:erinnere? mich|erinnern sie mich|nenn(?:e)? mich|nennen sie mich) .+?)(?:,? bitte)?[?.!]*$",
     negation=r"\b(?:nicht|kein\w*|nie|niemals|nichts)\b",
     no_longer=r"\bnicht (?:mehr|länger)\b|\bkein\w*\b.*\bmehr\b",
-    positive=((r"\bnicht (?:mehr|länger)\b", ""), (r"\bk(?=ein\w*\b)", ""), (r"\bmehr\b", "")),
+    positive=((r"\bnicht (?:mehr|länger)\b|(?<=\w) kein(?:e[nrs]?|s)? mehr$", ""), (r"\bk(?=ein\w*\b)", ""), (r"\bmehr\b", "")),
     plural=(
         r"\b(?:meine|unsere|die|zwei|drei|vier) (?:\w+ )?(?P<kin>kinder|söhne|töchter|brüder|schwestern|hunde|katzen|hasen|meerschweinchen|kaninchen|pferde|"
         r"jungs|mädels|enkel)(?:,| heißen| namens|:)* (?P<o>\S+(?:, \S+)* und \S+)"
