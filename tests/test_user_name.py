@@ -21,7 +21,7 @@ BEFORE = ("My bicycle is kept in the cellar.", "I live in Porto.", "I'm allergic
           "I'm waiting for a letter from my landlord.")  # fmt: skip
 AFTER = ("Call me Ben.", "Where is my bicycle kept?")
 COMMANDS = ("facts", "people", "timeline Porto", "show summaries", "show blocks", "show icebreakers",
-            "show turns", "show 2", "search bicycle", "forget bicycle")  # fmt: skip
+            "show turns", "show 2", "search bicycle", "forget Porto")  # fmt: skip
 
 
 def talk(config: Config, lines: tuple[str, ...]) -> str:

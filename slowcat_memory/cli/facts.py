@@ -457,11 +457,14 @@ def _mentioning(memory: "MemoryEngine", about: str, where: str) -> tuple[list[st
 
 def _print_preview(memory: "MemoryEngine", preview: "Forgotten") -> None:
     """Print what would be deleted: the turns and notes as text, the rest in numbers."""
+    from slowcat_memory.core.disclosure import renamed
+
     derived = [key for key in preview.memories if _kind(key[1]) != "chunk"]
     readable = [key for key in derived if _kind(key[1]) in READABLE]
     with memory.snapshot() as snapshot:
         turns = as_called(memory, map(snapshot.turn, preview.turns[:SAMPLE]))
-        notes = [found for key in readable[:SAMPLE] if (found := snapshot.memory(*key))]
+        made = [found for key in readable[:SAMPLE] if (found := snapshot.memory(*key))]
+    notes = [renamed(one, memory.reader(one.scope).called) for one in made]
     several = len({key[0] for key in preview.memories}) > 1
     rows = [(turn.at, turn.text, turn.speaker, turn.scope) for turn in turns]
     rows += [(note.valid_from, note.text, _kind(note.id), note.scope) for note in notes]
