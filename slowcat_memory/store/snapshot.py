@@ -32,7 +32,7 @@ from slowcat_memory.records import (
     Vector,
 )
 from slowcat_memory.store import blocks as reader
-from slowcat_memory.store.blocks import BlockCache, BlockReader, DamagedRow
+from slowcat_memory.store.blocks import BlockReader, DamagedRow, ReadBlock
 from slowcat_memory.store.bookkeeping import exists
 from slowcat_memory.store.disk import codec, keys, tables
 from slowcat_memory.store.disk.envelope import LZ4
@@ -59,13 +59,13 @@ class Snapshot:
         txn: Txn,
         handles: Handles,
         on_damaged: OnDamaged,
-        cache: BlockCache,
+        read_block: ReadBlock,
         before_read: BeforeRead = lambda: None,
     ) -> None:
         """Read through a transaction.
 
-        ``on_damaged`` gets table and key of a damaged record; ``cache`` keeps unpacked blocks from
-        one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
+        ``on_damaged`` gets table and key of a damaged record; ``read_block`` keeps unpacked blocks
+        from one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
         a reader of ten thousand rows holds the interpreter's lock most of the time.
         """
         self._txn = txn
@@ -76,7 +76,7 @@ class Snapshot:
         self._before_read = before_read
         self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles, before_read)
         self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles, before_read)
-        self._blocks = BlockReader(self._row, cache)
+        self._blocks = BlockReader(self._row, read_block)
 
     @property
     def number(self) -> int:

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,7 +37,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.store import bookkeeping, forget
 from slowcat_memory.store.apply import append_events, apply_batch, coded
-from slowcat_memory.store.blocks import BlockCache
+from slowcat_memory.store.blocks import KEPT_BLOCKS, read_block
 from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store
@@ -95,8 +95,8 @@ class Store:
         self.closed = False
         take = opened.ids.take if opened.ids else lambda count: 0
         self._queue = WriteQueue(options.queue_limit, take)
-        self._cache = BlockCache()
-        self._tier_mover = TierMover(self._env, self._commit_beside, self._cache)
+        self._read_block = lru_cache(KEPT_BLOCKS)(read_block)
+        self._tier_mover = TierMover(self._env, self._commit_beside, self._read_block)
         self._thread_erasing, self._is_erasing = threading.RLock(), False
         self.on_others: Callable[[], None] = self._let_go
         self._seen = "", -1
@@ -262,7 +262,7 @@ class Store:
         writer.call(lambda: None)  # everything appended before is saved
         with self._erasing():
             gone = forget.forget(self._env, requests, run=writer.call, keep_backups=keep_backups)
-            self._cache.clear()  # a reader may have unpacked a block until now
+            self._read_block.cache_clear()  # a reader may have unpacked a block until now
             if gone.turns or gone.memories:
                 on_hidden(gone)
             if erase:
@@ -328,7 +328,7 @@ class Store:
         """Confirm that this process holds nothing of what was forgotten, up to an epoch."""
         presence, generation = self._resources.presence, self._env.holding.name
         if presence is not None and presence.needs(epoch, generation):
-            self._cache.clear()
+            self._read_block.cache_clear()
             self._env.wait_for_readers(0.0)
             presence.confirm(epoch, generation)
 
@@ -373,7 +373,7 @@ class Store:
         """
         self._check_open()
         with self._env.reading() as (txn, handles):
-            yield Snapshot(txn, handles, self._quarantine, self._cache, before_read)
+            yield Snapshot(txn, handles, self._quarantine, self._read_block, before_read)
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")

@@ -49,9 +49,9 @@ class OvertakenError(StoreError):
 class TierMover:
     """Moves the events of a store's namespaces; one thread at a time."""
 
-    def __init__(self, env: Environment, commit: Commit, cache: blocks.BlockCache) -> None:
-        """Read from ``env``, write by ``commit``."""
-        self._env, self._commit, self._cache = env, commit, cache
+    def __init__(self, env: Environment, commit: Commit, read: blocks.ReadBlock) -> None:
+        """Read from ``env``, blocks by ``read``; write by ``commit``."""
+        self._env, self._commit, self._read = env, commit, read
         self._lock = threading.Lock()
 
     def run(self, scope: str, hot: int, options: TierOptions, now: datetime, stop: Stop) -> Aged:
@@ -77,7 +77,7 @@ class TierMover:
             if stop():
                 return Aged(warmed=warmed, done=False)
             with reading(self._env) as tx:
-                view = TierView(tx, self._cache)
+                view = TierView(tx, self._read)
                 at = view.cursor(scope)
                 rows, upto, last = view.slice(scope, max(upto, at.position), hot, SLICE)
                 rows = waiting | rows
@@ -98,16 +98,15 @@ class TierMover:
         self, scope: str, options: TierOptions, now: datetime, stop: Stop, aged: Aged
     ) -> Aged:
         with reading(self._env) as tx:
-            view = TierView(tx, self._cache)
+            view = TierView(tx, self._read)
             at, key = view.cursor(scope), view.cooling_key(options)
             if at.note == key:
                 return aged
             due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
-        packer = blocks.ZstdPacker(options.level)
         for first in range(0, len(due), BLOCKS):
             if stop():
                 return replace(aged, done=False)
-            cooled = self._commit(partial(pack_cold, due[first : first + BLOCKS], packer))
+            cooled = self._commit(partial(pack_cold, due[first : first + BLOCKS], options.level))
             aged = replace(aged, cooled=aged.cooled + cooled)
         self._commit(partial(move_cursor, replace(at, note=key)))
         return aged
@@ -143,7 +142,7 @@ def pack_warm(scope: str, shares: Sequence[Sequence[int]], tx: Transaction) -> i
     return sum(map(len, shares))
 
 
-def pack_cold(numbers: Sequence[int], packer: blocks.ZstdPacker, tx: Transaction) -> int:
+def pack_cold(numbers: Sequence[int], level: int, tx: Transaction) -> int:
     """Pack warm blocks by zstd; return how many events they hold. A damaged one is not moved."""
     events = 0
     for number in numbers:
@@ -155,7 +154,7 @@ def pack_cold(numbers: Sequence[int], packer: blocks.ZstdPacker, tx: Transaction
         except StoreDamagedError:
             continue
         tx.drop(blocks.WARM, key)
-        tx.put(blocks.COLD, key, packer.row(key, block.head, block.plain))
+        tx.put(blocks.COLD, key, blocks.zstd_row(key, block.head, block.plain, level))
         events += len(block.ids)
     return events
 
@@ -167,9 +166,9 @@ def pack_cold(numbers: Sequence[int], packer: blocks.ZstdPacker, tx: Transaction
 class TierView:
     """A namespace's tiers through one read transaction."""
 
-    def __init__(self, tx: Transaction, cache: blocks.BlockCache) -> None:
+    def __init__(self, tx: Transaction, read: blocks.ReadBlock) -> None:
         self._tx = tx
-        self._reader = blocks.BlockReader(tx.get, cache)
+        self._reader = blocks.BlockReader(tx.get, read)
 
     def cursor(self, scope: str) -> Cursor:
         """Return how far a namespace's tiers have moved.
