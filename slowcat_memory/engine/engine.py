@@ -318,7 +318,9 @@ class MemoryEngine:
         def record() -> None:
             entry = ledger_entry(turn, found, packed)
             wiring.store.write_ledger(entry)
-            wiring.events.recalled(entry)
+            more = {"session": entry.session, "turn": entry.turn, "at": entry.at}
+            offered = [offer.memory for offer in entry.offers]
+            wiring.events.tell("recalled", entry.scope, offered, **more)
 
         try:
             loop = asyncio.get_running_loop()

@@ -4,27 +4,19 @@ Events are not computed while nobody listens. What others write is found at the 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from slowcat_memory.clock import Clock
 from slowcat_memory.core.memory import CHUNK, chunk_id
 from slowcat_memory.idle.events import OnMemory, events_of, notify
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import (
-    EventKind,
-    Forgotten,
-    LedgerEntry,
-    Memory,
-    MemoryEvent,
-    Turn,
-    WriteBatch,
-)
+from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.conversation.audience import UserNames
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces
@@ -73,60 +65,24 @@ class MemoryEvents:
         if failures := notify(self.listeners, events):
             self._metrics.count("listener_failures", failures)
 
+    def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
+        """Pass on what happened to memories, if there are any and somebody listens."""
+        if self.listeners and ids:
+            self.send((MemoryEvent(what=what, scope=scope, ids=tuple(ids), **more),))
+
     def stored(self, ack: Ack) -> None:
         """Pass on, once it is on disk, that a turn was stored; voice commands are no memories.
 
         Called on event loops: the event is made on the store's thread.
         """
         turn = ack.event
-        if not self.listeners or not isinstance(turn, Turn) or turn.aside:
-            return
-        ack.future.add_done_callback(partial(self._on_stored, turn))
+        if self.listeners and isinstance(turn, Turn) and not turn.aside:
+            ack.future.add_done_callback(partial(self._on_stored, turn))
 
     def _on_stored(self, turn: Turn, future: Future[None]) -> None:
-        if future.cancelled() or future.exception() is not None:
-            return
-        event = MemoryEvent(
-            what="stored",
-            scope=turn.scope,
-            ids=(chunk_id(turn.id),),
-            kind=CHUNK,
-            session=turn.session,
-            turn=turn.id,
-            at=turn.at,
-        )
-        self.send((event,))
-
-    def recalled(self, entry: LedgerEntry) -> None:
-        """Pass on what was put before the LLM at a turn."""
-        if self.listeners and entry.offers:
-            event = MemoryEvent(
-                what="recalled",
-                scope=entry.scope,
-                ids=tuple(offer.memory for offer in entry.offers),
-                session=entry.session,
-                turn=entry.turn,
-                at=entry.at,
-            )
-            self.send((event,))
-
-    def marked(self, memory: Memory) -> None:
-        """Pass on that a person marked a memory."""
-        event = MemoryEvent(
-            what="marked",
-            scope=memory.scope,
-            ids=(memory.id,),
-            kind=memory.kind,
-            job=PERSON,
-            at=self._clock(),
-        )
-        self.send((event,))
-
-    def forgotten(self, gone: Forgotten) -> None:
-        """Pass on, for each namespace, what was deleted for good."""
-        for scope in sorted({scope for scope, _ in gone.memories}):
-            ids = tuple(id for where, id in gone.memories if where == scope)
-            self.send((MemoryEvent(what="forgotten", scope=scope, ids=ids, at=self._clock()),))
+        if future.exception() is None:
+            more: dict[str, Any] = {"session": turn.session, "turn": turn.id, "at": turn.at}
+            self.tell("stored", turn.scope, (chunk_id(turn.id),), kind=CHUNK, **more)
 
 
 SLICE = 64  # turns, and changed memories, before a recall may run
@@ -147,13 +103,13 @@ class OtherProcesses:
         indexer: Indexer,
         users: UserNames,
         gate: IdleGate,
-        send: Callable[[MemoryEvent], None],
+        events: MemoryEvents,
         forget_queries: Callable[[], None],
     ) -> None:
-        """Begin with the rows that are there now; ``send`` passes an event on to listeners."""
+        """Begin with the rows that are there now."""
         self._store, self._namespaces, self._indexer = store, namespaces, indexer
         self._users, self._gate = users, gate
-        self._send, self._forget_queries = send, forget_queries
+        self._tell, self._forget_queries = partial(events.tell, origin=OTHER), forget_queries
         self._own_epochs = set[int]()
         self._changed: deque[tuple[str, str]] = deque()  # (scope, id) of memories to read again
         self._sealed: dict[str, str] = {}  # by scope, the index of another process loaded last
@@ -226,8 +182,8 @@ class OtherProcesses:
             if turn.unnamed:
                 self._users.learn(scope, turn.speaker)
         self._indexer.hear(scope, [turn for turn in turns if not turn.aside])
-        ids = tuple(chunk_id(turn.id) for turn in turns if not turn.aside)
-        self._tell("stored", scope, ids, CHUNK)
+        ids = [chunk_id(turn.id) for turn in turns if not turn.aside]
+        self._tell("stored", scope, ids, kind=CHUNK)
 
     def _refresh(self) -> None:
         """Read changed memories again."""
@@ -237,11 +193,7 @@ class OtherProcesses:
             some.setdefault(scope, []).append(id_)
         for scope, ids in some.items():
             self._indexer.refresh(scope, ids)
-            self._tell("updated", scope, tuple(id_ for id_ in ids if not id_.startswith(CHUNK)))
-
-    def _tell(self, what: EventKind, scope: str, ids: tuple[str, ...], kind: str = "") -> None:
-        if ids:
-            self._send(MemoryEvent(what=what, scope=scope, ids=ids, kind=kind, origin=OTHER))
+            self._tell("updated", scope, [id_ for id_ in ids if not id_.startswith(CHUNK)])
 
     def _forget(self, snapshot: Snapshot, epoch: int) -> None:
         """Drop what others forgot, load the indexes anew without it, and confirm that."""
@@ -253,7 +205,7 @@ class OtherProcesses:
             ids = [id_ for id_, _ in namespace.searcher.table.items()]
             if gone := snapshot.missing(namespace.scope, ids):
                 self._namespaces.forget(namespace.scope, gone)
-                self._tell("forgotten", namespace.scope, tuple(sorted(gone)))
+                self._tell("forgotten", namespace.scope, sorted(gone))
             loads.append(self._indexer.open(namespace.scope, self._namespaces.reload))
         self._indexer.later(self._confirm, epoch, partial(wait, loads))
 

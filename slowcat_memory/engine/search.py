@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -140,17 +140,9 @@ class RecallArguments(TypedDict, total=False):
 
 def build_query(clock: Clock, text: str, scope: str, /, **known: Unpack[RecallArguments]) -> Query:
     """Return a turn's query, with the thresholds of the options."""
-    return Query(
-        text=text,
-        scope=scope,
-        now=known.get("now") or clock(),
-        exclude=known.get("exclude", frozenset()),
-        exclude_words=known.get("exclude_words", frozenset()),
-        vector=known.get("vector"),
-        dialogue=tuple(known.get("dialogue", ())),
-        also=tuple(known.get("also", ())),
-        local=known.get("local", False),
-    )
+    fields: dict[str, Any] = {**known, "now": known.get("now") or clock()}
+    fields |= {name: tuple(fields[name]) for name in ("dialogue", "also") if name in fields}
+    return Query(text=text, scope=scope, **fields)
 
 
 class Search:
@@ -178,17 +170,14 @@ class Search:
         since, until, at = how.get("since"), how.get("until"), how.get("at")
         is_filtered = bool(speaker or since or until or at)
         within = time_travel.within(speaker, since, until)
-        query = Query(
-            text=text,
-            scope=scope,
-            now=how.get("now") or at or wiring.clock(),
+        given: Any = how
+        known = {name: given[name] for name in RecallArguments.__annotations__ if name in given}
+        known["now"] = how.get("now") or at
+        query = replace(
+            build_query(wiring.clock, text, scope, **known),
             k=max(k, FILTERED) if is_filtered else k,
             floor=how.get("floor", 0.0),
             keep_share=0.0,
-            exclude=how.get("exclude", frozenset()),
-            dialogue=tuple(how.get("dialogue", ())),
-            also=tuple(how.get("also", ())),
-            local=how.get("local", False),
             talk=how.get("talk", not judge(text, wiring.config.memory.language).asks_at_all),
         )
         found = wiring.retrieval.search(query)

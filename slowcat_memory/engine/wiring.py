@@ -113,7 +113,7 @@ class EngineWiring:
             self.indexer,
             self.users,
             self.gate,
-            lambda event: self.events.send((event,)),
+            self.events,
             self.forget_queries,
         )
         write = partial(self.events.write, "command")

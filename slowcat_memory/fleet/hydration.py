@@ -63,14 +63,14 @@ def _follow_up(
     waiting = not_sent(database, state, unsent)
     if state.epoch >= lease.purged_under:  # else it has what was forgotten since
         if waiting and waiting[0].seq == lease.last_seq + 1:
-            replica.sign(folder, at)  # nobody has appended since: it is sent under this lease
+            replica.write(folder, at)  # nobody has appended since: it is sent under this lease
             logger.info("fleet: {} change sets were not sent yet", len(waiting))
             return True
         if not unsent and state.seq == lease.last_seq:
             return True
         if not waiting and (bodies := database.run(person_log.read, lease, state.seq)) is not None:
             tail = map(outbox.unpack_changes, bodies)
-            replica.top_up(folder, tail, replace(at, seq=lease.last_seq))
+            replica.write(folder, replace(at, seq=lease.last_seq), tail, ())  # its own were sent
             return True
     unsent_turns.move(folder, place, state, waiting)
     return False

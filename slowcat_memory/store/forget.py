@@ -44,32 +44,23 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
-from slowcat_memory.store import bookkeeping
-from slowcat_memory.store.blocks import (
-    EVENTS,
-    BlockReader,
-    DamagedRow,
-    block_of,
-    remove_events,
-)
+from slowcat_memory.store import blocks, bookkeeping
 from slowcat_memory.store.bookkeeping import Subject, drop_vectors, fold_session
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES, NamedBy, Table
+from slowcat_memory.store.disk.tables import (
+    EPOCH,
+    ERASE_DUE,
+    PENDING,
+    RECORDS,
+    TABLES,
+    NamedBy,
+    Table,
+)
 from slowcat_memory.store.disk.transaction import Run as OnWriter
 from slowcat_memory.store.disk.transaction import Transaction, change_beside, run_here
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
-RECORDS: dict[str, Any] = {
-    "memories": Memory,
-    "contexts": Context,
-    "keys": Key,
-    "ledger": LedgerEntry,
-    "calls": CallEntry,
-    "commands": CommandEntry,
-    "tasks": Task,
-    "runs": Run,
-}
 
 
 def forget(
@@ -93,7 +84,7 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
     if gone.is_empty():
         return gone
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-    gone.blocks = {block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
+    gone.blocks = {blocks.block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
     for table in TABLES:
         _drop_named(table, gone, tx)
         for way in table.named_by:
@@ -217,7 +208,7 @@ class Deletion:
     @property
     def event_ids(self) -> set[int]:
         """Log ids of all events that go, damaged ones included."""
-        damaged = {keys.id_of(key) for name, key in self.damaged if name in EVENTS}
+        damaged = {keys.id_of(key) for name, key in self.damaged if name in blocks.EVENTS}
         return damaged.union(self.turns, self.edges)
 
     def result(self) -> Forgotten:
@@ -259,9 +250,9 @@ class Deletion:
 
     def read_events(self, tx: Transaction) -> Iterator[Event]:
         """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
-        for key, event in BlockReader(tx.get).events(tx.cursor):
-            if isinstance(event, DamagedRow):
-                damaged = (*((table, key) for table in EVENTS), (event.table, event.key))
+        for key, event in blocks.BlockReader(tx.get).events(tx.cursor):
+            if isinstance(event, blocks.DamagedRow):
+                damaged = (*((table, key) for table in blocks.EVENTS), (event.table, event.key))
                 self.damaged |= dict.fromkeys(damaged)
             else:
                 yield event
@@ -584,7 +575,7 @@ CLEANED: dict[str, Callable[[Any, IsAway, Deletion], Any]] = {
 
 RULES: dict[NamedBy, Callable[[Table, Deletion, Transaction], None]] = {
     NamedBy.EVENT: _drop_events,
-    NamedBy.PACKED_EVENTS: lambda table, gone, tx: remove_events(
+    NamedBy.PACKED_EVENTS: lambda table, gone, tx: blocks.remove_events(
         table.name, gone.event_ids, gone.blocks, tx
     ),
     NamedBy.SESSION: _fold_sessions,

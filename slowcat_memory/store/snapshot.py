@@ -68,14 +68,19 @@ class Snapshot:
         from one snapshot to the next. ``before_read`` is called before each row is read, and may raise:
         a reader of ten thousand rows holds the interpreter's lock most of the time.
         """
-        self._txn = txn
-        self._handles = handles
-        self._on_damaged = on_damaged
+
+        def row(table: str, key: bytes) -> bytes | None:
+            before_read()
+            return txn.get(key, db=handles[table])
+
+        def cursor_of(table: str) -> "lmdb.Cursor[bytes]":
+            before_read()
+            return txn.cursor(handles[table])
+
+        self._txn, self._handles, self._on_damaged = txn, handles, on_damaged
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._before_read = before_read
-        self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles, before_read)
-        self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles, before_read)
+        self._before_read, self._row, self._cursor_of = before_read, row, cursor_of
         self._blocks = BlockReader(self._row, read_block)
 
     @property
@@ -378,17 +383,3 @@ class Snapshot:
             if holding in value or LZ4 in value[1:2]:  # only these are unpacked
                 if record := self._decode(kind, table, key, value):
                     yield record
-
-
-def _row(
-    txn: Txn, handles: Handles, before_read: BeforeRead, table: str, key: bytes
-) -> bytes | None:
-    before_read()
-    return txn.get(key, db=handles[table])
-
-
-def _cursor(
-    txn: Txn, handles: Handles, before_read: BeforeRead, table: str
-) -> "lmdb.Cursor[bytes]":
-    before_read()
-    return txn.cursor(handles[table])

@@ -163,16 +163,15 @@ class Store:
 
     # ------------------------------------------------------------------- write
 
-    def append(self, event: Event, *, quiet: bool = False, cursor: Cursor | None = None) -> Ack:
+    def append(self, event: Event, *, cursor: Cursor | None = None) -> Ack:
         """Append an event to the log. Never waits: numbered now, saved by the writer thread.
 
-        With ``quiet`` the writer sleeps until ``wake_writer``: waking a thread costs more than the
-        rest. The receipt has the numbered event. ``cursor`` is written in the same transaction.
+        The receipt has the numbered event. ``cursor`` is written in the same transaction.
         """
-        return self.append_all((event,), cursor, quiet=quiet)[0]
+        return self.append_all((event,), cursor)[0]
 
     def wake_writer(self) -> None:
-        """Wake the writer to save events appended with ``quiet``."""
+        """Wake the writer to save events that were appended quietly."""
         self._queue.wake_writer()
 
     def append_all(
@@ -181,14 +180,13 @@ class Store:
         """Append events, at least one and in order, in one transaction: all of them or none.
 
         A negative ``reply_to`` counts back from its turn: -1 is the event before it in this call.
-        Returns one receipt per event; they share one future. ``quiet`` as in ``append``.
+        Returns one receipt per event; they share one future. With ``quiet`` the writer sleeps until
+        ``wake_writer``: waking a thread costs more than the rest.
         """
-
-        def write(numbered: Sequence[Event]) -> Change:
-            return partial(append_events, numbered, (cursor,))
-
         self._checked_writer()
-        return self._queue.add_events(events, write, quiet=quiet)
+        return self._queue.add_events(
+            events, lambda numbered: partial(append_events, numbered, cursor), quiet=quiet
+        )
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:
         """Write all results of one step in one transaction: drops, puts, the cursor.

@@ -70,7 +70,7 @@ def spoil(store, table, number):
     value = bytearray(rows(store, table)[number])
     value[len(value) // 2] ^= 1
     store._writer.call(lambda: transact(store._env, lambda e: e.put(table, key, bytes(value))))
-    store._cache.clear()
+    store._read_block.cache_clear()
 
 
 def block_of(store, id):

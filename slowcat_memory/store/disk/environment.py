@@ -304,7 +304,11 @@ class Environment:
                 if (took := time.monotonic() - began) > LONGEST_READ_S:
                     logger.warning("a snapshot was held for {:.0f} s: the file grows faster", took)
         except lmdb.Error as error:
-            raise read_error(self.folder.last_path, error) from error
+            message = f"cannot read {self.folder.last_path}: {error}"
+            if isinstance(error, BROKEN):
+                hint = "`slowcat-memory doctor --repair` recovers it."
+                raise StoreDamagedError(message, hint=hint) from error
+            raise StoreError(message) from error
         finally:
             with self._changed:
                 held.readers -= 1
@@ -454,19 +458,15 @@ def our_errors(path: Path) -> Iterator[None]:
     """Raise every error of LMDB and of the disk as the matching ``StoreError``."""
     try:
         yield
-    except (lmdb.Error, OSError) as error:
-        raise _open_error(path, error) from error
-
-
-def _open_error(path: Path, error: lmdb.Error | OSError) -> StoreError:
-    if isinstance(error, OSError):
-        return disk_error(path, error)
-    message = f"cannot open {path}: {error}"
-    if "already open" in str(error):
-        return StoreBusyError(message, hint="Share the open store.")
-    if error.code in FULL:
-        return disk_error(path, OSError(error.code, os.strerror(error.code)))
-    return StoreDamagedError(message) if is_file_damage(error) else StoreError(message)
+    except OSError as error:
+        raise disk_error(path, error) from error
+    except lmdb.Error as error:
+        message = f"cannot open {path}: {error}"
+        if "already open" in str(error):
+            raise StoreBusyError(message, hint="Share the open store.") from error
+        if error.code in FULL:
+            raise disk_error(path, OSError(error.code, os.strerror(error.code))) from error
+        raise (StoreDamagedError if is_file_damage(error) else StoreError)(message) from error
 
 
 def disk_error(path: Path, error: OSError) -> StoreError:
@@ -480,14 +480,6 @@ def disk_error(path: Path, error: OSError) -> StoreError:
     if error.errno == errno.EIO:
         return StoreError(f"the disk fails at {message}", hint="Replace it; restore a backup.")
     return StoreError(f"the disk refuses {message}", hint="See the system's log for its reason.")
-
-
-def read_error(path: Path, error: lmdb.Error) -> StoreError:
-    """Return the ``StoreError`` for what LMDB could not read."""
-    message = f"cannot read {path}: {error}"
-    if isinstance(error, BROKEN):
-        return StoreDamagedError(message, hint="`slowcat-memory doctor --repair` recovers it.")
-    return StoreError(message)
 
 
 def as_store_error(error: Exception) -> StoreError:

@@ -63,7 +63,16 @@ def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     Raises:
         StoreUnsafeError: It is another user's, not writable, or on a network file system.
     """
-    _make(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_dir():
+            path.mkdir(mode=0o700)
+            sync_dir(path.parent)
+    except OSError as error:
+        raise StoreUnsafeError(
+            f"cannot make {path.resolve()}: {error.strerror}",
+            hint="Mount its disk, or choose another folder.",
+        ) from error
     inspect(path, allow_unsafe_fs=allow_unsafe_fs)
     if not os.access(path, os.W_OK | os.X_OK):
         raise StoreUnsafeError(f"{path} is not writable", hint="Make it writable.")
@@ -83,25 +92,14 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     holding = generation(path)
     for file in (holding / DATA, holding / LOCK, path / CURRENT, path / OPENING, path / STATE):
         _check_file(file)
-    kind = _mount_kind(path.resolve())
+    kind = ""
+    with suppress(OSError):  # no Linux, or no /proc
+        kind = filesystem(str(path.resolve()), MOUNTS.read_text())
     if kind in NETWORK and not allow_unsafe_fs:
         raise StoreUnsafeError(
             f"{path} is on a network file system ({kind})",
             hint="Keep the store on a local disk, or set allow_unsafe_fs.",
         )
-
-
-def _make(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.is_dir():
-            path.mkdir(mode=0o700)
-            sync_dir(path.parent)
-    except OSError as error:
-        raise StoreUnsafeError(
-            f"cannot make {path.resolve()}: {error.strerror}",
-            hint="Mount its disk, or choose another folder.",
-        ) from error
 
 
 def _check_owner(path: Path, found: os.stat_result) -> None:
@@ -120,12 +118,6 @@ def _check_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise StoreUnsafeError(f"{path} is not a plain file", hint="Remove it.")
     _check_owner(path, found)
-
-
-def _mount_kind(path: Path) -> str:
-    with suppress(OSError):  # no Linux, or no /proc
-        return filesystem(str(path), MOUNTS.read_text())
-    return ""
 
 
 def filesystem(path: str, mountinfo: str) -> str:
