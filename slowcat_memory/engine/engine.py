@@ -21,7 +21,7 @@ from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.availability import Availability, OnTrouble, Shared
+from slowcat_memory.engine.availability import Availability, Shared
 from slowcat_memory.engine.events import listen
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
@@ -100,7 +100,6 @@ class MemoryEngine:
         config: Config,
         *,
         readonly: bool = False,
-        on_trouble: OnTrouble | None = None,
         clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
@@ -113,8 +112,6 @@ class MemoryEngine:
 
         Args:
             readonly: Only read, beside a process that writes.
-            on_trouble: Called once with the reason when the store cannot save; see also
-                ``availability``.
             clock: Returns the current time, timezone-aware; see ``slowcat_memory.clock``.
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
@@ -129,8 +126,6 @@ class MemoryEngine:
         check_ranges(config)
         self.closed = False
         self.availability = Availability()
-        if on_trouble is not None:
-            self.availability.subscribe(on_trouble, lambda: None)
         wiring = self.wiring = EngineWiring(
             config,
             readonly=readonly,
@@ -586,14 +581,11 @@ class MemoryEngine:
 _shared: Shared[MemoryEngine] = Shared()
 
 
-def acquire(
-    config: Config, on_trouble: OnTrouble | None = None, *, metrics: Metrics | None = None
-) -> MemoryEngine:
+def acquire(config: Config, *, metrics: Metrics | None = None) -> MemoryEngine:
     """Return the engine of a store, shared by its users in this process; ``close`` it when done.
 
     Args:
         config: Only that of the first caller counts.
-        on_trouble: As in the constructor; only that of the first caller counts.
         metrics: As in the constructor; only those of the first caller count.
 
     Raises:
@@ -602,6 +594,6 @@ def acquire(
     """
     return _shared.acquire(
         config.folder,
-        lambda: MemoryEngine(config, on_trouble=on_trouble, metrics=metrics),
+        lambda: MemoryEngine(config, metrics=metrics),
         lambda engine: engine.closed,
     )

@@ -35,7 +35,6 @@ from slowcat_memory.records import (
     Forget,
     Forgotten,
     Key,
-    LedgerEntry,
     Manifest,
     Memory,
     Run,
@@ -540,10 +539,6 @@ def _clean_ids(table: Table, gone: Deletion, tx: Transaction) -> None:
             tx.write_record(table.name, key, cleaned)
 
 
-def _cleaned_ledger(entry: LedgerEntry, is_away: IsAway, gone: Deletion) -> LedgerEntry | None:
-    return None if entry.turn in gone.turns else bookkeeping.without(entry, is_away)
-
-
 def _cleaned_call(entry: CallEntry, is_away: IsAway, gone: Deletion) -> CallEntry | None:
     if gone.is_whole(entry.scope):
         return None
@@ -568,7 +563,9 @@ def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> Co
 
 
 CLEANED: dict[str, Callable[[Any, IsAway, Deletion], Any]] = {
-    "ledger": _cleaned_ledger,
+    "ledger": lambda entry, is_away, gone: (
+        None if entry.turn in gone.turns else bookkeeping.without(entry, is_away)
+    ),
     "calls": _cleaned_call,
     "commands": _cleaned_command,
 }

@@ -187,7 +187,8 @@ class WriteQueue:
             self.shed += 1
             self._drop(next(item for item in self._queue if item.derived))
         if live and self.unsaved >= self._limit:
-            if oldest := next(filter(_is_live, self._queue), None):
+            said = (one for one in self._queue if isinstance(one, Write) and not one.derived)
+            if oldest := next((one for one in said if one.weight == 1), None):
                 self.dropped += 1
                 self._drop(oldest)
         if self.unsaved >= self._limit:
@@ -304,10 +305,6 @@ class WriteQueue:
         return self.dropped + sum(item.weight for item in items if not item.derived)
 
 
-def _is_live(item: Item) -> bool:
-    return isinstance(item, Write) and not item.derived and item.weight == 1
-
-
 def _nothing(tx: Transaction) -> None:
     """Change nothing. Such a write is done when all before it are."""
 
@@ -395,7 +392,9 @@ class Writer:
                 self._fail(batch, StoreError(f"the writer failed: {why}"))
             with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
                 self._look_around()
-                self._check_readers()
+                if time.monotonic() >= self._next_reader_check:
+                    self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
+                    self._env.env.reader_check()
 
     def _perform(self, call: WriterCall) -> None:
         try:
@@ -405,21 +404,22 @@ class Writer:
         else:
             call.future.set_result(outcome)
 
-    def _check_readers(self) -> None:
-        if time.monotonic() >= self._next_reader_check:
-            self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
-            self._env.env.reader_check()
-
     def _save(self, batch: list[Write]) -> None:
         try:
             failed = self._commit(batch)
-        except POISON as error:
-            self._save_one_by_one(batch, error)
+        except POISON as error:  # each alone, so that only the impossible one fails
+            if len(batch) == 1:
+                return self._settle(batch, {0: error})
+            for write in batch:
+                self._save([write])
         except (lmdb.Error, StoreError) as error:
             self._retry_later(batch, error)
         else:
             self._settle(batch, failed)
-            self._end_trouble()
+            if self._pause:
+                self._pause = 0.0
+                logger.info("the store can save again")
+                _tell(self._on_back)
 
     def _commit(self, batch: list[Write]) -> dict[int, Exception]:
         """Write a batch in one transaction; return the errors of failed writes by position."""
@@ -465,18 +465,14 @@ class Writer:
                 self._queue.mark_settled(item)
                 item.future.set_exception(error)
 
-    def _save_one_by_one(self, batch: list[Write], error: lmdb.Error) -> None:
-        """Save each write alone, so that only the impossible one fails."""
-        if len(batch) == 1:
-            return self._settle(batch, {0: error})
-        for write in batch:
-            self._save([write])
-
     def _retry_later(self, batch: list[Write], error: Exception) -> None:
         """Keep everything in memory and retry after a pause."""
         self._queue.put_back(batch)
         if not self._pause:
-            self._report(as_store_error(error))
+            trouble = as_store_error(error)
+            logger.error("the store cannot save: {}", describe_error(trouble))
+            self._metrics.count("store_trouble")
+            _tell(partial(self._on_trouble, trouble))
         self._pause = min(LONGEST_PAUSE_S, 2 * self._pause or FIRST_PAUSE_S)
         for call in self._queue.remove_calls():
             call.future.set_exception(as_store_error(error))
@@ -493,18 +489,6 @@ class Writer:
             self._settle(writes, self._commit(writes))
         except (lmdb.Error, StoreError):
             self._fail(batch, as_store_error(error))
-
-    def _report(self, error: StoreError) -> None:
-        logger.error("the store cannot save: {}", describe_error(error))
-        self._metrics.count("store_trouble")
-        _tell(partial(self._on_trouble, error))
-
-    def _end_trouble(self) -> None:
-        if not self._pause:
-            return
-        self._pause = 0.0
-        logger.info("the store can save again")
-        _tell(self._on_back)
 
 
 def _tell(listener: Callable[[], object]) -> None:

@@ -228,13 +228,13 @@ def forget_again(made: Environment, unerased: Sequence[tuple[bytes, bytes]]) -> 
     """
     tombstones = _tombstones(made) | dict(unerased)
     requests = _requests(made, tombstones)
-    transact(made, _mark_due)
+
+    def mark_due(tx: Transaction) -> None:
+        tx.set_meta(ERASE_DUE, True)
+        tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
+
+    transact(made, mark_due)
     _delete(made, requests, tombstones)
-
-
-def _mark_due(tx: Transaction) -> None:
-    tx.set_meta(ERASE_DUE, True)
-    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
 
 
 def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:

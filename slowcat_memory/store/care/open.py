@@ -240,7 +240,10 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     logger.error("the store at {} is damaged; salvaging", path)
     workshop = path / folder.SALVAGING
     workshop.mkdir(mode=0o700)
-    salvaged = _salvage(folder.data_file(path), workshop, map_size, now)
+    health.copy_whole_rows(folder.data_file(path), workshop, map_size)
+    with closing(Environment(workshop)) as env:
+        transact(env, repair_blocks)
+        salvaged = transact(env, lambda tx: _rebuild(tx, now))
     backups = (made.file for made in reversed(backups_of(path)))
     backup = next(filter(health.is_usable, backups), None)
     if backup and sum(count_rows(backup, table) for table in blocks.EVENTS) > salvaged:
@@ -259,14 +262,6 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     folder.remove(workshop)
     logger.error("{} events salvaged; the damaged files are in {}", salvaged, aside)
     return OpenReport(moved_aside=aside, salvaged=salvaged, restored_from=backup)
-
-
-def _salvage(data: Path, workshop: Path, map_size: int, now: datetime) -> int:
-    """Make a store of the readable rows; return its number of events."""
-    health.copy_whole_rows(data, workshop, map_size)
-    with closing(Environment(workshop)) as env:
-        transact(env, repair_blocks)
-        return transact(env, lambda tx: _rebuild(tx, now))
 
 
 def repair_blocks(tx: Transaction) -> None:

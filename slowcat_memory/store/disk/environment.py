@@ -296,7 +296,13 @@ class Environment:
             held = self.holding
             held.readers += 1
         try:
-            txn, began = self._begin_read(held), time.monotonic()
+            held.check_size()
+            try:
+                txn = held.env.begin()
+            except lmdb.Error:
+                held.env.reader_check()
+                txn = held.env.begin()
+            began = time.monotonic()
             try:
                 yield txn, held.handles
             finally:
@@ -313,14 +319,6 @@ class Environment:
             with self._changed:
                 held.readers -= 1
                 self._close_former()
-
-    def _begin_read(self, held: Generation) -> Txn:
-        held.check_size()
-        try:
-            return held.env.begin()
-        except lmdb.Error:
-            held.env.reader_check()
-        return held.env.begin()
 
     def begin_write(self) -> Txn:
         """Begin the one write transaction of all processes; from the writer thread only."""

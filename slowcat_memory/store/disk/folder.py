@@ -91,7 +91,11 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
     _check_owner(path, path.stat())
     holding = generation(path)
     for file in (holding / DATA, holding / LOCK, path / CURRENT, path / OPENING, path / STATE):
-        _check_file(file)
+        with suppress(FileNotFoundError):
+            status = file.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                raise StoreUnsafeError(f"{file} is not a plain file", hint="Remove it.")
+            _check_owner(file, status)
     kind = ""
     with suppress(OSError):  # no Linux, or no /proc
         kind = filesystem(str(path.resolve()), MOUNTS.read_text())
@@ -108,16 +112,6 @@ def _check_owner(path: Path, found: os.stat_result) -> None:
             f"{path} belongs to user {found.st_uid}, this is user {os.geteuid()}",
             hint="Run as its owner, or choose another folder.",
         )
-
-
-def _check_file(path: Path) -> None:
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(found.st_mode):
-        raise StoreUnsafeError(f"{path} is not a plain file", hint="Remove it.")
-    _check_owner(path, found)
 
 
 def filesystem(path: str, mountinfo: str) -> str:
