@@ -56,25 +56,18 @@ from slowcat_memory.store.disk.tables import (
     NamedBy,
     Table,
 )
-from slowcat_memory.store.disk.transaction import Run as OnWriter
-from slowcat_memory.store.disk.transaction import Transaction, change_beside, run_here
+from slowcat_memory.store.disk.transaction import Transaction, change_beside
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 
 
-def forget(
-    env: Environment,
-    requests: Sequence[Forget],
-    *,
-    run: OnWriter = run_here,
-    keep_backups: bool = False,
-) -> Forgotten:
+def forget(env: Environment, requests: Sequence[Forget], keep_backups: bool = False) -> Forgotten:
     """Delete the rows that checked requests cover; their bytes are still to be erased.
 
     Raises:
         StoreError: Nothing is deleted.
     """
-    return change_beside(env, run, partial(delete, requests, keep_backups)).result()
+    return change_beside(env, partial(delete, requests, keep_backups)).result()
 
 
 def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "Deletion":

@@ -26,7 +26,7 @@ from slowcat_memory.store.disk import folder, keys, outbox
 from slowcat_memory.store.disk.environment import Environment, map_bytes, our_errors
 from slowcat_memory.store.disk.state import mark_stopped
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Run, Transaction, reading, transact, write_copy
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact, write_copy
 from slowcat_memory.store.options import StoreOptions
 
 PART_BYTES = 2 << 20  # of a part before compression
@@ -140,8 +140,8 @@ class Replica:
         on_closing: Called when the last write is saved, while the store can still be read.
     """
 
-    def __init__(self, env: Environment, unsent: outbox.Outbox, run: Run) -> None:
-        self._env, self._outbox, self._run = env, unsent, run
+    def __init__(self, env: Environment, unsent: outbox.Outbox) -> None:
+        self._env, self._outbox = env, unsent
         self.on_closing: Callable[[], object] = lambda: None
 
     @property
@@ -166,7 +166,7 @@ class Replica:
 
     def trim(self) -> None:
         """Delete now what was sent. Blocks."""
-        self._run(partial(transact, self._env, self._outbox.trim))
+        self._env.run(partial(transact, self._env, self._outbox.trim))
 
     def scrub(self) -> bool:
         """Erase the bytes of what was sent before the last forgetting; return whether that is done.
@@ -174,7 +174,7 @@ class Replica:
         Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
         while somebody reads.
         """
-        return self._outbox.is_scrubbed or copy.rewrite(self._env, self._run)
+        return self._outbox.is_scrubbed or copy.rewrite(self._env)
 
     def erased(self) -> ForgettingState:
         with reading(self._env) as tx:

@@ -106,9 +106,10 @@ class Store:
             self._writer = Writer(
                 self._env, self._queue, options, on_trouble, on_back, metrics, self._look_around
             )
+            self._env.run = self._writer.call
         self.replica: Replica | None = None
         if self._env.outbox is not None and self._writer is not None:
-            self.replica = Replica(self._env, self._env.outbox, self._writer.call)
+            self.replica = Replica(self._env, self._env.outbox)
         _open.add(self)
 
     @property
@@ -218,7 +219,7 @@ class Store:
     def _commit_beside(self, change: Callable[[Transaction], T]) -> T:
         """Make and commit a change that can wait until the disk has room. Blocks."""
         self._check_room()
-        return change_beside(self._env, self._checked_writer().call, change)
+        return change_beside(self._env, change)
 
     def _check_room(self) -> None:
         self._checked_writer()
@@ -256,15 +257,14 @@ class Store:
             StoreError: It could not be deleted; nothing is deleted.
         """
         requests = forget.checked(what)
-        writer = self._checked_writer()
-        writer.call(lambda: None)  # everything appended before is saved
+        self._checked_writer().call(lambda: None)  # everything appended before is saved
         with self._erasing():
-            gone = forget.forget(self._env, requests, run=writer.call, keep_backups=keep_backups)
+            gone = forget.forget(self._env, requests, keep_backups)
             self._read_block.cache_clear()  # a reader may have unpacked a block until now
             if gone.turns or gone.memories:
                 on_hidden(gone)
             if erase:
-                done = erasure.erase(self._env, writer.call)
+                done = erasure.erase(self._env)
                 return replace(done, turns=gone.turns, memories=gone.memories)
             return replace(gone, erased=not erasure.is_due(self._env))
 
@@ -285,10 +285,9 @@ class Store:
         files of damaged stores stay. Does nothing when nothing is due. Returns False when something
         prevented it; it is then tried at the next forget and at the next open.
         """
-        writer = self._checked_writer()
-        writer.call(lambda: None)  # not from the writer's thread
+        self._checked_writer().call(lambda: None)  # not from the writer's thread
         with self._erasing():
-            return not erasure.erase(self._env, writer.call).problems
+            return not erasure.erase(self._env).problems
 
     @contextmanager
     def _erasing(self) -> Iterator[None]:
@@ -432,9 +431,9 @@ class Store:
         LMDB's file never shrinks by itself. It is rewritten, as by ``erase``, when that frees more
         than a fifth of it. Returns False when too little would be freed, or a reader prevented it.
         """
-        writer = self._checked_writer()
+        self._checked_writer()
         with self._erasing():
-            return copy.shrink(self._env, writer.call)
+            return copy.shrink(self._env)
 
     def backup(self, to: Path | None = None) -> Path:
         """Write a copy, 0600, and verify it in a canary process before it gets its name.

@@ -28,7 +28,7 @@ from slowcat_memory.store.care.erasure import created, delete_forgotten, erase
 from slowcat_memory.store.disk import codec, folder, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.tables import EPOCH, NEXT_ID, TABLES
-from slowcat_memory.store.disk.transaction import Transaction, reading, run_here, transact, writing
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact, writing
 from slowcat_memory.store.forget import end, forget
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.sharing import MOST_ID, alone
@@ -173,7 +173,7 @@ def _restore(env: Environment, backup: Path, foreign: bool, on_step: OnStep) -> 
         with reading(env) as tx:
             next_id, epoch = open.next_id(tx), tx.meta(EPOCH, 0)
         transact(made, lambda tx: _continue_counters(tx, next_id, epoch))
-        if not copy.rewrite(made, run_here):
+        if not copy.rewrite(made):
             raise StoreError("what was forgotten could not be erased from the backup's copy")
         with reading(made) as tx:
             events = sum(map(tx.count, EVENTS))

@@ -29,7 +29,7 @@ from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import remove, sync_dir
 from slowcat_memory.store.disk.state import clear_unerased
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Run, Transaction, reading, run_here, transact
+from slowcat_memory.store.disk.transaction import Transaction, reading, transact
 from slowcat_memory.store.forget import Pending, end, forget, read_pending
 from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
@@ -43,7 +43,7 @@ def is_due(env: Environment) -> bool:
         return bool(tx.meta(ERASE_DUE, False))
 
 
-def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Forgotten:
+def erase(env: Environment, sparing: str = "") -> Forgotten:
     """Erase every copy of the bytes that are due; return what became of the copies.
 
     ``sparing`` names a workshop in the folder that is in use and needs no erasure. What cannot be
@@ -55,7 +55,7 @@ def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Forgotten
     try:
         done = _erase_copies(env, sparing)
         problems = [*done.problems]
-        if not copy.rewrite(env, run):
+        if not copy.rewrite(env):
             problems.append(READER)
         with reading(env) as tx:
             epoch = tx.meta(EPOCH, 0)
@@ -66,7 +66,7 @@ def erase(env: Environment, run: Run = run_here, sparing: str = "") -> Forgotten
     if problems:
         logger.error("deleted text could not be erased yet: {}", "; ".join(problems))
     else:
-        run(partial(transact, env, end))
+        env.run(partial(transact, env, end))
     is_gone = not (problems or remains)
     return replace(done, erased=is_gone, problems=tuple(problems), remains=remains)
 
@@ -203,7 +203,7 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
         tx.set_meta(EPOCH, epoch)
 
     transact(made, mark)
-    return copy.rewrite(made, run_here)
+    return copy.rewrite(made)
 
 
 # ------------------------------------------------------------------- what a copy must not bring back

@@ -13,10 +13,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import lmdb
 from loguru import logger
@@ -138,6 +138,8 @@ class Environment:
         self._map_size = map_size
         self._metasync = metasync
         self.outbox, self._is_copy = outbox, is_copy or outbox is not None
+        # Runs a function on the thread that owns this process's writes, between two transactions.
+        self.run: Callable[[Callable[[], Any]], Any] = lambda change: change()
         self._changed = threading.Condition()
         self._shut = False
         self._holding: Generation | None = None

@@ -24,9 +24,6 @@ from slowcat_memory.store.disk.outbox import Changes
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE, LAST_CHANGE, NEXT_ID
 
 T = TypeVar("T")
-Run = Callable[[Callable[[], Any]], Any]
-"""Runs a function on the thread that owns the writes, between two transactions."""
-
 ROWS = 5000  # in one transaction of a copy
 TRIES = 3  # of a change that is made beside the writers
 
@@ -177,11 +174,6 @@ class Transaction:
         self._txn.cursor(db).putmulti([(key, value) for key, value in rows if value is not None])
 
 
-def run_here(change: Callable[[], T]) -> T:
-    """Run on this thread: it owns the writes of an environment without a writer thread."""
-    return change()
-
-
 def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Run one write transaction, in a larger map as often as necessary.
 
@@ -215,19 +207,20 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             copy_and_swap(env, larger=2)
 
 
-def change_beside(env: Environment, run: Run, change: Callable[[Transaction], T]) -> T:
+def change_beside(env: Environment, change: Callable[[Transaction], T]) -> T:
     """Make a change beside the writers, and commit it if nobody else has committed meanwhile.
 
     So the writers wait for the writing of its rows alone. After ``TRIES`` it is made under the write
-    lock. ``run`` runs what writes on the thread that owns this process's writes.
+    lock.
     """
     for _ in range(TRIES):
         with reading(env) as tx:
             seen, number = env.env, tx.number
             result = change(tx)
-        if tx.empty() or run(partial(transact, env, partial(_merge_next, env, seen, number, tx))):
+        merge = partial(_merge_next, env, seen, number, tx)
+        if tx.empty() or env.run(partial(transact, env, merge)):
             return result
-    under_lock: T = run(partial(transact, env, change))
+    under_lock: T = env.run(partial(transact, env, change))
     return under_lock
 
 
