@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.availability import Availability, Shared
-from slowcat_memory.engine.events import listen
+from slowcat_memory.engine.events import OtherProcesses
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import RecallArguments, Search, SearchArguments, build_query
@@ -127,13 +127,7 @@ class MemoryEngine:
         self.closed = False
         self.availability = Availability()
         wiring = self.wiring = EngineWiring(
-            config,
-            readonly=readonly,
-            availability=self.availability,
-            clock=clock,
-            embedder=embedder,
-            metrics=metrics,
-            open_store=open_store,
+            config, self.availability, readonly, clock, embedder, metrics, open_store
         )
         try:
             self._wire(wiring, llm)
@@ -157,6 +151,7 @@ class MemoryEngine:
         )
         self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
         self.undo_log, self.events = wiring.undo_log, wiring.events
+        self.others = OtherProcesses(wiring)
         self._search = Search(wiring)
         self.command_memory = CommandMemory(
             store=wiring.store,
@@ -554,15 +549,20 @@ class MemoryEngine:
             Ends the subscription.
         """
         idle, events = self.idle, self.events
-        ends = [listen(idle.on_memory, one) for one in (on_memory, on_event) if one is not None]
-        if on_pause is not None:
-            ends.append(listen(idle.on_pause, on_pause))
-        if on_event is not None:
-            ends.append(listen(events.listeners, on_event))
+        wanted: tuple[tuple[list[Any], Any], ...] = (
+            (idle.on_memory, on_memory),
+            (idle.on_memory, on_event),
+            (idle.on_pause, on_pause),
+            (events.listeners, on_event),
+        )
+        added = [(listeners, one) for listeners, one in wanted if one is not None]
+        for listeners, one in added:
+            listeners.append(one)
 
         def end() -> None:
-            for one in ends:
-                one()
+            for listeners, one in added:
+                with suppress(ValueError):
+                    listeners.remove(one)
 
         return end
 

@@ -1,89 +1,16 @@
-"""Events of a memory for its subscribers, and what other processes write into its store.
-
-Events are not computed while nobody listens. What others write is found at the next recall.
-"""
+"""What other processes write into a memory's store; it is found at the next recall."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Callable
+from concurrent.futures import wait
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
 
-from slowcat_memory.clock import Clock
 from slowcat_memory.core.memory import CHUNK, chunk_id
-from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.metrics import Metrics
-from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
-from slowcat_memory.runtime.conversation.audience import UserNames
-from slowcat_memory.runtime.namespaces.indexer import Indexer
-from slowcat_memory.runtime.namespaces.registry import Namespaces
-from slowcat_memory.store import Ack, Snapshot, Store
-
-PERSON = "person"
-T = TypeVar("T")
-
-
-def listen(listeners: list[T], listener: T) -> Callable[[], None]:
-    """Add a listener; return what removes it."""
-    listeners.append(listener)
-
-    def end() -> None:
-        with suppress(ValueError):
-            listeners.remove(listener)
-
-    return end
-
-
-class MemoryEvents:
-    """Writes batches and passes on what happened. Safe to use from several threads.
-
-    ``listeners`` run on the thread on which it happened: the caller's, the store's or a worker's.
-    """
-
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
-        self._store, self._clock, self._metrics = store, clock, metrics
-        self.listeners: list[OnMemory] = []
-
-    def write(self, job: str, batch: WriteBatch) -> None:
-        """Write a batch, wait until it is durable, and pass on what it changed.
-
-        Raises:
-            StoreError: It could not be saved.
-        """
-        events: tuple[MemoryEvent, ...] = ()
-        if self.listeners:
-            with self._store.snapshot() as before:
-                events = events_of(job, batch, before, self._clock())
-        self._store.apply(job, batch).wait(None)
-        self.send(events)
-
-    def send(self, events: Iterable[MemoryEvent]) -> None:
-        """Pass events on; a listener that fails is counted, and disturbs nobody."""
-        if failures := notify(self.listeners, events):
-            self._metrics.count("listener_failures", failures)
-
-    def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
-        """Pass on what happened to memories, if there are any and somebody listens."""
-        if self.listeners and ids:
-            self.send((MemoryEvent(what=what, scope=scope, ids=tuple(ids), **more),))
-
-    def stored(self, ack: Ack) -> None:
-        """Pass on, once it is on disk, that a turn was stored; voice commands are no memories.
-
-        Called on event loops: the event is made on the store's thread.
-        """
-        turn = ack.event
-        if self.listeners and isinstance(turn, Turn) and not turn.aside:
-            ack.future.add_done_callback(partial(self._on_stored, turn))
-
-    def _on_stored(self, turn: Turn, future: Future[None]) -> None:
-        if future.exception() is None:
-            more: dict[str, Any] = {"session": turn.session, "turn": turn.id, "at": turn.at}
-            self.tell("stored", turn.scope, (chunk_id(turn.id),), kind=CHUNK, **more)
-
+from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.records import Turn
+from slowcat_memory.store import Snapshot
 
 SLICE = 64  # turns, and changed memories, before a recall may run
 OTHER = "another process"  # the origin of its events
@@ -96,28 +23,19 @@ class OtherProcesses:
     Nothing is read while nobody else writes: that takes some microseconds.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        namespaces: Namespaces,
-        indexer: Indexer,
-        users: UserNames,
-        gate: IdleGate,
-        events: MemoryEvents,
-        forget_queries: Callable[[], None],
-    ) -> None:
+    def __init__(self, wiring: EngineWiring) -> None:
         """Begin with the rows that are there now."""
-        self._store, self._namespaces, self._indexer = store, namespaces, indexer
-        self._users, self._gate = users, gate
-        self._tell, self._forget_queries = partial(events.tell, origin=OTHER), forget_queries
+        self._wiring, self._store, self._indexer = wiring, wiring.store, wiring.indexer
+        self._tell = partial(wiring.events.tell, origin=OTHER)
         self._own_epochs = set[int]()
         self._changed: deque[tuple[str, str]] = deque()  # (scope, id) of memories to read again
         self._sealed: dict[str, str] = {}  # by scope, the index of another process loaded last
-        with store.snapshot() as snapshot:
-            self._seen = store.last_transaction()[0], snapshot.number
+        with self._store.snapshot() as snapshot:
+            self._seen = self._store.last_transaction()[0], snapshot.number
             self._event, self._change = snapshot.last_id(), snapshot.last_change()
             self._epoch = self._clean = snapshot.forget_epoch()
-        store.on_others = self._wake
+        self._store.on_others = self._wake
+        wiring.look_soon, wiring.forgot = self.look_soon, self.forgot
 
     def _wake(self) -> None:
         """On the writer's thread, some times a second and after each write."""
@@ -164,7 +82,7 @@ class OtherProcesses:
         for scope in {turn.scope for turn in turns}:
             self._hear(scope, [turn for turn in turns if turn.scope == scope])
         self._event = events[-1].id if len(events) == SLICE else snapshot.last_id()
-        for namespace in self._namespaces:
+        for namespace in self._wiring.namespaces:
             changed = snapshot.changed(namespace.scope, self._change)
             self._changed.extend((namespace.scope, id_) for id_ in changed)
             manifest = snapshot.manifest(namespace.scope)
@@ -172,15 +90,15 @@ class OtherProcesses:
                 continue
             if self._sealed.get(namespace.scope) != manifest.generation:  # not tried before
                 self._sealed[namespace.scope] = manifest.generation
-                self._indexer.open(namespace.scope, self._namespaces.reload)
+                self._indexer.open(namespace.scope, self._wiring.namespaces.reload)
         self._change = snapshot.last_change()
 
     def _hear(self, scope: str, turns: list[Turn]) -> None:
-        self._gate.busy(ACTIVITY)
-        self._gate.free(ACTIVITY)
+        self._wiring.gate.busy(ACTIVITY)
+        self._wiring.gate.free(ACTIVITY)
         for turn in turns:
             if turn.unnamed:
-                self._users.learn(scope, turn.speaker)
+                self._wiring.users.learn(scope, turn.speaker)
         self._indexer.hear(scope, [turn for turn in turns if not turn.aside])
         ids = [chunk_id(turn.id) for turn in turns if not turn.aside]
         self._tell("stored", scope, ids, kind=CHUNK)
@@ -199,14 +117,14 @@ class OtherProcesses:
         """Drop what others forgot, load the indexes anew without it, and confirm that."""
         if epoch in self._own_epochs:
             return
-        self._forget_queries()
+        self._wiring.forget_queries()
         loads = []
-        for namespace in self._namespaces:
+        for namespace in self._wiring.namespaces:
             ids = [id_ for id_, _ in namespace.searcher.table.items()]
             if gone := snapshot.missing(namespace.scope, ids):
-                self._namespaces.forget(namespace.scope, gone)
+                self._wiring.namespaces.forget(namespace.scope, gone)
                 self._tell("forgotten", namespace.scope, sorted(gone))
-            loads.append(self._indexer.open(namespace.scope, self._namespaces.reload))
+            loads.append(self._indexer.open(namespace.scope, self._wiring.namespaces.reload))
         self._indexer.later(self._confirm, epoch, partial(wait, loads))
 
     def _confirm(self, epoch: int, loaded: Callable[[], object]) -> None:

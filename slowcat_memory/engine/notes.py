@@ -16,8 +16,7 @@ from slowcat_memory.core.blocks.block import (
 from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family, turn_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.time.calendar import check_time
-from slowcat_memory.engine.events import PERSON
-from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.engine.wiring import PERSON, EngineWiring
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Context, Key, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope

@@ -2,25 +2,29 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from typing import Any
 
 from msgspec import structs
 
-from slowcat_memory.clock import Clock, SystemClock
+from slowcat_memory.clock import Clock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.catalogue import Catalogue
 from slowcat_memory.core.disclosure import Reader
+from slowcat_memory.core.memory import CHUNK, chunk_id
 from slowcat_memory.engine.availability import Availability
-from slowcat_memory.engine.events import MemoryEvents, OtherProcesses
 from slowcat_memory.engine.expiry import ClockGuard
+from slowcat_memory.idle.events import OnMemory, events_of, notify
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.working_set import WorkingSet
 from slowcat_memory.index.table import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
+from slowcat_memory.records import EventKind, MemoryEvent, Turn, WriteBatch
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import UserNames, guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.embedding import Embedding
@@ -31,10 +35,59 @@ from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.runtime.recall.query import RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
-from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.store import Ack, Snapshot, Store
 
+PERSON = "person"
 RECALL = "recall"  # the activity of a recall
 CATALOGUES = 8  # scopes whose catalogues are kept, the latest used
+
+
+class MemoryEvents:
+    """Writes batches and passes on what happened. Safe to use from several threads.
+
+    ``listeners`` run on the thread on which it happened: the caller's, the store's or a worker's.
+    """
+
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
+        self._store, self._clock, self._metrics = store, clock, metrics
+        self.listeners: list[OnMemory] = []
+
+    def write(self, job: str, batch: WriteBatch) -> None:
+        """Write a batch, wait until it is durable, and pass on what it changed.
+
+        Raises:
+            StoreError: It could not be saved.
+        """
+        events: tuple[MemoryEvent, ...] = ()
+        if self.listeners:
+            with self._store.snapshot() as before:
+                events = events_of(job, batch, before, self._clock())
+        self._store.apply(job, batch).wait(None)
+        self.send(events)
+
+    def send(self, events: Iterable[MemoryEvent]) -> None:
+        """Pass events on; a listener that fails is counted, and disturbs nobody."""
+        if failures := notify(self.listeners, events):
+            self._metrics.count("listener_failures", failures)
+
+    def tell(self, what: EventKind, scope: str, ids: Sequence[str], **more: Any) -> None:
+        """Pass on what happened to memories, if there are any and somebody listens."""
+        if self.listeners and ids:
+            self.send((MemoryEvent(what=what, scope=scope, ids=tuple(ids), **more),))
+
+    def stored(self, ack: Ack) -> None:
+        """Pass on, once it is on disk, that a turn was stored; voice commands are no memories.
+
+        Called on event loops: the event is made on the store's thread.
+        """
+        turn = ack.event
+        if self.listeners and isinstance(turn, Turn) and not turn.aside:
+            ack.future.add_done_callback(partial(self._on_stored, turn))
+
+    def _on_stored(self, turn: Turn, future: Future[None]) -> None:
+        if future.exception() is None:
+            more: dict[str, Any] = {"session": turn.session, "turn": turn.id, "at": turn.at}
+            self.tell("stored", turn.scope, (chunk_id(turn.id),), kind=CHUNK, **more)
 
 
 class EngineWiring:
@@ -47,13 +100,12 @@ class EngineWiring:
     def __init__(
         self,
         config: Config,
-        *,
-        readonly: bool = False,
         availability: Availability,
-        clock: Clock = SystemClock(),
-        embedder: QueryEmbedder | None = None,
-        metrics: Metrics | None = None,
-        open_store: Callable[..., Store] | None = None,
+        readonly: bool,
+        clock: Clock,
+        embedder: QueryEmbedder | None,
+        metrics: Metrics | None,
+        open_store: Callable[..., Store] | None,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
         self._catalogues = lru_cache(CATALOGUES)(lambda scope: (threading.Lock(), WorkingSet()))
@@ -107,15 +159,9 @@ class EngineWiring:
             config.memory.language,
         )
         self.events = MemoryEvents(self.store, clock, self.metrics)
-        self.others = OtherProcesses(
-            self.store,
-            self.namespaces,
-            self.indexer,
-            self.users,
-            self.gate,
-            self.events,
-            self.forget_queries,
-        )
+        # Of ``OtherProcesses``, which looks at what they write.
+        self.look_soon: Callable[[], None] = lambda: None
+        self.forgot: Callable[[], None] = lambda: None
         write = partial(self.events.write, "command")
         self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
 
@@ -174,7 +220,7 @@ class EngineWiring:
             options,
             self.users,
             partial(self.gate.closed, RECALL),
-            lambda: self.others.look_soon(),
+            lambda: self.look_soon(),
         )
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from slowcat_memory.store.care.health import is_whole
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.replica import Ordinary, Part, Whole
+from slowcat_memory.store.replica import Part, Whole
 
 MOST_S = 900.0  # for one memory that is pushed or pulled; nothing is stored, or made, by halves
 FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
@@ -155,7 +155,7 @@ def push(
     return found.rows, sum(len(part.body) for part in found.parts)
 
 
-async def _store(connection: Connection, worker: Worker, person: str, found: Ordinary) -> None:
+async def _store(connection: Connection, worker: Worker, person: str, found: Whole) -> None:
     async with connection.transaction():
         lease = await leases.take(connection, worker, person, "copy")
         if lease.last_seq:
@@ -170,7 +170,7 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Ord
             FIRST_SEQ,
             0 if found.erasing else found.forget_epoch,  # the first worker erases the rest
         )
-        await person_log.write_snapshot(connection, lease, Whole(FIRST_SEQ, (), found.parts))
+        await person_log.write_snapshot(connection, lease, replace(found, seq=FIRST_SEQ))
         await tasks.schedule(connection, *lease.key)
         await leases.release(connection, lease, FIRST_SEQ)
 

@@ -111,14 +111,20 @@ class Whole(Struct, frozen=True):
     """A store at one moment.
 
     Attributes:
-        seq: Number of the last change set in it.
-        generations: Names of the sealed indexes in it.
         parts: See ``of_store``.
+        seq: Number of the last change set in a copy.
+        generations: Names of the sealed indexes in a copy.
+        rows: How many rows each table of an ordinary store has.
+        forget_epoch: How many deletions there were in it.
+        erasing: Whether bytes of the last one are still there.
     """
 
-    seq: int
-    generations: tuple[str, ...]
     parts: list[Part]
+    seq: int = 0
+    generations: tuple[str, ...] = ()
+    rows: dict[str, int] = {}
+    forget_epoch: int = 0
+    erasing: bool = False
 
 
 class ForgettingState(Struct, frozen=True):
@@ -195,7 +201,7 @@ class Replica:
             state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
             if state is None:
                 raise StoreDamagedError("this folder is not the copy of a memory in a database")
-            return Whole(state.seq, _generations(tx), of_store(tx, self._env))
+            return Whole(of_store(tx, self._env), state.seq, _generations(tx))
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:
@@ -206,23 +212,7 @@ def _generations(tx: Transaction) -> tuple[str, ...]:
 # An ordinary store to parts: one that is nobody's copy, with nothing to send.
 
 
-class Ordinary(Struct, frozen=True):
-    """A store at one moment.
-
-    Attributes:
-        parts: See ``of_store``.
-        rows: How many rows each table has.
-        forget_epoch: How many deletions there were.
-        erasing: Whether bytes of the last one are still there.
-    """
-
-    parts: list[Part]
-    rows: dict[str, int]
-    forget_epoch: int
-    erasing: bool
-
-
-def read(path: Path, options: StoreOptions) -> Ordinary:
+def read(path: Path, options: StoreOptions) -> Whole:
     """Read a store, also beside the process that writes to it; changes nothing. Blocks.
 
     Raises:
@@ -232,8 +222,9 @@ def read(path: Path, options: StoreOptions) -> Ordinary:
     with closing(opening.to_read(path.absolute(), options).env) as env, reading(env) as tx:
         if tx.get("meta", keys.name_key(outbox.COPY)) is not None:
             raise StoreUnsafeError(f"{path} is a worker's copy of a memory in a database")
-        rows, epoch = count_rows(tx), tx.meta(EPOCH, 0)
-        return Ordinary(of_store(tx, env), rows, epoch, bool(tx.meta(ERASE_DUE, False)))
+        epoch, erasing = tx.meta(EPOCH, 0), bool(tx.meta(ERASE_DUE, False))
+        parts, rows = of_store(tx, env), count_rows(tx)
+        return Whole(parts, rows=rows, forget_epoch=epoch, erasing=erasing)
 
 
 def count_rows(tx: Transaction) -> dict[str, int]:

@@ -40,7 +40,7 @@ from slowcat_memory.store.apply import append_events, apply_batch, coded
 from slowcat_memory.store.blocks import KEPT_BLOCKS, read_block
 from slowcat_memory.store.care import copy, erasure, health
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.care.backups import back_up, back_up_into_store
+from slowcat_memory.store.care.backups import back_up
 from slowcat_memory.store.care.copy import backups_of
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk.folder import COMMANDS, ERASING, IDLE, FreeSpace, damaged_folders
@@ -447,11 +447,8 @@ class Store:
         """
         self._check_open()
         with self._erasing():  # else it could have what is being deleted
-            if to is not None:
-                return back_up(self._env, self.snapshot, to, self._now())
-            return back_up_into_store(
-                self._env, self.snapshot, self._now(), self._options.backups_keep
-            )
+            keep = self._options.backups_keep
+            return back_up(self._env, self.snapshot, to, self._now(), keep)
 
     def copy(self, to: Path) -> None:
         """Write a copy of the saved rows to a new file, 0600, that is no backup.

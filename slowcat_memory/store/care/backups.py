@@ -47,16 +47,21 @@ def next_backup(path: Path, now: datetime) -> Path:
     return backups / f"{last + 1:06}-{copy.backup_name(now)}.mdb"
 
 
-def back_up(env: Environment, snapshots: copy.Snapshots, to: Path, now: datetime) -> Path:
+def back_up(
+    env: Environment, snapshots: copy.Snapshots, to: Path | None, now: datetime, keep: int
+) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
-    ``to`` must not exist. ``now`` is kept with the name of the latest backup.
+    ``to`` must not exist; None makes one in the store's own folder, and deletes the oldest ones
+    beyond ``keep``. ``now`` is kept with the name of the latest backup.
 
     Raises:
         StoreError: It exists, its folder does not, or something was forgotten meanwhile.
         StoreDamagedError: The copy does not read back.
         OSError: The disk refuses.
     """
+    others = [] if to else [backup.file for backup in copy.backups_of(env.path)]
+    to = to or next_backup(env.path, now)
     if to.exists():
         raise StoreError(f"{to} exists", hint="Choose another name.")
     if not to.parent.is_dir():
@@ -71,18 +76,9 @@ def back_up(env: Environment, snapshots: copy.Snapshots, to: Path, now: datetime
     folder.write_whole(
         env.path / folder.LAST_BACKUP, f"{now.astimezone(UTC).isoformat()} {to.absolute()}"
     )
-    return to
-
-
-def back_up_into_store(
-    env: Environment, snapshots: copy.Snapshots, now: datetime, keep: int
-) -> Path:
-    """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
-    made = back_up(env, snapshots, next_backup(env.path, now), now)
-    others = [backup.file for backup in copy.backups_of(env.path) if backup.file != made]
     for old in others[: max(0, len(others) + 1 - keep)]:
         old.unlink()
-    return made
+    return to
 
 
 # ------------------------------------------------------------------- restoring
