@@ -114,7 +114,7 @@ def writer_listeners(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 
 def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
-    availability._call(fail, SAID)
+    availability._tell([(fail, fail)], SAID)
 
 
 def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ class Fleet:
     def member(self, person: str, config: Config | None = None) -> "SharedMember":
         """Return a person's memory, shared by the conversations of this process.
 
-        Call ``start`` on it, and ``release`` when done.
+        Call ``start`` on it, and ``close`` when done.
 
         Args:
             person: A user id, as for the processor.
@@ -127,10 +127,6 @@ class Fleet:
         return self._members.acquire(
             folder, lambda: SharedMember(self, person, own), lambda _: False
         )
-
-    def release(self, member: "SharedMember") -> None:
-        """Let go of a member; the last user closes it."""
-        self._members.release(member.config.folder, member, member.shut)
 
     def _renew(self) -> None:
         if self.worker.holdings:
@@ -205,7 +201,7 @@ class SharedMember(BackgroundEngine):
         self._latest: Holding | None = None
 
     def close(self) -> None:
-        self._fleet.release(self)
+        self._fleet._members.release(self.config.folder, self, self.shut)
 
     def shut(self) -> None:
         lost = self._latest if self.holding is None else None

@@ -187,14 +187,9 @@ async def rewrite(connection: Connection) -> None:
 
 async def notified(connection: Connection, tenant: str, message: str) -> str | None:
     """Return of whom a message of ``CHANNEL`` is; None if it is nobody of this tenant."""
-    try:
-        ref = UUID(message)
-    except ValueError:
-        return None
-    found = await connection.fetchval(
-        "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2", tenant, ref
-    )
-    return None if found is None else str(found)
+    query = "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2"
+    found: str | None = await connection.fetchval(query, tenant, UUID(message))
+    return found
 
 
 async def read_snapshot(connection: Connection, lease: Lease) -> AsyncIterator[list[Part]]:

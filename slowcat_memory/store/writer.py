@@ -331,6 +331,10 @@ LOOK_S = 0.25  # between two looks at other processes, while nothing is written
 READER_CHECK_EVERY_S = 60.0
 
 
+class ImpossibleError(Exception):
+    """A write can never succeed; the cause says why."""
+
+
 class Writer:
     """Saves the queued writes."""
 
@@ -389,7 +393,7 @@ class Writer:
             except Exception as error:  # a bug: log it, and continue saving
                 why = describe_error(error)
                 logger.error("the store's writer failed: {}", why)
-                self._fail(batch, StoreError(f"the writer failed: {why}"))
+                self._settle(batch, StoreError(f"the writer failed: {why}"))
             with suppress(lmdb.Error, OSError, StoreError):  # it is seen when something is written
                 self._look_around()
                 if time.monotonic() >= self._next_reader_check:
@@ -406,89 +410,82 @@ class Writer:
 
     def _save(self, batch: list[Write]) -> None:
         try:
-            failed = self._commit(batch)
-        except POISON as error:  # each alone, so that only the impossible one fails
-            if len(batch) == 1:
-                return self._settle(batch, {0: error})
-            for write in batch:
-                self._save([write])
+            self._commit(batch)
         except (lmdb.Error, StoreError) as error:
-            self._retry_later(batch, error)
+            self._retry_later([write for write in batch if not write.future.done()], error)
         else:
-            self._settle(batch, failed)
-            if self._pause:
-                self._pause = 0.0
-                logger.info("the store can save again")
-                _tell(self._on_back)
+            self._end_trouble()
 
-    def _commit(self, batch: list[Write]) -> dict[int, Exception]:
-        """Write a batch in one transaction; return the errors of failed writes by position."""
+    def _commit(self, batch: list[Write]) -> None:
+        """Write a batch in one transaction; each alone where one can never succeed."""
         start = time.perf_counter()
-        failed = transact(self._env, lambda tx: self._apply_all(batch, tx))
+        try:
+            transact(self._env, lambda tx: self._apply_all(batch, tx))
+        except (ImpossibleError, *POISON) as error:
+            if len(batch) == 1:
+                return self._settle(batch, error.__cause__ or error)
+            for write in batch:
+                self._commit([write])
+            return None
+        refused: StoreError | None = None
         try:
             self._env.check_in_place()
         except StoreError as error:  # it was replaced meanwhile: the batch is in the former file
-            failed = dict.fromkeys(range(len(batch)), error)
+            refused = error
         self._metrics.observe("store_commit", (time.perf_counter() - start) * 1e3)
         self._metrics.observe("store_batch", sum(write.weight for write in batch))
         self._metrics.observe("store_unsaved", self._queue.unsaved)
-        return failed
+        self._settle(batch, refused)
 
-    def _apply_all(self, batch: list[Write], tx: Transaction) -> dict[int, Exception]:
-        failed: dict[int, Exception] = {}
-        for position, write in enumerate(batch):
-            nested = tx.nested()
+    def _apply_all(self, batch: list[Write], tx: Transaction) -> None:
+        for write in batch:
             try:
-                write.change(nested)
+                write.change(tx)
             except lmdb.Error:
                 raise
             except Exception as error:
-                failed[position] = error
-            else:
-                tx.merge(nested)
+                raise ImpossibleError from error
         trim("ledger", self._options.ledger_keep, tx)
         trim("runs", self._options.runs_keep, tx)
         trim("calls", self._options.ledger_keep, tx)
-        return failed
 
-    def _settle(self, batch: list[Write], failed: dict[int, Exception]) -> None:
-        for position, write in enumerate(batch):
-            self._queue.mark_settled(write)
-            if position in failed:
-                write.future.set_exception(as_store_error(failed[position]))
-            else:
-                write.future.set_result(None)
-
-    def _fail(self, batch: list[Item], error: StoreError) -> None:
+    def _settle(self, batch: Sequence[Item], error: BaseException | None = None) -> None:
         for item in batch:
-            if not item.future.done():
-                self._queue.mark_settled(item)
-                item.future.set_exception(error)
+            if item.future.done():
+                continue
+            self._queue.mark_settled(item)
+            if isinstance(error, Exception):
+                item.future.set_exception(as_store_error(error))
+            else:
+                item.future.set_result(None)
 
     def _retry_later(self, batch: list[Write], error: Exception) -> None:
         """Keep everything in memory and retry after a pause."""
         self._queue.put_back(batch)
         if not self._pause:
-            trouble = as_store_error(error)
-            logger.error("the store cannot save: {}", describe_error(trouble))
-            self._metrics.count("store_trouble")
-            _tell(partial(self._on_trouble, trouble))
+            self._report(as_store_error(error))
         self._pause = min(LONGEST_PAUSE_S, 2 * self._pause or FIRST_PAUSE_S)
         for call in self._queue.remove_calls():
             call.future.set_exception(as_store_error(error))
-        if self._queue.pause(self._pause):
-            return self._try_last_time(error)
-        if isinstance(error, BROKEN):
+        if self._queue.pause(self._pause):  # it is being closed: save everything now, or fail it
+            rest = self._queue.take_batch(self._options.queue_limit, 0) or []
+            try:
+                self._commit([item for item in rest if isinstance(item, Write)])
+            except (lmdb.Error, StoreError):
+                self._settle(rest, error)
+        elif isinstance(error, BROKEN):
             self._env.reopen()
 
-    def _try_last_time(self, error: Exception) -> None:
-        """Save everything or fail it: the store is being closed."""
-        batch = self._queue.take_batch(self._options.queue_limit, 0) or []
-        try:
-            writes = [item for item in batch if isinstance(item, Write)]
-            self._settle(writes, self._commit(writes))
-        except (lmdb.Error, StoreError):
-            self._fail(batch, as_store_error(error))
+    def _report(self, error: StoreError) -> None:
+        logger.error("the store cannot save: {}", describe_error(error))
+        self._metrics.count("store_trouble")
+        _tell(partial(self._on_trouble, error))
+
+    def _end_trouble(self) -> None:
+        if self._pause:
+            self._pause = 0.0
+            logger.info("the store can save again")
+            _tell(self._on_back)
 
 
 def _tell(listener: Callable[[], object]) -> None:

@@ -29,21 +29,16 @@ TRIES = 3  # of a change that is made beside the writers
 
 
 class Transaction:
-    """Rows to put and to drop, on top of an LMDB transaction or of another ``Transaction``.
+    """Rows to put and to drop, on top of an LMDB transaction.
 
     ``rows``, ``keys`` and ``count`` see only committed rows; the other reads see the
     changes too.
     """
 
-    def __init__(self, txn: Txn, handles: Handles, under: "Transaction | None" = None) -> None:
-        """Start without changes; those of ``under`` are seen too."""
+    def __init__(self, txn: Txn, handles: Handles) -> None:
         self._txn = txn
         self._handles = handles
-        self._under = under
         self._rows: Changes = {}
-
-    def nested(self) -> "Transaction":
-        return Transaction(self._txn, self._handles, self)
 
     def merge(self, other: "Transaction") -> None:
         for table, rows in other._rows.items():
@@ -76,8 +71,6 @@ class Transaction:
         rows = self._rows.get(table)
         if rows is not None and key in rows:
             return rows[key]
-        if self._under is not None:
-            return self._under.get(table, key)
         return self._txn.get(key, db=self._handles[table])
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
@@ -110,7 +103,7 @@ class Transaction:
 
     def rows_with(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin so, the changed ones last."""
-        changed = self._changed(table)
+        changed = dict(self._rows.get(table, {}))
         for key, value in keys.rows_with(self.cursor(table), prefix):
             if key not in changed:
                 yield key, value
@@ -120,10 +113,6 @@ class Transaction:
 
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
         return sorted(key for key, _ in self.rows_with(table, prefix))
-
-    def _changed(self, table: str) -> dict[bytes, bytes | None]:
-        under = self._under._changed(table) if self._under is not None else {}
-        return {**under, **self._rows.get(table, {})}
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
         self._rows.setdefault(table, {})[key] = value
