@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.retention import importance_of_words
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Event, Turn
+from slowcat_memory.records import Event, Held, Turn
 from slowcat_memory.store.disk import codec, envelope, keys
 from slowcat_memory.store.disk.envelope import HEADER
 from slowcat_memory.store.disk.transaction import Transaction
@@ -359,10 +359,10 @@ class BlockReader:
 # mover repacks it. A block costs some 30 µs, a thousandth of packing it by zstd.
 
 
-def block_of(key: bytes, tx: Transaction) -> int:
+def block_of(key: bytes, get: Get) -> int:
     """Return the number of an event's block; 0 for none, or an unreadable one."""
     try:
-        return BlockReader(tx.get).number(key)
+        return BlockReader(get).number(key)
     except StoreDamagedError:
         return 0
 
@@ -408,3 +408,51 @@ def unpack_block(number: int, block: Block, ids: Iterable[int], tx: Transaction)
         key = keys.id_key(id)
         tx.put("log", key, codec.seal(key, block.body(id)))
     _drop(number, tx)
+
+
+# ------------------------------------------------------------------- how much the tiers hold
+
+
+KEY_BYTES = 8
+LOCATION_BYTES = 2 * KEY_BYTES + HEADER.size  # size of a location row in ``places``
+
+Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]
+
+
+def tier_sizes(rows: Rows) -> dict[str, Held]:
+    """Return the contents of each tier, by its name, hot first; nothing is unpacked.
+
+    ``rows`` yields the keys and envelopes of a table.
+    """
+    return {
+        "hot": _event_rows(rows),
+        WARM: _blocks(rows, WARM),
+        COLD: _blocks(rows, COLD),
+    }
+
+
+def _blocks(rows: Rows, table: str) -> Held:
+    number = turns = raw = stored = 0
+    for key, value in rows(table):
+        try:
+            head = read_head(value)
+        except StoreDamagedError:
+            continue
+        number += 1
+        turns += head.turns
+        raw += head.unpacked + head.events * (KEY_BYTES + HEADER.size)
+        stored += len(key) + len(value) + head.events * LOCATION_BYTES
+    return Held(memories=turns, blocks=number, raw_bytes=raw, stored_bytes=stored)
+
+
+def _event_rows(rows: Rows) -> Held:
+    turns = raw = stored = 0
+    for key, value in rows("log"):
+        try:
+            body = codec.unseal(key, value)
+            turns += isinstance(decode_event(body), Turn)
+        except StoreDamagedError:
+            continue
+        raw += KEY_BYTES + HEADER.size + len(body)
+        stored += len(key) + len(value)
+    return Held(memories=turns, raw_bytes=raw, stored_bytes=stored)

@@ -76,7 +76,7 @@ def delete(requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> "
     if gone.is_empty():
         return gone
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
-    gone.blocks = {blocks.block_of(keys.id_key(id), tx) for id in gone.event_ids} - {0}
+    gone.blocks = {blocks.block_of(keys.id_key(id), tx.get) for id in gone.event_ids} - {0}
     for table in TABLES:
         _drop_named(table, gone, tx)
         for way in table.named_by:

@@ -37,7 +37,6 @@ from slowcat_memory.store.bookkeeping import exists
 from slowcat_memory.store.disk import codec, keys, tables
 from slowcat_memory.store.disk.envelope import LZ4
 from slowcat_memory.store.disk.environment import Handles, Txn
-from slowcat_memory.store.tier_mover import tier_sizes
 
 if TYPE_CHECKING:
     import lmdb
@@ -327,7 +326,7 @@ class Snapshot:
 
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
-        return tier_sizes(lambda table: self._rows(table, b""))
+        return reader.tier_sizes(lambda table: self._rows(table, b""))
 
     def trusted_time(self) -> TrustedTime | None:
         """Return what is known of the clock; None if it was never doubted."""
