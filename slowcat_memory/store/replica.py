@@ -302,20 +302,19 @@ class Seed:
         shutil.rmtree(self._made, ignore_errors=True)
 
 
-def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]] | None:
+def state_of(path: Path) -> tuple[outbox.CopyState, list[outbox.Unsent]]:
     """Return whose copy a folder is, and its change sets that may not have been sent.
 
-    None where there is none. It must not be open.
+    It must not be open.
 
     Raises:
-        StoreError: It cannot be read.
+        StoreError: It cannot be read, or is nobody's copy.
     """
-    if not folder.data_file(path).is_file():
-        return None
-    with closing(Environment(path, readonly=True)) as env, reading(env) as tx:
+    how = StoreOptions(allow_unsafe_fs=True)  # it is only read
+    with closing(opening.to_read(path, how).env) as env, reading(env) as tx:
         state = outbox.read_state(tx.get("meta", keys.name_key(outbox.COPY)))
         if state is None or outbox.OUTBOX not in tx.tables():
-            return None
+            raise StoreError(f"{path} is nobody's copy")
         return state, [outbox.decode(*row) for row in tx.rows(outbox.OUTBOX)]
 
 

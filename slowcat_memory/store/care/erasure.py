@@ -29,7 +29,7 @@ from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import remove, sync_dir
 from slowcat_memory.store.disk.state import clear_unerased
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, reading, transact
+from slowcat_memory.store.disk.transaction import Transaction, read_meta, reading, transact
 from slowcat_memory.store.forget import Pending, end, forget, read_pending
 from slowcat_memory.store.sharing import CONFIRM_S, unconfirmed
 
@@ -39,8 +39,7 @@ REWRITING = "rewriting"  # where a backup is rewritten, beside it
 
 def is_due(env: Environment) -> bool:
     """Return whether deleted text may still be somewhere: from a forget until it is erased."""
-    with reading(env) as tx:
-        return bool(tx.meta(ERASE_DUE, False))
+    return bool(read_meta(env, ERASE_DUE, False))
 
 
 def erase(env: Environment, sparing: str = "") -> Forgotten:
@@ -57,8 +56,7 @@ def erase(env: Environment, sparing: str = "") -> Forgotten:
         problems = [*done.problems]
         if not copy.rewrite(env):
             problems.append(READER)
-        with reading(env) as tx:
-            epoch = tx.meta(EPOCH, 0)
+        epoch = read_meta(env, EPOCH, 0)
         for one in unconfirmed(env.path, epoch, env.holding.name, CONFIRM_S):
             problems.append(f"process {one.pid} ({one.program}) may still hold it")
     except (OSError, StoreError, lmdb.Error) as error:
@@ -195,8 +193,7 @@ def _forget_in(made: Environment, env: Environment, pending: Pending) -> bool:
     if created(made) != created(env):
         return False
     delete_forgotten(env, made, pending.requests)
-    with reading(env) as tx:
-        epoch = tx.meta(EPOCH, 0)
+    epoch = read_meta(env, EPOCH, 0)
 
     def mark(tx: Transaction) -> None:
         end(tx)
@@ -245,8 +242,7 @@ def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, b
 
 def created(env: Environment) -> str:
     """Return when a store was created. It identifies the memory: all copies keep it."""
-    with reading(env) as tx:
-        return str(tx.meta(CREATED, ""))
+    return str(read_meta(env, CREATED, ""))
 
 
 def _tombstones(env: Environment) -> dict[bytes, bytes]:

@@ -93,8 +93,7 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
             if not stat.S_ISREG(status.st_mode):
                 raise StoreUnsafeError(f"{file} is not a plain file", hint="Remove it.")
             _check_owner(file, status)
-    kind = filesystem(path.resolve())
-    if kind in NETWORK and not allow_unsafe_fs:
+    if not allow_unsafe_fs and (kind := filesystem(path.resolve())) in NETWORK:
         raise StoreUnsafeError(
             f"{path} is on a network file system ({kind})",
             hint="Keep the store on a local disk, or set allow_unsafe_fs.",

@@ -238,6 +238,12 @@ def reading(env: Environment) -> Iterator[Transaction]:
         yield Transaction(txn, handles)
 
 
+def read_meta(env: Environment, name: str, default: Any) -> Any:
+    """Return a committed row of ``meta``."""
+    with reading(env) as tx:
+        return tx.meta(name, default)
+
+
 @contextmanager
 def writing(env: Environment) -> Iterator[int]:
     """Hold the write lock of all processes without writing; yields the transaction's number."""
