@@ -22,7 +22,7 @@ from slowcat_memory.store.care.health import is_whole
 from slowcat_memory.store.disk import outbox
 from slowcat_memory.store.disk.folder import data_file
 from slowcat_memory.store.disk.outbox import CopyState, Unsent
-from slowcat_memory.store.replica import Part, Whole
+from slowcat_memory.store.replica import Whole
 
 MOST_S = 900.0  # for one memory that is pushed or pulled; nothing is stored, or made, by halves
 FIRST_SEQ = 1  # a memory that was pushed counts as its first change set
@@ -90,7 +90,7 @@ def _make(
     Parts are written while the next ones are read. Under an epoch it is a copy, else an ordinary
     store of somebody whom the database must know.
     """
-    database, arrived = worker.database, SimpleQueue[list[Part] | None]()
+    database, arrived = worker.database, SimpleQueue[list[bytes] | None]()
     seed = replica.Seed(folder)
     try:
         how = worker.tenant, person, arrived.put
@@ -114,7 +114,7 @@ def _make(
 
 
 async def _read(
-    connection: Connection, tenant: str, person: str, put: Callable[[list[Part]], object]
+    connection: Connection, tenant: str, person: str, put: Callable[[list[bytes]], object]
 ) -> tuple[int, list[bytes]]:
     """Read all of a person at one moment: parts for ``put``, the last number, and the log behind."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -152,7 +152,7 @@ def push(
     """
     found = replica.read(folder, options)
     worker.database.run(_store, worker, person, found, timeout_s=MOST_S)
-    return found.rows, sum(len(part.body) for part in found.parts)
+    return found.rows, sum(map(len, found.parts))
 
 
 async def _store(connection: Connection, worker: Worker, person: str, found: Whole) -> None:

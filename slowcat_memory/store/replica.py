@@ -8,7 +8,6 @@ copy that exists gets the change sets that it lacks in one transaction.
 
 import os
 import shutil
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import partial
@@ -46,44 +45,29 @@ _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(FilePiece).decode
 
 
-class Part(Struct, frozen=True):
-    """A part as it is stored.
-
-    Attributes:
-        body: Compressed.
-        crc: CRC-32 of ``body``.
-    """
-
-    body: bytes
-    crc: int
+def seal(content: FilePiece) -> bytes:
+    return zstandard.compress(_pack(content), LEVEL)
 
 
-def seal(content: FilePiece) -> Part:
-    body = zstandard.compress(_pack(content), LEVEL)
-    return Part(body, zlib.crc32(body))
-
-
-def unseal(part: Part) -> FilePiece:
+def unseal(part: bytes) -> FilePiece:
     """Return the content of a part.
 
     Raises:
-        StoreDamagedError: It is not as it was sealed.
+        StoreDamagedError: It is none.
     """
-    if zlib.crc32(part.body) != part.crc:
-        raise StoreDamagedError("a part of a snapshot does not match its checksum")
     try:
-        return _unpack(zstandard.decompress(part.body))
+        return _unpack(zstandard.decompress(part))
     except (zstandard.ZstdError, msgspec.MsgspecError) as error:
         raise StoreDamagedError("a part of a snapshot does not unpack") from error
 
 
-def of_store(tx: Transaction, env: Environment) -> list[Part]:
+def of_store(tx: Transaction, env: Environment) -> list[bytes]:
     """Return a store's rows, without what is still to be sent, and the sealed indexes.
 
     An index that is being replaced is left out: it is built again.
     """
     path = env.path
-    made = list[Part]()
+    made = list[bytes]()
     while not made:
         with suppress(FileNotFoundError), folder.fresh_folder(path) as fresh:  # erasures remove it
             write_copy(tx, fresh / folder.DATA, env.map_size, (outbox.OUTBOX,))
@@ -119,7 +103,7 @@ class Whole(Struct, frozen=True):
         erasing: Whether bytes of the last one are still there.
     """
 
-    parts: list[Part]
+    parts: list[bytes]
     seq: int = 0
     generations: tuple[str, ...] = ()
     rows: dict[str, int] = {}
