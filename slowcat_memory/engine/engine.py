@@ -59,6 +59,7 @@ from slowcat_memory.runtime.recall.service import (
     rehearsed,
 )
 from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
+from slowcat_memory.store.disk.folder import or_undo
 
 T = TypeVar("T")
 INDEX_AFTER_S = 0.05  # after a turn: longer than it waits for its recall
@@ -129,11 +130,8 @@ class MemoryEngine:
         wiring = self.wiring = EngineWiring(
             config, self.availability, readonly, clock, embedder, metrics, open_store
         )
-        try:
+        with or_undo(wiring.close):  # or this process would keep the store from every later try
             self._wire(wiring, llm)
-        except BaseException:
-            wiring.close()  # or this process would keep the store from every later try
-            raise
 
     def _wire(self, wiring: EngineWiring, llm: LLM | None) -> None:
         config = self.config = wiring.config

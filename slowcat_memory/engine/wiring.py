@@ -36,6 +36,7 @@ from slowcat_memory.runtime.recall.query import RetrievalOptions
 from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.runtime.session_head import Heads, Icebreakers
 from slowcat_memory.store import Ack, Snapshot, Store
+from slowcat_memory.store.disk.folder import or_undo
 
 PERSON = "person"
 RECALL = "recall"  # the activity of a recall
@@ -121,11 +122,8 @@ class EngineWiring:
             on_back=availability.recover,
             metrics=self.metrics,
         )
-        try:
+        with or_undo(self.store.close):  # or this process would keep it from every later try
             self._connect(embedder)
-        except BaseException:
-            self.store.close()  # or this process would keep it from every later try
-            raise
 
     def _connect(self, embedder: QueryEmbedder | None) -> None:
         config, clock = self.config, self.clock

@@ -38,6 +38,7 @@ from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.store import Ack, new_future
+from slowcat_memory.store.disk.folder import or_undo
 
 RENEWALS = 3  # in the time of a lease
 COMMITTED_S = 2.0  # how long a change waits for the database
@@ -155,11 +156,8 @@ class CopyEngine(MemoryEngine):
 
     def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
         self.holding = holding
-        try:
+        with or_undo(holding.abandon):
             super().__init__(config, open_store=holding.open_store, **how)
-        except BaseException:
-            holding.abandon()
-            raise
         holding.shipper.recalls = functools.partial(self.wiring.gate.is_active, RECALL)
 
     def append_unsent(self) -> None:
@@ -240,12 +238,9 @@ class SharedMember(BackgroundEngine):
         config = of_copy(self.config, holding.folder, self.person)
         engine = CopyEngine(config, holding, metrics=self.metrics)
         self._fleet.model = engine.wiring.embedding.embedder
-        try:
+        with or_undo(engine.close):
             self._load_scopes(engine)
             engine.append_unsent()
-        except BaseException:
-            engine.close()
-            raise
         return engine
 
     def _open_reader(self) -> None:

@@ -32,6 +32,7 @@ from slowcat_memory.fleet.leases import Lease, Purpose, Worker
 from slowcat_memory.fleet.person_log import Also
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store import Store
+from slowcat_memory.store.disk.folder import or_undo
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.replica import Replica
 
@@ -83,23 +84,17 @@ class Holding:
         worker.holdings[self] = None
         self.place = Copies(worker.cache, copy_name(worker.tenant, person))
         self._closed = ExitStack()  # the lock of copies that are not open
-        try:
+        with or_undo(self.abandon):
             self._closed.enter_context(self.place.locked())
             self.folder, self.warm = hydrate(worker, self.place, self.lease)
-        except BaseException:
-            self.abandon()
-            raise
 
     def open_store(self, path: Path, **how: Any) -> Store:
         """Open the copy; takes the arguments of ``Store.open``."""
-        try:
+        with or_undo(self.abandon):
             outbox = Outbox(self.lease.epoch, self.shipper.wake)
             store = Store.open(path, outbox=outbox, **how)
             if store.replica is None:
                 raise FleetError(f"{path} is open for reading: nothing of it can be sent")
-        except BaseException:
-            self.abandon()
-            raise
         self._is_open = True
         self._closed.close()
         self._replica = store.replica

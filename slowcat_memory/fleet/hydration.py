@@ -5,6 +5,7 @@ of the same, ``push`` stores such a one.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -91,8 +92,7 @@ def _make(
     store of somebody whom the database must know.
     """
     database, arrived = worker.database, SimpleQueue[list[bytes] | None]()
-    seed = replica.Seed(folder)
-    try:
+    with closing(replica.Seed(folder)) as seed:
         how = worker.tenant, person, arrived.put
         reading = database.start(_read, *how, timeout_s=timeout_s)
         reading.add_done_callback(lambda _: arrived.put(None))
@@ -108,9 +108,6 @@ def _make(
         state = epoch and CopyState(tenant=worker.tenant, person=person, seq=seq, epoch=epoch)
         sets = map(outbox.unpack_changes, tail)
         return seed.finish(state or None, sets, map_gib=worker.map_gib)
-    except BaseException:
-        seed.abandon()
-        raise
 
 
 async def _read(

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -123,12 +123,8 @@ def move(folder: Path, place: Copies, state: CopyState, sets: Sequence[Unsent]) 
 
 
 def _make(folder: Path, state: CopyState, sets: Sequence[Unsent]) -> None:
-    seed = replica.Seed(folder)
-    try:
+    with closing(replica.Seed(folder)) as seed:
         seed.finish(state, unsent=sets)
-    except BaseException:
-        seed.abandon()
-        raise
 
 
 def _without_derived(body: bytes) -> Changes:

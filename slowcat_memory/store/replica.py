@@ -281,7 +281,7 @@ class Seed:
         folder.sync_dir(self._folder.parent)
         return rows
 
-    def abandon(self) -> None:
+    def close(self) -> None:
         """Delete what was made; does nothing after ``finish``."""
         shutil.rmtree(self._made, ignore_errors=True)
 

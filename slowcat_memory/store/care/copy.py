@@ -226,16 +226,13 @@ def drafting(path: Path, snapshots: Snapshots, draft: Path, to: Path) -> Iterato
     """
     with noted(path, draft):
         epoch, named = _epoch(snapshots), draft
-        try:
+        with folder.or_undo(lambda: named.unlink(missing_ok=True)):
             yield
             if _epoch(snapshots) == epoch:
                 with suppress(FileNotFoundError):  # a forget has deleted it
                     named = draft.replace(to)
             if _epoch(snapshots) != epoch or named is draft:  # also between the two
                 raise StoreError("something was forgotten meanwhile", hint="Do it again.")
-        except BaseException:
-            named.unlink(missing_ok=True)
-            raise
 
 
 def _epoch(snapshots: Snapshots) -> int:

@@ -128,23 +128,20 @@ def _open(
     map_size = map_bytes(options.map_size_gib)
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
-    try:
-        with reading(env) as tx:
-            is_new = tx.meta(tables.FORMAT_ROW, None) is None
-            copy = read_state(tx.get("meta", keys.name_key(COPY)))
-        if copy is not None and outbox is None:  # what is written past it would never be sent
-            raise StoreUnsafeError(
-                f"{env.path} is a worker's copy of the memory of {copy.person!r}",
-                hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
-            )
-        if is_new:
-            transact(env, partial(_create, now()))
-    except lmdb.Error as error:
-        env.close()
-        raise as_store_error(error) from error
-    except BaseException:
-        env.close()
-        raise
+    with folder.or_undo(env.close):
+        try:
+            with reading(env) as tx:
+                is_new = tx.meta(tables.FORMAT_ROW, None) is None
+                copy = read_state(tx.get("meta", keys.name_key(COPY)))
+            if copy is not None and outbox is None:  # what is written past it would never be sent
+                raise StoreUnsafeError(
+                    f"{env.path} is a worker's copy of the memory of {copy.person!r}",
+                    hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
+                )
+            if is_new:
+                transact(env, partial(_create, now()))
+        except lmdb.Error as error:
+            raise as_store_error(error) from error
     return env
 
 

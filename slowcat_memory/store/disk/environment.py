@@ -147,15 +147,12 @@ class Environment:
         # By number of each transaction of this process, up to where the log and ``changes`` went.
         self._written: dict[int, tuple[int, int]] = {}
         self._renew_at = 0.0  # the time of STATE
-        try:
+        with folder.or_undo(self.folder.close):
             if self.folder.id in _open_here:
                 raise StoreBusyError(
                     f"{path} is already open in this process", hint="Share the open store."
                 )
             self._holding = self._open()
-        except BaseException:
-            self.folder.close()
-            raise
         _open_here.add(self.folder.id)
 
     @property

@@ -12,7 +12,7 @@ import shutil
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,6 +52,16 @@ NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs",
 
 MB = 1_000_000
 CHECK_FREE_EVERY_S = 5.0
+
+
+@contextmanager
+def or_undo(undo: Callable[[], object]) -> Iterator[None]:
+    """Undo something if the block fails."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
 
 
 def prepare(path: Path, *, allow_unsafe_fs: bool = False) -> None:
