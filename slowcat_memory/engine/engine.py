@@ -22,7 +22,6 @@ from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.availability import Availability, Shared
-from slowcat_memory.engine.events import OtherProcesses
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.notes import NOTE_IMPORTANCE, Notes
 from slowcat_memory.engine.search import RecallArguments, Search, SearchArguments, build_query
@@ -149,7 +148,6 @@ class MemoryEngine:
         )
         self.icebreakers, self.blocks = wiring.icebreakers, wiring.retrieval.writer
         self.undo_log, self.events = wiring.undo_log, wiring.events
-        self.others = OtherProcesses(wiring)
         self._search = Search(wiring)
         self.command_memory = CommandMemory(
             store=wiring.store,

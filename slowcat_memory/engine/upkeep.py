@@ -99,7 +99,7 @@ class Upkeep:
         return gone
 
     def _unindex(self, gone: Forgotten) -> None:
-        self._wiring.forgot()
+        self._wiring.others.forgot()
         self._wiring.forget_queries()
         for scope, memories in _by_scope(gone).items():
             self._wiring.namespaces.forget(scope, memories)

@@ -8,6 +8,7 @@ umask.
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import stat
 import time
@@ -49,6 +50,8 @@ _PATH_MAX = 1024  # bytes that macOS writes for F_GETPATH
 LOCK_BYTES = 1 << 16  # LMDB's reader table for twice the readers that we allow
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})
+MOUNTS = Path("/proc/self/mountinfo")
+ESCAPE = re.compile(r"\\([0-7]{3})")  # escape sequence of mountinfo, for example a space
 
 MB = 1_000_000
 CHECK_FREE_EVERY_S = 5.0
@@ -103,7 +106,10 @@ def inspect(path: Path, *, allow_unsafe_fs: bool = False) -> None:
             if not stat.S_ISREG(status.st_mode):
                 raise StoreUnsafeError(f"{file} is not a plain file", hint="Remove it.")
             _check_owner(file, status)
-    if not allow_unsafe_fs and (kind := filesystem(path.resolve())) in NETWORK:
+    kind = ""
+    with suppress(OSError):  # no Linux, or no /proc
+        kind = filesystem(str(path.resolve()), MOUNTS.read_text())
+    if kind in NETWORK and not allow_unsafe_fs:
         raise StoreUnsafeError(
             f"{path} is on a network file system ({kind})",
             hint="Keep the store on a local disk, or set allow_unsafe_fs.",
@@ -118,15 +124,23 @@ def _check_owner(path: Path, found: os.stat_result) -> None:
         )
 
 
-def filesystem(path: Path) -> str:
-    """Return the type of the file system of an absolute path, for example "ext4"; "" for none."""
-    import psutil  # 10 ms, that only who opens a folder needs
+def filesystem(path: str, mountinfo: str) -> str:
+    """Return the type of a path's file system, for example "ext4"; "" for none.
 
-    with suppress(OSError, psutil.Error):
-        mounts = [m for m in psutil.disk_partitions(all=True) if path.is_relative_to(m.mountpoint)]
+    The path is absolute, without symbolic links; ``mountinfo`` is the text of
+    ``/proc/self/mountinfo``.
+    """
+    best, kind = "", ""
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) < 5 or not after:
+            continue
+        point = ESCAPE.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
         # A later mount on the same point hides the earlier one.
-        return max(reversed(mounts), key=lambda mount: len(mount.mountpoint)).fstype
-    return ""
+        if Path(path).is_relative_to(point) and len(point) >= len(best):
+            best, kind = point, after.split()[0]
+    return kind
 
 
 def generation(path: Path) -> Path:

@@ -3,9 +3,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
-import psutil
 import pytest
 
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreUnsafeError
@@ -19,7 +17,6 @@ ROOT = Path(__file__).parents[3]
 OTHER = """
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from slowcat_memory.store import Store
 from slowcat_memory.store.sharing import living
 from tests.harness.samples import turn
@@ -199,19 +196,15 @@ def test_folder_a_folder_that_cannot_be_written_is_refused(path, open_store, mon
         open_store()
 
 
-MOUNTED = (
-    ("/", "ext4"),
-    ("/home/anna/my nas", "nfs4"),
-    ("/media/share", "cifs"),
-    ("/media/share/local", "tmpfs"),
-    ("/over", "ext4"),
-    ("/over", "virtiofs"),
-)
-
-
-def mount(monkeypatch, mounted):
-    found = [SimpleNamespace(mountpoint=point, fstype=kind) for point, kind in mounted]
-    monkeypatch.setattr(psutil, "disk_partitions", lambda all: found)
+MOUNTINFO = """\
+22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+30 22 0:30 / /home/anna/my\\040nas rw shared:1 - nfs4 nas:/export rw
+31 22 0:31 / /media/share rw - cifs //server/share rw
+32 31 0:32 / /media/share/local rw - tmpfs tmpfs rw
+33 22 0:33 / /over rw - ext4 /dev/vdb rw
+34 22 0:34 / /over rw - virtiofs tag rw
+bad line
+"""
 
 
 @pytest.mark.parametrize(
@@ -226,15 +219,16 @@ def mount(monkeypatch, mounted):
         ("/over/x", "virtiofs"),
     ],
 )
-def test_folder_which_file_system(monkeypatch, where, kind):
-    mount(monkeypatch, MOUNTED)
-    assert folder.filesystem(Path(where)) == kind
+def test_folder_which_file_system(where, kind):
+    assert folder.filesystem(where, MOUNTINFO) == kind
 
 
 def test_folder_network_file_systems_are_refused_unless_allowed(
     path, open_store, tmp_path, monkeypatch
 ):
-    mount(monkeypatch, [(str(tmp_path.resolve()), "nfs4")])
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"30 22 0:30 / {tmp_path.resolve()} rw - nfs4 nas:/x rw\n")
+    monkeypatch.setattr(folder, "MOUNTS", mounts)
     with pytest.raises(StoreUnsafeError, match="nfs4"):
         open_store()
     from slowcat_memory.store import StoreOptions
