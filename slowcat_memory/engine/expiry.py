@@ -16,7 +16,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from math import inf
 
@@ -178,20 +178,12 @@ class Expiry:
     def kept(self) -> tuple[int, datetime | None]:
         """Return how many turns ``raw_days`` would erase, if no memory kept them.
 
-        Also the date of the oldest of them, None without any. Reads every memory.
+        Those that the latest ``orders`` found. Also the date of the oldest, None without any.
         """
-        now, options = self._clock(), self._config.retention
-        if not options.raw_days:
-            return 0, None
-        dates: list[datetime] = []
-        with self._store.snapshot() as snapshot:
-            for scope in snapshot.scopes():
-                ids = retention.held(snapshot.memories(scope), options)
-                turns = [turn for turn in map(snapshot.turn, sorted(ids)) if turn is not None]
-                if scope != self._guest:
-                    before = self._before_s(scope, now)
-                    dates += [turn.at for turn in turns if turn.at.timestamp() < before]
-        return len(dates), min(dates, default=None)
+        with self._lock:
+            dates = [at_s for kept in self._kept.values() for at_s in kept.values()]
+            dates += [self._dates[scope][id_] for scope, id_, is_kept in self._ordered if is_kept]
+        return len(dates), datetime.fromtimestamp(min(dates), UTC) if dates else None
 
     # ------------------------------------------------------------------- reading
 
